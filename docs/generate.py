@@ -394,6 +394,7 @@ AROUND: Mapping[str, str] = {
 """What a command prints around the result of its function."""
 
 EXAMPLES: Mapping[str, str] = {
+    "import list": "import list",
     "queue create": "queue create two --where state=open --needed 2 --assign Mara",
     "queue assign": "queue assign two Jon",
     "queue list": "queue list",

@@ -28,6 +28,7 @@ CORE = ROOT / "core" / "judgeboard"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data" / "README.md", *DOCS.rglob("*.md")])
 BLOCK = re.compile(r"^ *```(sh|python)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 ANY_SHELL_BLOCK = re.compile(r"^ *```sh[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+PRINTED = re.compile(r"^print\(.*\)  # (.+)$", re.MULTILINE)
 IN_TEXT = re.compile(r"`(judgeboard [a-z][^`]+)`")
 
 
@@ -61,10 +62,14 @@ def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path, request
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
-def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_python_of_a_page_runs_and_prints_what_its_comments_say(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     for code in blocks(page, "python"):
         exec(compile(code, page.name, "exec"), {"__name__": "__main__"})
+        printed = capsys.readouterr().out
+        assert all(comment in printed for comment in PRINTED.findall(code)), printed
 
 
 def printed_commands(page: Path) -> Iterator[str]:

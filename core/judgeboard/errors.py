@@ -22,6 +22,15 @@ class MissingOption(BadInput):
         self.add = add
 
 
+class MissingSetting(BadInput):
+    """An environment variable is not set. With the value ``example``, a command line would work."""
+
+    def __init__(self, message: str, variable: str, example: str) -> None:
+        """Make the error from its text, the name of the variable and a value."""
+        super().__init__(message)
+        self.variable, self.example = variable, example
+
+
 class AddressUnknown(BadInput):
     """An earlier release stored only the host of the last address of a judge version."""
 

@@ -102,6 +102,24 @@ def test_grades_typed_in_one_go_with_the_decision_are_all_stored(reviewer, site)
         assert connection.execute(text(mine)).all() == [(3, 0.5)] * 2
 
 
+def test_the_grades_typed_again_after_an_undo_are_stored(reviewer, site) -> None:
+    page = reviewer("Uma")
+    first = opened(page, "/item?query_type=odd&rule=low_groundedness")
+    for place in range(2):
+        for key in "3Dy":
+            page.keyboard.press(key)
+        page.wait_for_url(other_flag(first))
+        settled(page, DECIDE)
+        if place == 0:
+            page.keyboard.press("z")
+            page.wait_for_url(re.compile(rf"flag={first}\b"))
+            settled(page, DECIDE)
+    with site.store.reading() as connection:
+        query = "SELECT quality, groundedness, decision FROM review r JOIN reviewer w ON w.id = r.reviewer_id "
+        own = connection.execute(text(query + "WHERE w.name = 'Uma' ORDER BY r.id")).all()
+    assert own == [(3, 0.5, "confirm"), (None, None, "withdrawn"), (3, 0.5, "confirm")]
+
+
 def test_a_held_key_and_mashed_keys_decide_one_each(reviewer, site) -> None:
     page = reviewer("Holger")
     opened(page, "/item?query_type=odd&rule=low_groundedness")

@@ -192,6 +192,26 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert (row["grades"], row["optional_grades"]) == (("label", "groundedness"), ("quality",))
 
 
+def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_nothing_is(queues, open_page) -> None:
+    queues.queue("legal")
+
+    def starts(who: str) -> tuple[bool, str]:
+        page = open_page("queue", reviewer=who, show="Queues")
+        return "Start reviewing" in [button.label for button in page.button], markup(page)
+
+    assert starts("Mara")[0]
+    for _ in range(2):
+        queues.review(queues.mara, Decision.CONFIRM, "legal", label="hallucinated")
+    for who, reason in (("Mara", "You have reviewed all 2 items."), ("Jon", "All 2 items are reviewed.")):
+        offered, words = starts(who)
+        assert not offered
+        assert reason in words
+        end = markup(open_page("item", reviewer=who, queue="legal"))
+        assert "Nothing is left for you in “legal”." in end
+        assert reason in end
+        assert "may become available" not in end
+
+
 def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> None:
     today = day(datetime.now(UTC))
     queues.queue(f"Worst flagged answers, {today}")

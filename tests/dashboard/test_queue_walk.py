@@ -2,20 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, Label, QueueOrder
+from judgeboard.domain import ClaimStatus, Decision, Label, QueueOrder
 from judgeboard.errors import DecisionRefused
+from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.leases import release, take_item
 from judgeboard.reviews.queues import close_queue
 from judgeboard.store.engine import Store
-from judgeboard_dashboard.review import actions
+from judgeboard_dashboard.review import actions, claims
 from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, QueueSession, begin
+from judgeboard_dashboard.review.marks import MarkActions
+from judgeboard_dashboard.review.screen import problem_question
 from judgeboard_dashboard.review.signals import primary_verdict
 from judgeboard_dashboard.review.undo import undo_in_queue
 from query_plans import plans_of, statements_of
@@ -271,6 +275,53 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     press(work, session, Decision.DISMISS)
     assert [row["decision"] for row in case.reviews()] == ["confirm", "withdrawn", "dismiss"]
     assert work.current.item.response_id == ids[1]
+
+
+@on_sqlite
+def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_removes_one(case) -> None:
+    save_mode(case.store, "wrong figure", by=case.lead)
+    case.flagged(0.1)
+    work, session = started(case), ReviewSession()
+
+    def type_grades() -> QueueActions:
+        bound = actions_on(work, session)
+        grades = (("label", Label.HALLUCINATED), ("groundedness", 0.2), ("quality", 2))
+        for grade, value in grades:
+            bound.give(grade, value)
+        bound.draft.choose_mode("wrong figure")
+        marks = MarkActions(session, bound.subject, claims.statements_of(bound.leased.item.answer))
+        marks.next()
+        marks.mark(ClaimStatus.UNSUPPORTED)
+        return bound
+
+    typed = type_grades().draft.grade()
+    press(work, session)
+    undo_in_queue(case.store, session, work, work.undoable[-1])
+    bound = type_grades()
+    assert bound.draft.grade() == typed
+    bound.give("quality", 3)
+    bound.give("quality", 3)
+    bound.give("label", Label.HALLUCINATED)
+    bound.draft.choose_mode("wrong figure")
+    assert bound.draft.grade() == replace(typed, label=None, quality=None, modes=())
+
+
+@on_sqlite
+def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(case) -> None:
+    case.flagged(0.1, 0.1)
+    work, session = started(case, optional_grades=("label",), **BLIND, reveal=False), ReviewSession()
+    bound = actions_on(work, session)
+    assert problem_question(bound.draft, bound.rules) == "Is there a problem?"
+    bound.give("label", Label.GROUNDED)
+    assert problem_question(bound.draft, bound.rules) == "Marked grounded: is there another problem?"
+    assert problem_question(bound.draft, {"low_groundedness"}) == "Is there a problem?", "here it is refused"
+    press(work, session)
+    assert session.message.startswith(f"Saved: confirmed {bound.name}, with the label grounded")
+    assert [(row["decision"], row["label"]) for row in case.reviews()] == [("confirm", "grounded")]
+    bound = actions_on(work, session)
+    bound.give("label", Label.HALLUCINATED)
+    press(work, session)
+    assert session.message == f"Saved: confirmed {bound.name}"
 
 
 @on_sqlite

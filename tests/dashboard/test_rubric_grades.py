@@ -8,6 +8,7 @@ from sqlalchemy import select
 from app_pages import OpenPage, texts
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.errors import BadInput
+from judgeboard.formats.label_schema import FieldType, LabelSchema, SchemaField
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import grade
@@ -145,6 +146,21 @@ def test_the_same_level_again_takes_it_back(actions: SchemaActions) -> None:
     actions.pick(2)
     assert actions.draft.values == {}
     assert actions.current.name == "safety"
+
+
+def test_the_same_digits_after_an_undo_give_the_same_levels(actions: SchemaActions) -> None:
+    for _ in range(2):
+        for number in (3, 1, 4):
+            actions.pick(number)
+        assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 5}
+        actions.session.put_draft(1, actions.draft.brought_back())
+    schema = LabelSchema("list", (SchemaField("order", FieldType.RANKING, on="passages"),))
+    ranks = SchemaActions(actions.session, 2, schema, SimpleNamespace(passages=("a", "b", "c")))
+    for _ in range(2):
+        for number in (2, 0, 1):
+            ranks.pick(number)
+        assert ranks.draft.values == {"order": [3, 1, 2]}
+        ranks.session.put_draft(2, ranks.draft.brought_back())
 
 
 def test_next_goes_round(actions: SchemaActions) -> None:

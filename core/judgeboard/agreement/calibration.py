@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.more_labels import too_small_words
 from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample, drawn, load_sample
 from judgeboard.domain import Estimate
@@ -22,7 +23,7 @@ from judgeboard.stats.calibration_maps import (
 )
 from judgeboard.stats.detection import Tenth, calibration
 from judgeboard.stats.estimates import two_decimals
-from judgeboard.stats.rates import TOO_SMALL, missing_of_strata
+from judgeboard.stats.rates import missing_of_strata
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 
@@ -142,10 +143,8 @@ def _worse_sentence(made: Calibrated, how: How, n: int) -> str:
 
 def _sentence(made: Calibrated, sample: ScoredSample, how: How, example: Estimate | None, *, is_worse: bool) -> str:
     """Return what the map says, or why nothing can be said of it: too few labels, or a map that is worse."""
-    missing = missing_of_strata(*np.array([(each.answers, each.labelled) for each in sample.counts]).T)
-    if missing:
-        more = f"{counted(missing, 'more label')} of this part {'is' if missing == 1 else 'are'} needed."
-        return f"Too few labels to tell whether a map helps: {TOO_SMALL}. {more}"
+    if missing := missing_of_strata(*sample.per_stratum):
+        return f"The labels do not show whether a map helps, because {too_small_words(missing)}"
     return _worse_sentence(made, how, sample.labels.n) if is_worse else _map_sentence(made, sample.labels, example)
 
 

@@ -51,8 +51,7 @@ def answers_to_sample(
     The queue draws from all answers. The share of things among those is taken from the labels of each stratum.
     """
     size = len(sample.counts)
-    answers = np.array([each.answers for each in sample.counts], dtype=np.int64)
-    labelled = np.array([each.labelled for each in sample.counts], dtype=np.int64)
+    answers, labelled = sample.per_stratum
     left = answers - labelled
     labels_of_type = np.bincount(sample.labels_of(query_type).strata, minlength=size)
     of_type = np.bincount(sample.judged.of_type(query_type).strata, minlength=size) - labels_of_type
@@ -70,6 +69,11 @@ def answers_to_sample(
     return enough if counting(enough) - now >= more else None
 
 
+def too_small_words(missing: int) -> str:
+    """Return that a part of the answers has too few labels, and how many labels are ``missing``."""
+    return f"{TOO_SMALL}: {counted(missing, 'more label')} of this part {'is' if missing == 1 else 'are'} needed."
+
+
 def interval_words(sample: ScoredSample, missing: int, *, has_advice: bool) -> str:
     """Return why the figures of the threshold in force have no interval if labels are ``missing``, else "".
 
@@ -77,17 +81,13 @@ def interval_words(sample: ScoredSample, missing: int, *, has_advice: bool) -> s
     """
     if not missing:
         return ""
-    words = (
-        f"The figures of the threshold in force have no interval, because {TOO_SMALL}: "
-        f"{counted(missing, 'more label')} of this part {'is' if missing == 1 else 'are'} needed."
-    )
+    words = f"The figures of the threshold in force have no interval, because {too_small_words(missing)}"
     return words if has_advice else f"{words} {queue_words(sample, _answers_for_intervals(sample), 0)}"
 
 
 def _answers_for_intervals(sample: ScoredSample) -> int:
     """Return how many answers a planned queue must have until each part of the answers has labels enough."""
-    answers = np.array([each.answers for each in sample.counts], dtype=np.int64)
-    labelled = np.array([each.labelled for each in sample.counts], dtype=np.int64)
+    answers, labelled = sample.per_stratum
     left = (answers - labelled).tolist()
 
     def is_enough(drawn: int) -> bool:

@@ -159,6 +159,12 @@ class ScoredSample:
         """The labels that every judged answer had the same chance to get."""
         return self.labels.at(self.labels.by_lot)
 
+    @property
+    def per_stratum(self) -> tuple[IntArray, IntArray]:
+        """The numbers of answers and of labels, by stratum."""
+        answers = np.array([each.answers for each in self.counts], dtype=np.int64)
+        return answers, np.array([each.labelled for each in self.counts], dtype=np.int64)
+
     def with_equal_chances(self, labels: ScoredLabels, strata: BoolArray) -> BoolArray:
         """Return which labels are kept, so that each answer in these ``strata`` is labelled with the same chance."""
         kept: BoolArray = labels.lots < _kept_shares(self.counts, strata)[labels.strata]

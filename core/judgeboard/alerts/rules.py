@@ -20,9 +20,10 @@ from judgeboard.alerts.levels import (
     window_words,
 )
 from judgeboard.domain import AlertCondition, RuleState
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput, MissingSetting, NotFound
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.settings import load_settings, variable_of
 from judgeboard.store.alerts import (
     Level,
     NewAlertRule,
@@ -254,12 +255,34 @@ def _check_names(connection: Connection, rule: NewAlertRule) -> None:
         find_criterion(connection, rule.level.criterion, rule.level.judge)
 
 
+# Kind of destination -> the field of `Settings` that it needs, what this is, and an example.
+_NEEDED = {
+    "email": ("smtp", "the mail server", "smtp://mail.example.org"),
+    "command": ("alert_command", "a command that gets each message", "tee -a alerts.jsonl"),
+}
+
+
+def _check_settings(rule: NewAlertRule) -> None:
+    """Raise MissingSetting if this process could not send the messages of a rule, because a variable is not set.
+
+    The variable of a webhook is not checked: the rule names it, so nobody forgets it.
+    """
+    settings = load_settings()
+    for destination in rule.destinations:
+        field, words, example = _NEEDED.get(destination_of(destination).kind, ("", "", ""))
+        if field and not getattr(settings, field):
+            variable = variable_of(field)
+            why = f"to: {destination} needs the environment variable {variable} ({words})"
+            raise MissingSetting(f"{why}: set it here and for the worker", variable, example)
+
+
 def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> None:
     """Add an alert rule, which workers evaluate from now on; raise BadInput if a field or the name is not usable.
 
-    Raises NotFound if a level names an unknown judge or criterion.
+    Raises NotFound if a level names an unknown judge or criterion, MissingSetting if no message could be sent.
     """
     rule = checked_rule(written)
+    _check_settings(rule)
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         _check_names(connection, rule)
         insert_alert_rule(connection, rule, actor_name(actor), now or utc_now())
@@ -290,6 +313,7 @@ class ImportedRules(NamedTuple):
 def import_alert_rules(store: Store, path: Path, actor: Actor) -> ImportedRules:
     """Add the rules of a YAML file, all or none; a rule with a stored name replaces that rule if they differ.
 
+    The settings that messages need are not checked: the file may be for the worker of another machine.
     Raises BadInput with the file, the line and the field.
     """
     file = read_yaml(path)

@@ -3,6 +3,7 @@
 import errno
 import importlib
 import io
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 from judgeboard.cli.options import echo, example, same_command
-from judgeboard.errors import JudgeboardError, MissingOption, UnknownName
+from judgeboard.errors import JudgeboardError, MissingOption, MissingSetting, UnknownName
 from judgeboard.settings import mask_logs, without_secrets
 
 # Command -> the module in judgeboard.cli that defines `NAME_command`, in the order in which a newcomer needs them.
@@ -182,6 +183,8 @@ def _mended(error: Exception) -> str:
     """Return the end of a message: the typed command as it would have worked."""
     if isinstance(error, MissingOption) and _takes(error.add[0]):
         return f", for example: `{same_command(*error.add)}`"
+    if isinstance(error, MissingSetting):
+        return f", for example: `{error.variable}={shlex.quote(error.example)} {same_command()}`"
     if isinstance(error, UnknownName):
         return f"; for example: `{same_command(instead={error.wanted: error.known})}`"
     return ""

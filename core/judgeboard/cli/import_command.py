@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from judgeboard.imports.importing import ImportSummary
     from judgeboard.imports.questions import Question
     from judgeboard.store.engine import Store
+    from judgeboard.store.storing import ImportBatch
 
 
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
@@ -63,6 +64,7 @@ def kind_lines() -> str:
     "judgeboard import --kind grades grades.jsonl",
     "judgeboard import --kind grades grades.csv --map-value label:ok=grounded --map-value label:nok=hallucinated",
     "judgeboard import --kind pairs arena.jsonl.gz",
+    "judgeboard import list",
     "judgeboard import undo",
     cls=options.CommandWithArguments,
     json=False,
@@ -174,6 +176,29 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
             lines.append(f"  to withdraw them too: `judgeboard import undo {batch.id} --with-reviews`")
     options.show(undone, lines)
     return SOME_REJECTED if undone.kept else ALL_IN
+
+
+@options.command("judgeboard import list", "judgeboard import list --json", group=import_command)
+def import_list() -> None:
+    """List the 50 latest imports, newest first: number, time, file, kind, rows, and when one was undone.
+
+    `judgeboard import undo N` takes the number.
+    """
+    from judgeboard.store.storing import list_batches
+
+    with options.open_store().reading() as connection:
+        batches = list_batches(connection)
+    none = ["There are no imports yet. To import a file: `judgeboard import FILE`"]
+    options.show({"imports": batches}, map(_batch_line, batches) if batches else none)
+
+
+def _batch_line(batch: "ImportBatch") -> str:
+    """Return an import as a line; an interrupted one has no counts."""
+    rows = "interrupted"
+    if batch.counts is not None:
+        rows = f"{batch.counts.get('new', 0):,} new, {batch.counts.get('rejected', 0):,} rejected"
+    undone = "" if batch.undone_at is None else f"; undone {batch.undone_at:%Y-%m-%d %H:%M} UTC"
+    return f"{batch.id}  {batch.at:%Y-%m-%d %H:%M} UTC  {batch.file}  {batch.kind}: {rows}; by {batch.actor}{undone}"
 
 
 # Kind of file -> the command that uses it.

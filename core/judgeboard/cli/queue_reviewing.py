@@ -72,17 +72,19 @@ def next_(name: str) -> None:
     """
     from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.leases import next_item
-    from judgeboard.reviews.queues import queue_progress
+    from judgeboard.reviews.nothing_left import nothing_left
     from judgeboard.reviews.shown import item_texts, judges_on
+    from judgeboard.store.queues import queue_named
 
     store = options.open_store()
     who = options.reviewer(store)
     item = next_item(store, name, who)
     if item is None:
         with store.reading() as connection:
-            leases = queue_progress(connection, name, with_people=False).leased
-        by_others = f" now; others have leased {counted(leases, 'item')}" if leases else ""
-        options.show({"item": None, "leased": leases}, [f"{name} has nothing left for {who.name}{by_others}"])
+            nothing = nothing_left(connection, queue_named(connection, name), who.id)
+        reason = "" if nothing is None else f" {nothing.reason}"
+        leases = 0 if nothing is None else nothing.with_others
+        options.show({"item": None, "leased": leases}, [f"{name} has nothing left for {who.name}.{reason}"])
         return
     with store.reading() as connection:
         (text,) = item_texts(connection, [item], who.id)

@@ -39,6 +39,24 @@ class Unreadable(Exception):
     """A format raises this if it cannot read the rest of a file. `Reading` reports it after the earlier rows."""
 
 
+def first_items(items: Iterator[T], count: int) -> tuple[list[T], Iterator[T]]:
+    """Return the first items, and an iterator over all; if the file is unreadable after some, it raises that there."""
+    first: list[T] = []
+    failure: Unreadable | None = None
+    try:
+        first.extend(itertools.islice(items, count))
+    except Unreadable as error:
+        failure = error
+
+    def all_items() -> Iterator[T]:
+        yield from first
+        if failure is not None:
+            raise failure
+        yield from items
+
+    return first, all_items()
+
+
 class ColumnType(StrEnum):
     """The type of a column's cells. A cell may also be None: an unknown value, which differs from 0 and from empty.
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -35,22 +36,38 @@ class DatesOfColumn:
 
 
 def dates_of(column: str, values: Iterable[Any]) -> DatesOfColumn | None:
-    """Return what the dates of a column show; None if no value has the year last.
+    """Return what the dates of a column show; None if no value is a date with the year last.
 
-    The first date with a number above 12 decides. Dates with dots, such as 03.04.2026, have the day first everywhere.
+    The first date that is possible in one order only decides: 31/02/2026 is no date and shows nothing.
     """
     undecided: DatesOfColumn | None = None
     for value in values:
-        match = _YEAR_LAST.fullmatch(value) if isinstance(value, str) else None
-        if match is None:
-            continue
-        one, two = int(match[1]), int(match[3])
-        if match[2] == "." or one > 12 >= two:
-            return DatesOfColumn(column, value.strip(), DateOrder.DAY_FIRST)
-        if two > 12 >= one:
-            return DatesOfColumn(column, value.strip(), DateOrder.MONTH_FIRST)
-        undecided = undecided or DatesOfColumn(column, value.strip(), None)
+        orders = orders_of(value)
+        if orders is not None and len(orders) == 1:
+            return DatesOfColumn(column, value.strip(), orders[0])
+        if orders:
+            undecided = undecided or DatesOfColumn(column, value.strip(), None)
     return undecided
+
+
+def orders_of(value: Any) -> list[DateOrder] | None:
+    """Return the orders in which a date with the year last is possible; None if the value has another form.
+
+    Dates with dots, such as 03.04.2026, have the day first everywhere.
+    """
+    match = _YEAR_LAST.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    orders = [DateOrder.DAY_FIRST] if match[2] == "." else [*DateOrder]
+    return [order for order in orders if _is_possible(with_year_first(value, order))]
+
+
+def _is_possible(value: str) -> bool:
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
 
 
 def with_year_first(value: Any, order: DateOrder | None) -> Any:

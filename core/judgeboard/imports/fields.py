@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.dates import DateOrder, with_year_first
+from judgeboard.imports.dates import DateOrder, orders_of, with_year_first
 from judgeboard.imports.values import MISSING, Meanings, is_missing, spelled_number, word_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.text import MAX_NAME, as_utc
@@ -406,6 +406,8 @@ class Cells:
         value = self.get(field)
         if value is None:
             return None
+        if orders_of(value) == []:
+            raise Unusable(field, f"{value!r} is not a date of the calendar")
         iso = with_year_first(value, self.dates)
         if iso is value:
             return checked(field, as_utc, value)

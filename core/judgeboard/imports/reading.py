@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
-from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format
+from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format, first_items
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
 from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, RowWithEarlier, recognised
 from judgeboard.imports.exports.turns import IN_MESSAGES
@@ -29,6 +29,7 @@ from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.text import MAX_NAME, counted
 
 LOOK_AHEAD = 1_000
+FIRST_ROWS = 20  # the rows by which an export of another tool is recognised
 LABELLED = ("grades", "verdicts")  # kinds of files with labels
 
 
@@ -160,15 +161,15 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _of_export(self, items: Iterator[Row | Rejected]) -> Iterator[Row | Rejected]:
         """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
-        ahead = list(itertools.islice(items, 1))
-        if self._recognises and self.export is None and ahead and isinstance(ahead[0], Row):
-            self.export = recognised(ahead[0].values, self._recognises, self._key_mapping)
+        ahead, rows = first_items(items, FIRST_ROWS)
+        first = [item.values for item in ahead if isinstance(item, Row)]
+        if self._recognises and self.export is None and first:
+            self.export = recognised(first, self._recognises, self._key_mapping)
             if self._key_mapping and self.export is None:
                 raise BadInput(
                     f"--map {next(iter(self._key_mapping))}: {self.name} is not a log of conversations. "
                     "Each row needs a list `messages` whose messages have role and content."
                 )
-        rows = itertools.chain(ahead, items)
         if self.export is None:
             return rows
         self.kind.of_traces = self.export.of_traces

@@ -42,7 +42,7 @@ from judgeboard.store.judgments import NewJudgment, recorded_verdicts
 from judgeboard.store.pairs import sides_named
 from judgeboard.store.responses import Named, judge_inputs
 from judgeboard.store.runs import IMPORT, RECEIVED, finish_run, is_run_of, run_of_today, start_import_run
-from judgeboard.store.storing import store_judgments
+from judgeboard.store.storing import JudgmentsOfVersion, store_judgments_of_versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +234,11 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index in sorted(responses.keys() - rows.problems.keys()):
             by_judge.setdefault(records[index].recorded_judge, {})[index] = responses[index].id
+        waiting: dict[int, tuple[JudgmentsOfVersion, list[int]]] = {}  # with the rows, by version
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, judge, now)
+            if version.id in waiting:  # a version can have two names, and its verdicts are compared with stored ones
+                _store(connection, waiting, rows, now)
             if self.batch_id is None and (problem := _problem_of_sent(judge, version)):
                 for index in response_ids:
                     rows.refuse(index, *problem)
@@ -245,9 +248,9 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                 for index in new:
                     rows.refuse(index, "judge_version", reason)
             elif new:
-                stored = store_judgments(connection, version, self.run(connection, version, now), [*new.values()], now)
-                # Another process may have stored some of the verdicts in the meantime.
-                rows.new |= set(list(new)[:stored])
+                run_id = self.run(connection, version, now)
+                waiting[version.id] = JudgmentsOfVersion(version, run_id, [*new.values()]), [*new]
+        _store(connection, waiting, rows, now)
         return rows.stored()
 
     def _new(
@@ -296,6 +299,17 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             else:
                 rows.refuse(index, "label", no_option(self.labels.label_set, word))
         return scores
+
+
+def _store(
+    connection: Connection, waiting: dict[int, tuple[JudgmentsOfVersion, list[int]]], rows: RowOutcomes, now: datetime
+) -> None:
+    """Store the judgments of several versions, whose rows are then new. Empties ``waiting``."""
+    counts = store_judgments_of_versions(connection, [judgments for judgments, _ in waiting.values()], now)
+    for stored, (_, indexes) in zip(counts, waiting.values(), strict=True):
+        # Another process may have stored some of the verdicts in the meantime.
+        rows.new |= set(indexes[:stored])
+    waiting.clear()
 
 
 def _problem_of_sent(judge: RecordedJudge, version: StoredVersion) -> tuple[str, str] | None:

@@ -23,6 +23,7 @@ from judgeboard.imports.fields import (
     may_be_either,
     metadata_in,
     parsed_json,
+    simple_name,
 )
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Problem, RowOutcomes, Stored
 from judgeboard.imports.values import python_list
@@ -41,6 +42,8 @@ from judgeboard.store.traces import received_among
 from judgeboard.text import as_utc
 
 MAX_COST = 1_000_000.0
+FEEDBACK_DETAILS = "feedback_details"
+"""The name in the metadata of what objects of feedback have beside their values, such as a comment."""
 
 
 class ResponseImport(ImportKind[Response]):
@@ -110,6 +113,7 @@ class ResponseImport(ImportKind[Response]):
 
     def _response(self, cells: Cells) -> Response:
         passages, details = passages_in(cells)
+        feedback, others = feedback_in(cells)
         return Response(
             source=cells.name("source") or self.source or "",
             external_id=cells.name("external_id", MAX_ID) or "",
@@ -122,9 +126,9 @@ class ResponseImport(ImportKind[Response]):
             messages=_messages(cells),
             reference=_reference(cells),
             asked_at=cells.time("asked_at"),
-            metadata=metadata_in(cells, context_details=details),
+            metadata=metadata_in(cells, context_details=details, **{FEEDBACK_DETAILS: others}),
             kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
-            feedback=feedback_in(cells),
+            feedback=feedback,
         )
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
@@ -132,7 +136,7 @@ class ResponseImport(ImportKind[Response]):
         elsewhere: dict[int, int] = {}
         if self.of_traces:
             elsewhere = self._stored_elsewhere(connection, records)
-        elif self.tool_source is not None or self.earlier:
+        elif self.tool_source is not None or self.earlier or any(FEEDBACK_DETAILS in each.metadata for each in records):
             records = self._as_stored_earlier(connection, records)
         own = [index for index in range(len(records)) if index not in elsewhere]
         stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
@@ -170,6 +174,9 @@ class ResponseImport(ImportKind[Response]):
         return list(kept)
 
     def _earlier(self, record: Response) -> Iterator[Response]:
+        if FEEDBACK_DETAILS in record.metadata:  # earlier releases left them out
+            others = {name: value for name, value in record.metadata.items() if name != FEEDBACK_DETAILS}
+            yield replace(record, metadata=others)
         for row in self.earlier.get(record.external_id, ()):
             with suppress(Unusable):  # a value that is only in the earlier row
                 yield replace(self._response(Cells.of(row)), source=record.source, feedback=record.feedback)
@@ -230,7 +237,7 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
     def build(self, cells: Cells) -> ImportedFeedback:
         """Return the feedback of a row."""
         user, at = cells.name("user"), cells.time("at")
-        feedback = feedback_in(cells)
+        feedback, _ = feedback_in(cells)
         if not feedback:
             raise Unusable("thumbs", "no feedback: give thumbs (up or down) or stars (1 to 5)")
         dated = tuple(replace(each, user=each.user or user, at=each.at or at) for each in feedback)
@@ -373,16 +380,17 @@ def thumbs_up(value: str | bool) -> bool | None:
 _FIELDS = (("thumbs", FeedbackKind.THUMBS), ("stars", FeedbackKind.STARS), ("feedback", None))
 
 
-def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
-    """Return the feedback of a row. The columns ``thumbs`` and ``stars`` have a scale, ``feedback`` has none.
+def feedback_in(cells: Cells) -> tuple[tuple[Feedback, ...], list[dict[str, Any]] | None]:
+    """Return the feedback of a row, and the other values of its feedback objects, such as a comment.
 
-    Words (up, down, 👍, true, good, …) are thumbs. Numbers follow the column's scale; as thumbs, -1 is down. Without a
-    scale, 2 to 5 are stars. 0, 1 and -1 may be thumbs or stars, so they are left out, and `Columns` reports them. An
-    object names its scale:
-    ``{"thumbs": "up"}``, ``{"stars": 4}``, or ``{"kind": "stars", "value": 4}``. It may have ``user`` and ``at``. A
-    list may have several objects.
+    The columns ``thumbs`` and ``stars`` have a scale, ``feedback`` has none. Words (up, down, 👍, true, good, …) are
+    thumbs. Numbers follow the column's scale; as thumbs, -1 is down. Without a scale, 2 to 5 are stars. 0, 1 and -1 may
+    be thumbs or stars, so they are left out, and `Columns` reports them. An object names its scale
+    (``{"kind": "stars", "value": 4}``) or has one value under the name of such a column: ``{"thumbs": "up"}``,
+    ``{"rating": 4}``. It may have ``user`` and ``at``. A list may have several objects.
     """
     feedback: list[Feedback] = []
+    details: list[dict[str, Any]] = []
     for field, scale in _FIELDS:
         value = cells.number(field)
         if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
@@ -391,24 +399,43 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
             items = value if isinstance(value, list) else [value]
             if not all(isinstance(item, dict) for item in items):
                 raise Unusable(field, "a list of feedback may contain only objects")
-            feedback += [_from_object(field, item) for item in items]
+            for item in items:
+                read, others = object_of_feedback(field, item)
+                feedback.append(read)
+                details.append(others)
         elif value is not None and (scale is not None or not may_be_either(value)):
             feedback.append(_from_value(field, value, scale))
-    return tuple(feedback)
+    return tuple(feedback), details if any(details) else None
 
 
-def _from_object(field: str, value: dict[str, Any]) -> Feedback:
-    scale, score = value.get("kind"), value.get("value")
+def object_of_feedback(field: str, value: Mapping[str, Any]) -> tuple[Feedback, dict[str, Any]]:
+    """Return the feedback in an object, and its other values. Raises Unusable if it has none or several."""
+    key, scale = "value", value.get("kind")
     if scale is None:
-        named = [kind for kind in FeedbackKind if value.get(kind.value) is not None]
+        named = list(_named_values(value))
         if len(named) != 1:
-            raise Unusable(field, 'an object of feedback is {"thumbs": "up"} or {"stars": 4}')
-        scale, score = named[0].value, value[named[0].value]
-    user, at = value.get("user"), value.get("at")
+            raise Unusable(field, 'an object of feedback is {"thumbs": "up"}, {"stars": 4} or {"rating": "up"}')
+        [(key, scale)] = named
+    score, user, at = value.get(key), value.get("user"), value.get("at")
+    if scale is None and may_be_either(score):
+        raise Unusable(field, f'{score} may be thumbs or stars: write {{"thumbs": {score}}} or {{"stars": {score}}}')
     if user is not None and not isinstance(user, str):
         raise Unusable(field, f"the user is {json_kind(user)}, not a text")
-    feedback = _from_value(field, score, checked(field, FeedbackKind, scale))
-    return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at))
+    feedback = _from_value(field, score, None if scale is None else checked(field, FeedbackKind, scale))
+    others = {
+        name: each for name, each in value.items() if each is not None and name not in {"kind", key, "user", "at"}
+    }
+    return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at)), others
+
+
+def _named_values(value: Mapping[str, Any]) -> Iterator[tuple[str, FeedbackKind | None]]:
+    """Yield the keys of an object with feedback, with their scales; other names count only without thumbs and stars."""
+    present = [name for name, each in value.items() if each is not None]
+    exact = set(FeedbackKind).intersection(present)
+    for name in exact or present:
+        for ours, scale in _FIELDS:
+            if simple_name(name) in ResponseImport.columns[ours]:
+                yield name, scale
 
 
 def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:

@@ -1,12 +1,18 @@
 """The JSON bodies of requests, as `/api/docs` and OpenAPI describe them: the fields, their types, and an example.
 
-Answers, judgments and feedback are read by the importers, which also know other names of the fields.
+Answers, judgments and feedback are read by the importers, which also know other names of the fields. A test compares
+the fields and types here with what the importers take.
 """
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
+
+Name = str | int
+"""An id or a name."""
+Time = str | float
+"""A time in ISO 8601, or seconds since 1970."""
 
 
 class RequestBody(BaseModel):
@@ -27,25 +33,25 @@ class SentAnswer(RequestBody):
         "generator_model": "gpt-4o-mini",
     }
 
-    external_id: str | None = Field(
+    external_id: Name | None = Field(
         None, description="Id of the answer at your side, also `id` (default: from the content)."
     )
-    source: str | None = Field(None, description="Name of the assistant (default: that of the key, or `default`).")
+    source: Name | None = Field(None, description="Name of the assistant (default: that of the key, or `default`).")
     query: str = Field(description="The question, also `question`, `input` or `prompt`.")
     answer: str = Field(description="The answer, also `response` or `output`.")
-    context: list[str | dict[str, Any]] | str | None = Field(
+    context: list[str | dict[str, Any]] | dict[str, Any] | str | None = Field(
         None, description="The retrieved passages, also `passages` or `contexts`: texts, or objects with a `text`."
     )
-    query_type: str | None = Field(None, description="Type of the question, to compare slices.")
-    generator_model: str | None = Field(None, description="The model that answered, also `model`.")
+    query_type: Name | None = Field(None, description="Type of the question, to compare slices.")
+    generator_model: Name | None = Field(None, description="The model that answered, also `model`.")
     generator_cost: float | None = Field(None, ge=0, description="Cost of the answer, in your currency.")
     messages: list[dict[str, Any]] | None = Field(None, description="Earlier messages, each with `role` and `content`.")
     reference: str | list[str] | None = Field(None, description="The right answer, also `ground_truth`.")
-    asked_at: str | None = Field(None, description="Time of the question in ISO 8601, also `timestamp`.")
+    asked_at: Time | None = Field(None, description="Time of the question in ISO 8601, also `timestamp`.")
     metadata: dict[str, Any] | None = Field(None, description="What else is known.")
-    thumbs: Literal["up", "down"] | bool | None = Field(None, description="Feedback of the user.")
+    thumbs: Literal["up", "down", -1, 0, 1] | bool | None = Field(None, description="Feedback of the user.")
     stars: float | None = Field(None, ge=1, le=5, description="Feedback of the user, 1 to 5 stars.")
-    feedback: list[dict[str, Any]] | dict[str, Any] | None = Field(
+    feedback: list[dict[str, Any]] | dict[str, Any] | str | float | bool | None = Field(
         None, description='Feedback of users: `{"thumbs": "up", "user": "ann"}` or a list.'
     )
 
@@ -68,14 +74,16 @@ class SentJudgment(RequestBody):
         "reasoning": "The passages name another temperature.",
     }
 
-    external_id: str = Field(description="Id of the answer, also `response_id`, `trace_id` or `id`.")
-    source: str | None = Field(None, description="Source of the answer, if several sources have its id.")
-    judge: str = Field(description="Name of the judge. Each name has its own version numbers.")
-    judge_version: str | None = Field(None, description="Any text that names the version of the judge.")
-    judge_model: str | None = Field(None, description="The model of the judge, a part of its version.")
+    external_id: Name = Field(description="Id of the answer, also `response_id`, `trace_id` or `id`.")
+    source: Name | None = Field(None, description="Source of the answer, if several sources have its id.")
+    judge: Name = Field(description="Name of the judge. Each name has its own version numbers.")
+    judge_version: Name | None = Field(None, description="Any text that names the version of the judge.")
+    judge_model: Name | None = Field(None, description="The model of the judge, a part of its version.")
     groundedness: float | None = Field(None, ge=0, le=1, description="How far the passages support the answer.")
     quality: float | None = Field(None, description="1 (bad) to 4 (good), or a score on `scale`.")
-    label: Literal["grounded", "hallucinated"] | None = Field(None, description="Also true and false, pass and fail …")
+    label: Literal["grounded", "hallucinated", 0, 1] | bool | None = Field(
+        None, description="Also true and false, pass and fail …"
+    )
     scores: dict[str, Any] | None = Field(
         None, description='Scores by name, on `scale`, or each with its own: `{"tone": {"value": 4, "scale": "1-5"}}`.'
     )
@@ -103,16 +111,16 @@ class SentFeedback(RequestBody):
 
     example = {"response_id": "answer-1", "source": "shop", "thumbs": "down", "user": "ann"}
 
-    response_id: str | None = Field(None, description="Id of the answer.")
-    trace_id: str | None = Field(None, description="Id of the trace of the answer.")
-    span_id: str | None = Field(None, description="Id of a span of that trace.")
-    source: str | None = Field(None, description="Source of the answer (default: that of the key, or any).")
-    thumbs: Literal["up", "down"] | bool | None = Field(None, description="Needed, unless there are `stars`.")
+    response_id: Name | None = Field(None, description="Id of the answer.")
+    trace_id: Name | None = Field(None, description="Id of the trace of the answer.")
+    span_id: Name | None = Field(None, description="Id of a span of that trace.")
+    source: Name | None = Field(None, description="Source of the answer (default: that of the key, or any).")
+    thumbs: Literal["up", "down", -1, 0, 1] | bool | None = Field(None, description="Needed, unless there are `stars`.")
     stars: float | None = Field(None, ge=1, le=5)
     kind: Literal["thumbs", "stars"] | None = Field(None, description="Instead: the scale of `value`.")
     value: float | str | bool | None = None
     user: str | None = Field(None, description="Who gave the feedback.")
-    at: str | None = Field(None, description="Time in ISO 8601.")
+    at: Time | None = Field(None, description="Time in ISO 8601.")
 
 
 _SCORE: dict[str, Any] = {"traceId": "0af7651916cd43dd8448eb211c80319c", "name": "groundedness", "value": 0.4}

@@ -13,7 +13,8 @@ from judgeboard.store.engine import Store, is_outage
 
 T = TypeVar("T")
 MOST_AT_ONCE = 100  # requests in one transaction
-PATIENCE_SECONDS = 5.0  # exporters give up after 10 s
+PATIENCE_SECONDS = 5.0  # until a write begins; exporters give up after 10 s
+LONGEST_WRITE_SECONDS = 60.0  # of a transaction that has begun
 
 
 def _is_deadlock(error: Exception) -> bool:
@@ -25,9 +26,16 @@ class _Write(NamedTuple):
     run: Callable[[Connection], Any]
     done: Future[Any]
 
+    def begin(self) -> bool:
+        """Whether a request still waits for this write. Then it waits until the write ends."""
+        return self.done.running() or (not self.done.cancelled() and self.done.set_running_or_notify_cancel())
+
 
 class Writer:
-    """A thread that writes for many requests; a result is there only after its commit."""
+    """A thread that writes for many requests; a result is there only after its commit.
+
+    A request waits ``patience`` seconds for its write to begin.
+    """
 
     def __init__(self, store: Callable[[], Store], patience: float = PATIENCE_SECONDS) -> None:
         self._store = store
@@ -57,14 +65,19 @@ class Writer:
         return done
 
     async def write(self, write: Callable[[Connection], T]) -> T:
-        """Write and return the result after the commit. Raises TimeoutError if the database is locked for long."""
+        """Write and return the result after the commit.
+
+        Raises TimeoutError if the database is locked for long: then nothing is written. A write that has begun is not
+        refused because it takes long, as it will be stored.
+        """
         done = self.submit(write)
-        try:
-            return await asyncio.wait_for(asyncio.wrap_future(done), self._patience)
-        except TimeoutError:  # the sender tries again: keep nothing of it in memory
+        result = asyncio.wrap_future(done)
+        await asyncio.wait({result}, timeout=self._patience)
+        if done.cancel():  # the sender tries again: keep nothing of it in memory
             with self._changed:
                 self._waiting = [each for each in self._waiting if each.done is not done]
-            raise
+            raise TimeoutError
+        return await asyncio.wait_for(result, LONGEST_WRITE_SECONDS)
 
     def _work(self) -> None:
         while True:
@@ -73,16 +86,15 @@ class Writer:
                 taken, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
                 if not taken:
                     return
-            # A request that gave up is not written.
-            self._write([write for write in taken if write.done.set_running_or_notify_cancel()])
+            self._write(taken)
 
     def _write(self, writes: list[_Write]) -> None:
-        if not writes:
-            return
         try:
             with self._store().writing() as connection:
+                writes = [write for write in writes if write.begin()]  # a request that gave up is not written
                 results = [write.run(connection) for write in writes]
         except Exception as error:  # noqa: BLE001 - it is the result of the requests
+            writes = [write for write in writes if write.begin()]
             if len(writes) == 1 or (is_outage(error) and not _is_deadlock(error)):
                 for write in writes:
                     write.done.set_exception(error)

@@ -192,15 +192,16 @@ def change_rule(store: Store, name: str, state: RuleState, actor: Actor) -> None
 class RuleProgress:
     """A judging rule with the answers that wait for it.
 
-    ``state`` is active, paused, budget used up, no worker or problem.
-    ``earlier`` are the judges that it had before. ``waiting`` counts the selected answers that are not judged;
-    ``oldest`` is when the first of them was stored. ``calls_today`` and ``cost_micro`` (millionths; None if unknown)
-    are those of the day in UTC.
+    ``state`` is active, paused, budget used up, no worker or problem. ``model`` is None if the judge makes no model
+    calls. ``earlier`` are the judges that the rule had before. ``waiting`` counts the selected answers that are not
+    judged; ``oldest`` is when the first of them was stored. ``calls_today`` and ``cost_micro`` (millionths; None if
+    unknown) are those of the day in UTC.
     """
 
     name: str
     state: str
     judge: str
+    model: str | None
     earlier: tuple[EarlierJudge, ...]
     where: RowFilter
     rate: float

@@ -472,10 +472,19 @@ def current_revision(store: Store) -> str | None:
 
 
 def check_writable(store: Store) -> None:
-    """Commit a change that changes nothing. Raises an error of the driver or BadInput if nothing can be stored."""
+    """Commit a change that changes nothing; raise an error of the driver or BadInput if an answer cannot be stored."""
     with store.writing() as connection:
         if store.is_sqlite:
+            # A long answer is rolled back first. A small cache makes SQLite write it, and the next one over it.
+            cache = connection.exec_driver_sql("PRAGMA cache_size").scalar_one()
             version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+            long_answer = "CREATE TABLE probe (answer)", "INSERT INTO probe VALUES (zeroblob(65536))"
+            try:
+                for statement in ("PRAGMA cache_size = 1", *long_answer):
+                    connection.exec_driver_sql(statement)
+                connection.rollback()
+            finally:
+                connection.exec_driver_sql(f"PRAGMA cache_size = {cache}")
             connection.exec_driver_sql(f"PRAGMA user_version = {version}")  # writes a page
         elif connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
             raise BadInput("the database is read-only")

@@ -84,13 +84,14 @@ class JudgingRule(NewRule):
     id: int
     earlier: tuple[EarlierJudge, ...]
     judge_title: str
+    model: str | None
     state: RuleState
     problem: str | None
     by: str
     at: datetime
 
 
-_RULES = select(JUDGING_RULE, VERSION.c.name.label("judge_name"), VERSION.c.number).join(
+_RULES = select(JUDGING_RULE, VERSION.c.name.label("judge_name"), VERSION.c.number, VERSION.c.model).join(
     VERSION, VERSION.c.id == JUDGING_RULE.c.judge_version_id
 )
 _LISTED = JUDGING_RULE.c.state != RuleState.REMOVED.value
@@ -100,7 +101,8 @@ SET_JUDGE = "set_rule_judge"
 
 
 def _read(connection: Connection, query: Select[Any]) -> list[JudgingRule]:
-    rows = connection.execute(query.order_by(JUDGING_RULE.c.id)).all()
+    # A rule with another judge has a new id, but the time when the rule was added.
+    rows = connection.execute(query.order_by(JUDGING_RULE.c.at, JUDGING_RULE.c.id)).all()
     earlier = _earlier_judges(connection) if rows else {}
     return [
         record_of(

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, exists, func, insert, or_, select, update
 
 from judgeboard.domain import ItemState
 from judgeboard.store.statements import columns_of
@@ -214,22 +214,35 @@ def own_progress(
     An item is left if it has an unused lease that nobody else has, and the person neither reviewed nor skipped it.
     Without ``most`` this reads all unused leases: call it once, when somebody begins.
     """
-    mine = exists().where(
-        LEASE.c.queue_item_id == UNUSED.c.queue_item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
-    )
     done = select(func.count()).where(
         LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    left = select(UNUSED.c.queue_item_id).where(
-        UNUSED.c.queue_id == queue_id,
-        UNUSED.c.done.is_(False),
-        or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id),
-        or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
-        ~mine,
-        ~skipped_by(UNUSED.c.queue_item_id, reviewer_id),
+    left = _unused_for(queue_id, reviewer_id).where(
+        or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id)
     )
     count = select(func.count()).select_from(left.distinct().limit(most).subquery())
     return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()
+
+
+def count_with_others(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> int:
+    """Return how many items others have leased that this person may get if they are released."""
+    leased = _unused_for(queue_id, reviewer_id).where(UNUSED.c.until > now, UNUSED.c.reviewer_id != reviewer_id)
+    return int(connection.execute(select(func.count()).select_from(leased.distinct().subquery())).scalar_one())
+
+
+def _unused_for(queue_id: int, reviewer_id: int) -> Select[tuple[int]]:
+    """Select the items of the unused leases of a queue that a person neither reviewed nor skipped."""
+    return select(UNUSED.c.queue_item_id).where(
+        UNUSED.c.queue_id == queue_id,
+        UNUSED.c.done.is_(False),
+        or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
+        ~_reviewed_by(UNUSED.c.queue_item_id, reviewer_id),
+        ~skipped_by(UNUSED.c.queue_item_id, reviewer_id),
+    )
+
+
+def _reviewed_by(item_id: ColumnElement[int], reviewer_id: int) -> ColumnElement[bool]:
+    return exists().where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True))
 
 
 def is_declined(connection: Connection, item_id: int) -> bool:
@@ -250,13 +263,24 @@ def count_declined(connection: Connection, queue_id: int) -> int:
     return connection.execute(query).scalar_one()
 
 
-def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> int:
-    """Return the number of items of a queue, without repeats and test items of other people."""
-    of_person = QUEUE_ITEM.c.repeat_for.is_(None) | (QUEUE_ITEM.c.repeat_for == reviewer_id)
-    query = select(func.count()).where(
-        QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.state != ItemState.LEFT.value, of_person
+class ItemsFor(NamedTuple):
+    """The number of items of a queue, how many of them a person ``reviewed``, and how many still need reviews."""
+
+    items: int
+    reviewed: int
+    open: int
+
+
+def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> ItemsFor:
+    """Count the items of a queue for one person, without repeats and test items of other people."""
+    reviewed = case((_reviewed_by(QUEUE_ITEM.c.id, reviewer_id), 1))
+    needs_reviews = case((QUEUE_ITEM.c.state == ItemState.OPEN.value, 1))
+    query = select(func.count(), func.count(reviewed), func.count(needs_reviews)).where(
+        QUEUE_ITEM.c.queue_id == queue_id,
+        QUEUE_ITEM.c.state != ItemState.LEFT.value,
+        or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == reviewer_id),
     )
-    return connection.execute(query).scalar_one()
+    return ItemsFor(*connection.execute(query).one())
 
 
 def work_mark(connection: Connection) -> tuple[int | None, ...]:

@@ -104,10 +104,6 @@ def _has_open_repeat(connection: Connection, queue: Queue, reviewer_id: int) -> 
 
 def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int:
     """Add the items of a training queue that a person does not have yet; return how many were added."""
-    has = select(func.count()).where(QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id)
-    golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.filter))
-    if queue.max_items is not None:
-        golds = golds.limit(max(queue.max_items - connection.execute(has).scalar_one(), 0))
     new = [
         NewItem(
             response_id=response_id,
@@ -115,11 +111,20 @@ def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, n
             repeat_for=reviewer_id,
             test=True,
         )
-        for response_id in dict.fromkeys(connection.execute(golds).scalars())
+        for response_id in training_answers(connection, queue, reviewer_id)
     ]
     if new:
         insert_items(connection, queue.id, new, now)
     return len(new)
+
+
+def training_answers(connection: Connection, queue: Queue, reviewer_id: int) -> list[int]:
+    """Return the answers that a training queue has not given to a person yet, the oldest gold label first."""
+    has = select(func.count()).where(QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id)
+    golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.filter))
+    if queue.max_items is not None:
+        golds = golds.limit(max(queue.max_items - connection.execute(has).scalar_one(), 0))
+    return list(dict.fromkeys(connection.execute(golds).scalars()))
 
 
 def count_gold(connection: Connection, where: RowFilter, schema_id: int | None) -> int:

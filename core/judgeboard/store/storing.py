@@ -1,9 +1,11 @@
 """Stores responses and judgments with the flags that they raise, in one transaction; records imports."""
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
@@ -74,6 +76,14 @@ def store_responses(
     return result
 
 
+class JudgmentsOfVersion(NamedTuple):
+    """New judgments of one judge version, made in one run."""
+
+    version: StoredVersion
+    run_id: int | None
+    items: Sequence[NewJudgment]
+
+
 def store_judgments(
     connection: Connection,
     version: StoredVersion,
@@ -86,14 +96,32 @@ def store_judgments(
     A judgment that is already stored (same response, version, ask and repeat) does not change. Raises NotFound if a
     response is not stored.
     """
-    now = now or utc_now()
-    stored = 0
-    for batch in batches(items):
-        responses = read_responses(connection, {item.response_id for item in batch}, lock=True)
-        new = insert_judgments(connection, version.id, run_id, batch, now)
-        if new:
-            _update_after_change(connection, responses, now, flags=not _is_measurement(connection, version))
-        stored += new
+    [stored] = store_judgments_of_versions(connection, [JudgmentsOfVersion(version, run_id, items)], now or utc_now())
+    return stored
+
+
+def store_judgments_of_versions(
+    connection: Connection, of_versions: Sequence[JudgmentsOfVersion], now: datetime
+) -> list[int]:
+    """Store judgments as `store_judgments` does; return how many of each version are new.
+
+    Current judgments and flags are updated once for all versions.
+    """
+    stored = [0] * len(of_versions)
+    numbered = [(number, item) for number, each in enumerate(of_versions) for item in each.items]
+    for batch in batches(numbered):
+        responses = read_responses(connection, {item.response_id for _, item in batch}, lock=True)
+        changed: dict[bool, set[int]] = {True: set(), False: set()}  # with and without flags
+        for number, group in itertools.groupby(batch, key=itemgetter(0)):
+            version, run_id, _ = of_versions[number]
+            items = [item for _, item in group]
+            if new := insert_judgments(connection, version.id, run_id, items, now):
+                changed[not _is_measurement(connection, version)].update(item.response_id for item in items)
+                stored[number] += new
+        changed[False] -= changed[True]
+        for flags, ids in changed.items():
+            if ids:
+                _update_after_change(connection, [each for each in responses if each.id in ids], now, flags=flags)
     return stored
 
 

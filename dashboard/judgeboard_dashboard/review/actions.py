@@ -31,7 +31,7 @@ from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.open_flags import flag_after
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.review.drafts import Done, Draft, OpenQuestion, ReviewSession, TextView
+from judgeboard_dashboard.review.drafts import Draft, OpenQuestion, ReviewSession, TextView, UndoableReview
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, SkippedItem, read_item
 from judgeboard_dashboard.session import as_query, numbered
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence, query_of
@@ -89,7 +89,8 @@ class Actions(DraftActions, ABC):
 
     def give(self, grade: str, value: Any) -> None:
         """Give a label, groundedness or quality, or remove it if it has this value already."""
-        setattr(self.draft, grade, None if getattr(self.draft, grade) == value else value)
+        removes = not self.draft.keeps(grade, value) and getattr(self.draft, grade) == value
+        setattr(self.draft, grade, None if removes else value)
         if grade == "groundedness":
             self.session.refill(self.draft)
         if grade == "label":
@@ -157,6 +158,12 @@ class Actions(DraftActions, ABC):
             return
         retry = f"your decision is kept here, press {self.key_of(decision)} again"
         safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key, retry)
+
+    def saved_words(self, decision: Decision) -> str:
+        """Return that a decision is stored, with a label that says something else: both are kept as given."""
+        label, implied = self.draft.label, IMPLIED.get(decision)
+        other = "" if label is None or implied is None or label is implied else f", with the label {label}"
+        return f"Saved: {SAVED[decision]} {self.name}{other}"
 
     def key_of(self, decision: Any) -> str:
         """Return the key that makes a decision on this screen."""
@@ -317,13 +324,13 @@ class ItemActions(Actions):
             common["changes"] = self.changes
             decided = decide(self.store, flag_id=self.flag_id, alone=self.alone, decision=decision, **common)
             review_id = decided.review_id
-            message = f"Saved: {SAVED[decision]} {self.name}"
+            message = self.saved_words(decision)
             if decided.held is not None:
                 message = f"{message}. {decided.held}"
         else:
             review_id = grade(self.store, response_id=self.subject, **common)
             message = f"Saved: your grade of {self.name}"
-        self.session.done.append(Done(review_id, self.subject, draft, flag_id=self.flag_id))
+        self.session.done.append(UndoableReview(review_id, self.subject, draft, flag_id=self.flag_id))
         return message
 
 
@@ -351,9 +358,13 @@ class QueueActions(Actions):
 
     def decision(self) -> Decision | None:
         """Return the decision that the label of the draft makes."""
+        return labelled_decision(self.draft.grade(), self.rules, low_quality=self.leased.low_quality)
+
+    @property
+    def rules(self) -> set[str]:
+        """The rules of the open flags that the reviewer sees."""
         flags = () if self.leased.item is None else self.leased.item.flags
-        rules = {flag.rule for flag in flags if flag.state is FlagState.OPEN}
-        return labelled_decision(self.draft.grade(), rules, low_quality=self.leased.low_quality)
+        return {flag.rule for flag in flags if flag.state is FlagState.OPEN}
 
     def save(self) -> None:
         """Store the review with the decision that its label makes."""
@@ -458,7 +469,7 @@ class QueueActions(Actions):
                 seconds=self.seconds(),
                 request_key=self.request_key,
             )
-            work.undoable.append(Done(decided.review_id, self.subject, draft, item_id=decided.item_id))
+            work.undoable.append(UndoableReview(decided.review_id, self.subject, draft, item_id=decided.item_id))
             if isinstance(decision, Preference):
                 pair = self.leased.pair
                 return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
@@ -468,7 +479,7 @@ class QueueActions(Actions):
                 with self.store.reading() as connection:
                     feedback = training_feedback(connection, decided.item_id, decided.review_id)
                 work.feedback = "" if feedback is None else f"{self.name}: {feedback_words(feedback)}"
-            return f"Saved: {SAVED[decision]} {self.name}"
+            return self.saved_words(decision)
 
         stored = self.stored(write)
         work.remove(self.leased, done=stored)
@@ -533,7 +544,9 @@ class ConflictActions(Actions):
                 seconds=self.seconds(),
                 request_key=self.request_key,
             )
-            self.session.adjudicated.append(Done(review_id, self.subject, draft, item_id=self.conflict.item.id))
+            self.session.adjudicated.append(
+                UndoableReview(review_id, self.subject, draft, item_id=self.conflict.item.id)
+            )
             what = "" if isinstance(decision, Preference) else f": {SAVED[decision]}"
             return f"Saved: {self.name} is adjudicated{what}"
 

@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from threading import Lock, Thread
@@ -39,7 +39,7 @@ PACE = 1.0
 """Seconds between two writes of drafts to the store."""
 _ON_SCREEN = (
     *("dimensions", "at", "spans", "shown", "noted"),
-    *("schema", "field_at", "selection", "selected", "correcting", "answer", "discarded"),
+    *("schema", "field_at", "selection", "selected", "correcting", "answer", "discarded", "restored"),
 )
 """Fields of a draft that are not stored: positions on the screen, and fields that only an edit of a review has."""
 
@@ -55,7 +55,8 @@ class Draft:
     the digits fill in ``field_at``. ``correcting``: the field for the corrected answer is shown; ``answer`` is the
     uncorrected answer, and ``discarded`` the correction that was discarded last, with its ``in_suite``. ``selection``
     is the selected text, ``selected`` the last selection that the browser sent.
-    ``modes`` are names of failure modes.
+    ``modes`` are names of failure modes. ``restored`` are the values that undo brought back, with what they grade; the
+    first press on one of them keeps it.
     """
 
     quality: int | None = None
@@ -81,6 +82,7 @@ class Draft:
     modes: list[str] = field(default_factory=list)
     shown: int = 0
     noted: int = 0
+    restored: list[tuple[object, Any]] = field(default_factory=list)
 
     @classmethod
     def of(cls, grade: Grade, schema: LabelSchema | None = None) -> "Draft":
@@ -173,11 +175,39 @@ class Draft:
 
     def choose_mode(self, name: str) -> None:
         """Tag the answer with a failure mode, or remove this tag."""
-        self.modes = [each for each in self.modes if each != name] if name in self.modes else [*self.modes, name]
+        self.modes = self.toggled("modes", name, self.modes)
+
+    def keeps(self, graded: object, value: Any) -> bool:
+        """Note a press on a value. Return whether undo brought the value back and nobody has pressed it since."""
+        keeps = (graded, value) in self.restored
+        if keeps:
+            self.restored.remove((graded, value))
+        return keeps
+
+    def toggled(self, graded: object, value: Any, chosen: Sequence[Any]) -> list[Any]:
+        """Note a press on a value. Return the ``chosen`` values with this one added or removed."""
+        if self.keeps(graded, value) or value not in chosen:
+            return [*chosen, *([] if value in chosen else [value])]
+        return [each for each in chosen if each != value]
 
     def copied(self) -> "Draft":
         """Return a copy that later key presses do not change."""
-        return replace(self, scores=dict(self.scores), marks=dict(self.marks), values=dict(self.values))
+        return replace(
+            self,
+            scores=dict(self.scores),
+            marks=dict(self.marks),
+            values=dict(self.values),
+            restored=[*self.restored],
+        )
+
+    def brought_back(self) -> "Draft":
+        """Return a copy for the item of an undone review: the same keys, pressed again, give the same draft."""
+        restored: list[tuple[object, Any]] = [(name, getattr(self, name)) for name in BUILT_IN]
+        restored += [("modes", mode) for mode in self.modes]
+        restored += [(subject, mark.status) for subject, mark in self.marks.items()]
+        for name, value in self.values.items():
+            restored += [(name, each) for each in (value if isinstance(value, list) else [value])]
+        return replace(self.copied(), restored=restored, at=None, field_at="")
 
 
 @dataclass
@@ -190,7 +220,7 @@ class CommentDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class UndoableReview:
     """A stored review that this session can undo, and the ``draft`` that it was made from."""
 
     review_id: int
@@ -253,8 +283,8 @@ class ReviewSession:
 
     drafts: dict[int, Draft] = field(default_factory=dict)
     comments: dict[int, CommentDraft] = field(default_factory=dict)
-    done: list[Done] = field(default_factory=list)
-    adjudicated: list[Done] = field(default_factory=list)
+    done: list[UndoableReview] = field(default_factory=list)
+    adjudicated: list[UndoableReview] = field(default_factory=list)
     message: str = ""
     refused: bool = False
     asks: tuple[AskedField, int] | None = None

@@ -22,7 +22,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
 from judgeboard.store.verdicts import RubricScores, load_rubric_scores
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.review.drafts import Done, Draft
+from judgeboard_dashboard.review.drafts import Draft, UndoableReview
 
 READ_AHEAD = 2  # the item on the screen and the next
 ACTIVE = timedelta(minutes=30)  # a page keeps its leases for this long without activity
@@ -137,7 +137,7 @@ class QueueSession:
     schema: LabelSchema | None = None
     items: list[ShownItem] = field(default_factory=list)
     reveal: Reveal | None = None
-    undoable: list[Done | SkippedItem] = field(default_factory=list)
+    undoable: list[UndoableReview | SkippedItem] = field(default_factory=list)
     skipping: bool = False
     last_active: datetime = LONG_AGO
     redrawn: bool = False
@@ -164,7 +164,7 @@ class QueueSession:
             if mark == self.counted_at:
                 return
             done, left = own_progress(connection, self.queue.id, self.reviewer.id, utc_now())
-            total = count_items_for(connection, self.queue.id, self.reviewer.id)
+            total = count_items_for(connection, self.queue.id, self.reviewer.id).items
         if not self.counted_at:
             self.done, self.total = done, total
         self.others, self.counted_at = max(total - done - left, 0), mark

@@ -41,6 +41,8 @@ from judgeboard_dashboard.widgets.texts import (
     RULES_HELP,
     capital,
     caption,
+    confirm,
+    confirmation,
     count,
     day,
     heading,
@@ -50,7 +52,6 @@ from judgeboard_dashboard.widgets.texts import (
 )
 
 ALL = "All their queues"
-_RESULT = "reassigned"
 _QUEUE_COLUMNS = (Column("Queue", width=200), Column("Done", "count", width=60), Column("Left", "count", width=60))
 _DAY_COLUMNS = (Column("Day (UTC)", width=110), Column("Reviews", "count", width=80))
 _FIGURE_COLUMNS = (Column("Reviews agree", width=200, help=f"{SAME}."), Column("Share", width=200))
@@ -206,9 +207,7 @@ def people() -> None:
     chosen = everybody[choose_row(rows, key=key, most=10, placeholder="–")]
     figures = "Figures cover each person’s latest 1,000 reviews, with 95 % intervals. “–” means nothing to compare."
     foot(lambda: work_table(everybody), "people", figures)
-    result: str | None = st.session_state.pop(_RESULT, None)
-    if result is not None:
-        show(tag("div", result, cls="jb-say", role="status"))
+    confirmation("people")
     heading(f"{chosen.person.name}: queues and agreement")
     left_side, right_side = stacking_columns("person", 2)
     with left_side:
@@ -258,7 +257,7 @@ def _reassign(work: PersonWork, lead: Reviewer) -> None:
         with saving("Not reassigned"):
             [other] = people_named(store(), [to], new=False)
             moved = reassign(store(), by=lead, person=person, to=other, queues=[] if queue == ALL else [queue])
-            st.session_state[_RESULT] = f"Reassigned from {person.name} to {other.name}: {', '.join(moved)}."
+            confirm("people", f"Reassigned from {person.name} to {other.name}: {', '.join(moved)}.")
 
 
 def _table(reviews: ReviewList, lines: Sequence[OwnReview]) -> Table:

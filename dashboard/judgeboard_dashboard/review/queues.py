@@ -13,6 +13,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, Action, may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.presets import PRESETS
 from judgeboard.reviews.queues import (
     ASKED,
@@ -59,6 +60,8 @@ from judgeboard_dashboard.widgets.texts import (
     WORST_HELP,
     capital,
     caption,
+    confirm,
+    confirmation,
     count,
     day,
     empty,
@@ -85,7 +88,6 @@ GRADE_FIELDS = (
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 _DEFAULTS = QueueRules("defaults")
 MOST = 50
-CREATED = "queue_created"  # what to say about a queue that was just created
 _FIELD, _SEEN = "queue_segment", "queue_segment_seen"
 
 
@@ -192,6 +194,8 @@ def known_people() -> list[str]:
 def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     queue, lead = progress.queue, may(reviewer, Action.ASSIGN)
     is_open = queue.state is QueueState.OPEN
+    with reading() as connection:
+        nothing = nothing_left(connection, queue, reviewer.id) if is_open else None
     with st.container(key="queue_chosen", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(tag("div", tag("b", queue.name), " · ", progress_words(progress), cls="jb-say jb-line"))
         if progress.conflict and lead:
@@ -200,7 +204,11 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         if queue.of_rate and progress.reviews:
             open_button("Share of bad answers", Rows("agreement", {}), key="queue_rate", icon=":material/percent:")
-        start_button("Start reviewing", Rows("item", {"queue": queue.name}), key="queue_review", disabled=not is_open)
+        if nothing is None:
+            rows = Rows("item", {"queue": queue.name})
+            start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
+    if nothing is not None:
+        show(tag("div", nothing.reason, cls="jb-say"))
     show(tag("div", " · ".join(progress.rules), cls="jb-cap"))
     sample = sample_words(progress)
     if sample is not None:
@@ -287,9 +295,7 @@ def queue_list() -> None:
     lead = may(reviewer, Action.MAKE_QUEUES)
     with store().reading() as connection:
         follow_work(store(), work_mark(connection))
-    created: str | None = st.session_state.pop(CREATED, None)
-    if created:
-        show(tag("div", created, cls="jb-say"))
+    confirmation("queues")
     with st.container(key="queues_top", horizontal=True, vertical_alignment="center", gap="small"):
         closed = st.toggle("Include closed queues", key="queues_closed")
         if lead:
@@ -572,5 +578,5 @@ def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, sc
         message = f"Created: {created.queue.name} with {items}{sample}."
         if created.short:
             message += f" {created.short:,} more were requested, but no random-sample flags are left."
-        st.session_state[CREATED] = message
+        confirm("queues", message)
         go(new=None)

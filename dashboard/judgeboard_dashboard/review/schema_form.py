@@ -84,9 +84,8 @@ class SchemaActions(DraftActions):
         if field.type is FieldType.SPANS:
             self._mark(field, value)
         elif field.many or field.type is FieldType.RANKING:
-            chosen = list(before or ())
-            values[field.name] = [each for each in chosen if each != value] if value in chosen else [*chosen, value]
-        elif before is not None and before == value:
+            values[field.name] = self.draft.toggled(field.name, value, before or ())
+        elif not self.draft.keeps(field.name, value) and before is not None and before == value:
             del values[field.name]
         else:
             values[field.name] = value
@@ -104,8 +103,7 @@ class SchemaActions(DraftActions):
             self.session.say(SELECT_FIRST, refused=True)
             return
         spans = self.draft.values.get(field.name, [])
-        span = {"type": kind, **place}
-        self.draft.values[field.name] = [each for each in spans if each != span] if span in spans else [*spans, span]
+        self.draft.values[field.name] = self.draft.toggled(field.name, {"type": kind, **place}, spans)
         self.session.say("")
 
     def _place(self, field: SchemaField) -> dict[str, int] | None:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from judgeboard.domain import Decision, Label, Preference, Shown
+from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.people.permissions import Action, role_of, why_not
 from judgeboard.reviews.decisions import IMPLIED
 from judgeboard.reviews.shown import stored_side
@@ -16,7 +17,7 @@ from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
-from judgeboard_dashboard.review.drafts import ReviewSession
+from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
 from judgeboard_dashboard.session import accept_name, name_field, name_is_suggested, open_rows, reviewer_name, signed_in
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
@@ -187,6 +188,15 @@ def bar(
 def implied_labels(actions: Actions) -> Mapping[Decision, Label]:
     """Return the labels that decisions imply. Empty until the reviewer has answered whether decisions imply labels."""
     return IMPLIED if actions.implies and actions.implied_label(Decision.CONFIRM) is not None else {}
+
+
+def problem_question(draft: Draft, rules: Collection[str]) -> str:
+    """Return the question over the decisions. An answer with flags of these rules may be grounded and have a problem.
+
+    `check_label` refuses the decision where the low-groundedness flag is the only one.
+    """
+    another = draft.label is Label.GROUNDED and set(rules) != {LOW_GROUNDEDNESS}
+    return "Marked grounded: is there another problem?" if another else "Is there a problem?"
 
 
 def implied_words(labels: Mapping[Decision, Label]) -> str:

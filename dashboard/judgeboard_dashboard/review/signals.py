@@ -39,7 +39,7 @@ def history(item: Item) -> Html | None:
     if not events:
         return None
     rows = [
-        tag("div", tag("span", when(at)), tag("b", who, title=who), tag("div", *what), cls="jb-past")
+        tag("div", tag("span", when(at)), tag("b", who), tag("div", *what), cls="jb-past")
         for at, who, what in events[:MOST]
     ]
     left = tag("div", f"{len(events) - MOST} older", cls="jb-cap") if len(events) > MOST else None
@@ -291,7 +291,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
             "details",
             tag(
                 "summary",
-                tag("span", judgment.version_title, cls="jb-who", title=judgment.version_title),
+                tag("span", judgment.version_title, cls="jb-who"),
                 tag("b", judgment_words(judgment)),
             ),
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,

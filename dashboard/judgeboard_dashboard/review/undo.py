@@ -8,55 +8,63 @@ from judgeboard.reviews.leases import take_item, undo_skip
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.actions import conflict_rows, safely
-from judgeboard_dashboard.review.drafts import Done, ReviewSession
+from judgeboard_dashboard.review.drafts import ReviewSession, UndoableReview
 from judgeboard_dashboard.review.leases import QueueSession, SkippedItem, read_item
 from judgeboard_dashboard.widgets.navigation import flagged, item
 
 
 def undo_review(
-    store: Store, session: ReviewSession, reviewer: Reviewer | None, done: Done, *, queue: str | None = None
+    store: Store, session: ReviewSession, reviewer: Reviewer | None, review: UndoableReview, *, queue: str | None = None
 ) -> None:
     """Undo a review outside queues, or an adjudication. Then go to its item and restore the draft.
 
     ``queue`` limits the conflicts that follow to one queue.
     """
-    request_key = session.request_key(f"undo{done.review_id}")
+    request_key = session.request_key(f"undo{review.review_id}")
 
-    def act(known: Reviewer) -> None:
-        if _undone(store, session, known, done.review_id, request_key):
-            if done.item_id:
+    def act(named: Reviewer) -> None:
+        if _withdraw(store, session, named, review.review_id, request_key):
+            if review.item_id:
                 session.say("Undone: this item is in conflict again.")
-            session.put_draft(done.subject, done.draft.copied())
-        for kept in (session.done, session.adjudicated):
-            kept[:] = [other for other in kept if other.review_id != done.review_id]
-        goal = item(done.subject) if done.flag_id is None else flagged(done.flag_id)
-        session.goal = conflict_rows(queue, done.item_id) if done.item_id else goal
+            session.put_draft(review.subject, review.draft.brought_back())
+        for undoable in (session.done, session.adjudicated):
+            undoable[:] = [other for other in undoable if other.review_id != review.review_id]
+        answer = item(review.subject) if review.flag_id is None else flagged(review.flag_id)
+        session.goal = conflict_rows(queue, review.item_id) if review.item_id else answer
 
     safely(session, reviewer, act, request_key)
 
 
-def undo_in_queue(store: Store, session: ReviewSession, work: QueueSession, done: Done | SkippedItem) -> None:
-    """Undo the last review or skip in a queue. Lease its item again and show it with its draft."""
-    if isinstance(done, SkippedItem):
-        if done in work.undoable:
-            safely(session, work.reviewer, partial(_undo_skip, store, session, work, done))
-        return
-    request_key = session.request_key(f"undo{done.review_id}")
-    safely(session, work.reviewer, partial(_undo_review, store, session, work, done, request_key), request_key)
-
-
-def _undo_review(
-    store: Store, session: ReviewSession, work: QueueSession, done: Done, request_key: str, reviewer: Reviewer
+def undo_in_queue(
+    store: Store, session: ReviewSession, work: QueueSession, undoable: UndoableReview | SkippedItem
 ) -> None:
-    was_undone = _undone(store, session, reviewer, done.review_id, request_key)
-    work.undoable.remove(done)
-    lease = take_item(store, done.item_id, reviewer) if was_undone else None
+    """Undo the last review or skip in a queue. Lease its item again and show it with its draft."""
+    if isinstance(undoable, SkippedItem):
+        if undoable in work.undoable:
+            safely(session, work.reviewer, partial(_undo_skip_in_queue, store, session, work, undoable))
+        return
+    request_key = session.request_key(f"undo{undoable.review_id}")
+    act = partial(_undo_review_in_queue, store, session, work, undoable, request_key)
+    safely(session, work.reviewer, act, request_key)
+
+
+def _undo_review_in_queue(
+    store: Store,
+    session: ReviewSession,
+    work: QueueSession,
+    review: UndoableReview,
+    request_key: str,
+    reviewer: Reviewer,
+) -> None:
+    withdrawn = _withdraw(store, session, reviewer, review.review_id, request_key)
+    work.undoable.remove(review)
+    lease = take_item(store, review.item_id, reviewer) if withdrawn else None
     if lease is not None:
-        session.put_draft(done.subject, done.draft)
+        session.put_draft(review.subject, review.draft.brought_back())
         work.put_first(read_item(store, lease, reviewer), done=True)
 
 
-def _undo_skip(
+def _undo_skip_in_queue(
     store: Store, session: ReviewSession, work: QueueSession, skipped: SkippedItem, reviewer: Reviewer
 ) -> None:
     name, subject = skipped.leased.name, skipped.leased.subject
@@ -66,12 +74,12 @@ def _undo_skip(
         session.say(f"Undone: your skip of {name} is withdrawn. Others review it now.")
         return
     session.say(f"Undone: {name} is yours again.")
-    session.put_draft(subject, skipped.draft)
+    session.put_draft(subject, skipped.draft.brought_back())
     work.put_first(read_item(store, lease, reviewer), done=False)
 
 
-def _undone(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
-    """Undo a review; the head line shows the result, or why it was refused."""
+def _withdraw(store: Store, session: ReviewSession, reviewer: Reviewer, review_id: int, request_key: str) -> bool:
+    """Undo a review. Return whether it was; the head line shows the result, or why it was refused."""
     try:
         session.say(undo(store, review_id=review_id, reviewer=reviewer, request_key=request_key))
     except DecisionRefused as refused:

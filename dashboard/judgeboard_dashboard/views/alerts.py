@@ -41,7 +41,16 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot, table
-from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
+from judgeboard_dashboard.widgets.texts import (
+    capital,
+    caption,
+    confirm,
+    confirmation,
+    heading,
+    rule_words,
+    sentence,
+    when,
+)
 
 MOST = 50
 _ADDED = "alert_rule_added"
@@ -145,6 +154,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         )
         remind = st.text_input("Reminder every", DAILY, key="alert_remind", help="A period, or never")
         quiet = st.text_input("Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin")
+    confirmation("alert")  # above the button: below it, a longer table may have moved it out of sight
     if st.button("Add rule", key="alert_add", type="primary", disabled=not (name.strip() and to.strip()), wrap=False):
         with saving():
             written = WrittenRule(
@@ -159,6 +169,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             )
             add_alert_rule(store(), written, reviewer)
             st.session_state[_ADDED] = True
+            confirm("alert", f"Added: {' '.join(name.split())}. Workers evaluate it every minute.")
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:

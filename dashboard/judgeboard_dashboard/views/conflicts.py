@@ -22,7 +22,7 @@ from judgeboard_dashboard.review.actions import SIDES, ConflictActions, conflict
 from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
-from judgeboard_dashboard.review.drafts import Done, Draft, keep_draft, review_session
+from judgeboard_dashboard.review.drafts import Draft, UndoableReview, keep_draft, review_session
 from judgeboard_dashboard.review.fields import CONFLICT_KEYS, keys_block, queue_grades
 from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
@@ -162,7 +162,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         keep_draft(session, store(), reviewer, actions.subject)
     done = session.adjudicated[-1] if session.adjudicated else None
     if adjudication is not None and adjudication.reviewer_id == reviewer.id:
-        done = Done(adjudication.id, actions.subject, Draft(note=adjudication.note or ""), item_id=item_id)
+        done = UndoableReview(adjudication.id, actions.subject, Draft(note=adjudication.note or ""), item_id=item_id)
     state = "Adjudicated" if conflict.item.state is ItemState.ADJUDICATED else "Conflict"
     head_line(
         actions,

@@ -21,7 +21,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import list_batches
-from judgeboard.store.withdrawals import ImportUndo, plan_undo
+from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, reading, stacking_columns, store
@@ -51,13 +51,12 @@ from judgeboard_dashboard.widgets.imports import (
 )
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, when
+from judgeboard_dashboard.widgets.texts import capital, caption, confirm, confirmation, count, empty, heading, when
 
 _TRIAL = "import_trial"
 _DONE = "import_done"
 ORDERS = {DateOrder.DAY_FIRST: "day first", DateOrder.MONTH_FIRST: "month first"}
 SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
-_UNDONE = "import_undone"
 _KEPT = "import_mapping"
 _FILLED = "import_filled"
 _KEPT_DATES = "import_dates"
@@ -113,9 +112,7 @@ def imports() -> None:
 
 def _undo() -> None:
     """Show what the last undo withdrew, and the imports that can be undone."""
-    undone: ImportUndo | None = st.session_state.pop(_UNDONE, None)
-    if undone is not None:
-        show(tag("div", f"{undone.batch.file}: withdrawn: {undone.words or 'nothing'}.", cls="jb-say", role="status"))
+    confirmation("imports")
     with store().reading() as connection:
         batches = {batch.id: batch for batch in list_batches(connection) if batch.undone_at is None}
     if not batches:
@@ -156,7 +153,8 @@ def _ask_undo(number: int) -> None:
     actor = (reviewer or entered_reviewer()) if pressed else None
     if actor is not None:
         try:
-            st.session_state[_UNDONE] = undo_import(store(), number, with_reviews=with_reviews, actor=actor)
+            undone = undo_import(store(), number, with_reviews=with_reviews, actor=actor)
+            confirm("imports", f"{undone.batch.file}: withdrawn: {undone.words or 'nothing'}.")
         except JudgeboardError as error:
             problem(str(error))
             return

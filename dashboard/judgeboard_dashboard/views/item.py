@@ -10,13 +10,13 @@ from judgeboard.domain import Decision, FlagState, ResponseKind
 from judgeboard.flags.rule import Thresholds
 from judgeboard.methods.attempts import attempt_sequences
 from judgeboard.reviews.decisions import implying_rules
+from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, ItemFlag, find_responses, load_item, response_of_flag
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.listing import Neighbours
 from judgeboard.store.open_flags import neighbours, queue_page
-from judgeboard.store.queues import open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
@@ -29,9 +29,9 @@ from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import (
     EDIT,
-    Done,
     Draft,
     ReviewSession,
+    UndoableReview,
     keep_draft,
     own_review_to_change,
     review_session,
@@ -61,6 +61,7 @@ from judgeboard_dashboard.review.screen import (
     keys_choice,
     move,
     name_form,
+    problem_question,
     side_choices,
     take_input,
     undo_choice,
@@ -199,9 +200,9 @@ def _draw_item(
     own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
     done = session.done[-1] if session.done else None
     if changed is not None:
-        done = Done(changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag)
+        done = UndoableReview(changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag)
     elif done is None and own:
-        done = Done(own[0].id, item.response_id, Draft(), flag_id=next(iter(own[0].flag_ids), None))
+        done = UndoableReview(own[0].id, item.response_id, Draft(), flag_id=next(iter(own[0].flag_ids), None))
     title, position = item.external_id, None
     if near is not None and near.listed:
         title = f"{near.position:,} of {near.total:,}"
@@ -246,7 +247,7 @@ def _draw_item(
         under_side=partial(comment_fields, comment_actions, comments),
     )
     attempts_section(actions, sequences)
-    question, choices = _item_choices(actions, item, flag, decides=decides)
+    question, choices = _item_choices(actions, item, flag, rules, decides=decides)
     bar(
         actions,
         question,
@@ -257,13 +258,13 @@ def _draw_item(
 
 
 def _item_choices(
-    actions: ItemActions, item: Item, flag: ItemFlag | None, *, decides: bool
+    actions: ItemActions, item: Item, flag: ItemFlag | None, rules: Collection[str], *, decides: bool
 ) -> tuple[str, list[Choice]]:
     changes = actions.changes is not None
     if decides:
         implied = implied_labels(actions)
         own = next((review for review in item.reviews if review.id == actions.changes), None)
-        question = "Is there a problem?"
+        question = problem_question(actions.draft, rules)
         if own is not None and own.decision:
             what, ask = ("one flag", "Decide all?") if actions.more_flags else ("this", "Change your review?")
             question = f"You {OWN_DECISIONS[own.decision]} {what} on {when(own.at)}. {ask}"
@@ -485,7 +486,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
         return LABELLED[actions.decision()], [save, *unsure]
     if work.reveal is None:
         implied = implied_labels(actions)
-        question = f"Is there a problem?{implied_words(implied)}"
+        question = f"{problem_question(actions.draft, actions.rules)}{implied_words(implied)}"
         return question, decision_choices(actions.decide, flag=False, implied=implied)
     if changes:
         return "You have seen the judge. Is there a problem?", decision_choices(actions.decide, flag=False)
@@ -532,16 +533,14 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
     _show_message(session)
     _show_feedback(work)
+    sentence, reason = f"Nothing is left for you in “{work.queue.name}”.", None
     if work.closed:
         sentence = f"{capital(work.closed)}."
-    elif work.done:
-        sentence = f"Nothing is left for you in “{work.queue.name}”. You reviewed {count(work.done, 'item')}."
     else:
-        sentence = f"There are no items for you in “{work.queue.name}”."
-    with reading() as connection:
-        left = not work.closed and open_items(connection, work.queue.id)
-    more = tag("div", "Items that others have leased may become available later.") if left else None
-    show(tag("div", tag("div", sentence), more, cls="jb-empty"))
+        with reading() as connection:
+            nothing = nothing_left(connection, work.queue, work.reviewer.id)
+        reason = None if nothing is None else nothing.reason
+    show(tag("div", tag("div", sentence), tag("div", reason) if reason else None, cls="jb-empty"))
     main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
     planned = work.queue.of_rate
     with st.container(horizontal=True, gap="small"):

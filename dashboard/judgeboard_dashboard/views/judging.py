@@ -1,6 +1,5 @@
 """The page Judging rules: the rules, the answers that wait for each, their judges, and a form for a new rule."""
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -8,11 +7,11 @@ import streamlit as st
 from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging_rules import (
     LONGEST_NAME,
     NO_WORKER,
     PAUSED,
+    USED_UP,
     RuleProgress,
     add_rule,
     change_rule,
@@ -24,7 +23,6 @@ from judgeboard.runs.judging_rules import (
 from judgeboard.settings import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.judging_rules import rule_named
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.reviewers import Reviewer
@@ -40,10 +38,10 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
-from judgeboard_dashboard.widgets.rejudge_form import destination, show_destination
+from judgeboard_dashboard.widgets.rejudge_form import destination, known_judges, show_destination
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
-from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import caption, confirm, confirmation, count, duration, heading, sentence, when
 
 _ADDED = "judging_rule_added"
 OFFLINE = "lexical (word overlap, no model)"
@@ -54,19 +52,20 @@ def _age(rule: RuleProgress) -> str | None:
     return None if rule.oldest is None else duration((utc_now() - rule.oldest).total_seconds())
 
 
-# The columns up to the judge fit into 800 px.
+# The columns up to the cost fit into 800 px.
 COLUMNS: Columns[RuleProgress] = {
     Column("Rule", width=110): lambda rule: rule.name,
-    Column("State", width=120): lambda rule: rule.state,
-    Column("Waiting", "count", width=75, help="Selected answers that are not judged yet"): lambda rule: rule.waiting,
-    Column("Oldest waits", width=105, help="Time since the first waiting answer was stored"): _age,
-    Column("Calls today", width=105, right=True, help="Calls since midnight UTC, of the maximum per day"): (
+    Column("State", width=112): lambda rule: rule.state,
+    Column("Judge", width=90): lambda rule: rule.judge,
+    Column("Model", width=124): lambda rule: rule.model,
+    Column("Waiting", "count", width=70, help="Selected answers that are not judged yet"): lambda rule: rule.waiting,
+    Column("Calls today", width=95, right=True, help="Calls since midnight UTC, of the maximum per day"): (
         lambda rule: rule.calls_words
     ),
-    Column("Cost today", width=130, right=True, help="Cost since midnight UTC, of the maximum per day"): (
+    Column("Cost today", width=125, right=True, help="Cost since midnight UTC, of the maximum per day"): (
         lambda rule: rule.cost_words
     ),
-    Column("Judge", width=120): lambda rule: rule.judge,
+    Column("Oldest waits", width=105, help="Time since the first waiting answer was stored"): _age,
     Column("Sampling rate", width=115): lambda rule: rule.rate_words,
     Column("Answers", width=200, help="The filter of the rule"): lambda rule: describe(rule.where),
 }
@@ -108,6 +107,7 @@ def _buttons(rule: RuleProgress) -> None:
     if rule.earlier:
         before = ", ".join(f"{each.title} until {when(each.until)}" for each in rule.earlier)
         caption(f"Judges of this rule before {rule.judge}: {before}. Their judgments are kept.")
+    confirmation("judge_of_rule")
     paused = rule.state == PAUSED
     state_buttons(rule.name, Action.KEEP_JUDGING_RULES, change_rule, key="judging", paused=paused)
     reviewer = current_reviewer()
@@ -116,11 +116,21 @@ def _buttons(rule: RuleProgress) -> None:
             _change_judge(rule, reviewer)
 
 
+def _next_step(rule: RuleProgress) -> str:
+    """Return what happens next by a rule that was just stored."""
+    if rule.state == PAUSED:
+        return "The rule is paused: it judges after you resume it."
+    if rule.state == USED_UP:
+        return "The budget of today is used up: it judges from midnight UTC on."
+    if rule.state == NO_WORKER:
+        return "It judges as soon as a worker runs: `judgeboard worker`"
+    waiting = f"the {count(rule.waiting, 'waiting answer')} now, and " if rule.waiting else ""
+    return f"It judges {waiting}new answers as they come."
+
+
 def _change_judge(rule: RuleProgress, reviewer: Reviewer) -> None:
     """Show the fields of another judge for a rule, what happens to its answers, and the button."""
-    with reading() as connection:
-        spec = rule_spec(connection, rule_named(connection, rule.name))
-    chosen = _judge_fields(f"judging_of_{rule.name}_{rule.judge}", {} if spec is None else {rule.judge: spec})
+    chosen = _judge_fields(f"judging_of_{rule.name}_{rule.judge}", rule)
     waiting = f"the {count(rule.waiting, 'waiting answer')} and " if rule.waiting else ""
     caption(
         f"The new judge judges {waiting}all later answers. Answers that {rule.judge} judged keep their judgments. The "
@@ -129,7 +139,8 @@ def _change_judge(rule: RuleProgress, reviewer: Reviewer) -> None:
     key = f"judging_set_{rule.name}"
     if st.button("Save judge", key=key, type="primary", disabled=not chosen.agreed, wrap=False):
         with saving():
-            set_judge(store(), rule.name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer)
+            changed = set_judge(store(), rule.name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer)
+            confirm("judge_of_rule", f"Saved: {rule.name} has the judge {changed.judge_title} now. {_next_step(rule)}")
 
 
 class _ChosenJudge(NamedTuple):
@@ -140,10 +151,9 @@ class _ChosenJudge(NamedTuple):
     agreed: bool
 
 
-def _judge_fields(key: str, first: Mapping[str, dict[str, Any]] | None = None) -> _ChosenJudge:
-    """Show the fields for a stored judge version, those of ``first`` before the others, or another model of it."""
-    specs = _specs()
-    specs = {**(first or {}), **{title: spec for title, spec in specs.items() if title not in (first or {})}}
+def _judge_fields(key: str, rule: RuleProgress | None = None) -> _ChosenJudge:
+    """Show the fields for a stored judge version, first that of a ``rule``, or another model of it."""
+    specs = _specs(rule)
     judge = st.selectbox("Judge", list(specs), key=f"{key}_judge")
     spec = specs[judge]
     model = ""
@@ -164,17 +174,18 @@ def _judge_fields(key: str, first: Mapping[str, dict[str, Any]] | None = None) -
     return _ChosenJudge(spec, address.host if agreed else None, agreed)
 
 
-def _specs() -> dict[str, dict[str, Any]]:
-    """Return the fields of the judges that a rule can use, by title, the newest first."""
-    with reading() as connection:
-        retired = retired_versions(connection)
-        versions = [version for version in list_versions(connection) if version.id not in retired]
-        specs = {version.title: judge_spec(connection, version) for version in reversed(versions)}
-    others: dict[str, dict[str, Any]] = {
-        CHAT: {"kind": "rag", "model": load_settings().model or ""},
-        OFFLINE: {"kind": "lexical"},
-    }
-    return {title: spec for title, spec in specs.items() if spec is not None} | others
+def _specs(rule: RuleProgress | None) -> dict[str, dict[str, Any]]:
+    """Return the fields of the judges that a rule can use, by their words: first that of ``rule``, with its address."""
+    known = known_judges()
+    specs = {judge.words: judge.spec for judge in known.values()}
+    if rule is not None:
+        with reading() as connection:
+            stored = rule_named(connection, rule.name)
+            own = rule_spec(connection, stored)
+        usable = known.get(stored.judge_version_id)
+        words = rule.judge if usable is None else usable.words
+        specs = ({} if own is None else {words: own}) | {name: spec for name, spec in specs.items() if name != words}
+    return specs | {CHAT: {"kind": "rag", "model": load_settings().model or ""}, OFFLINE: {"kind": "lexical"}}
 
 
 def _form() -> None:
@@ -200,9 +211,10 @@ def _form() -> None:
         calls = st.number_input("Maximum calls per day", 1, value=None, key="judging_calls", placeholder="No limit")
         existing = st.toggle("Also judge the answers that are stored already", key="judging_existing")
     usable = bool(name.strip()) and chosen.agreed
+    confirmation("rule")  # above the button: below it, a longer table may have moved it out of sight
     if st.button("Add rule", key="judging_add", type="primary", disabled=not usable, wrap=False):
         with saving():
-            add_rule(
+            added = add_rule(
                 store(),
                 name,
                 judge=chosen.spec,
@@ -215,6 +227,9 @@ def _form() -> None:
                 actor=reviewer,
             )
             st.session_state[_ADDED] = True
+            [rule] = (each for each in rule_progress(seen()) if each.name == added.name)
+            what = f"{rule.judge}, {rule.rate_words} of {describe(rule.where)}"
+            confirm("rule", f"Added: {rule.name} ({what}). {_next_step(rule)}")
     caption("To use another prompt or address, use a terminal: `judgeboard rules add --help`")
 
 

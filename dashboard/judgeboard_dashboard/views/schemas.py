@@ -15,7 +15,7 @@ from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import current_reviewer, page, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, heading, sentence
+from judgeboard_dashboard.widgets.texts import caption, confirm, confirmation, heading, sentence
 
 EXAMPLE = """name: support
 fields:
@@ -27,16 +27,13 @@ fields:
   - {name: tone, type: scale, levels: {1: rude, 2: neutral, 3: friendly}}
 """
 NEW = "New schema"
-_SAVED = "schema_saved"
 
 
 def schemas() -> None:
     """Show one version as YAML on the left, its fields and their agreement on the right."""
     with reading() as connection:
         versions = {each.title: each for each in list_schemas(connection)}
-    saved = st.session_state.pop(_SAVED, None)
-    if saved:
-        show(tag("div", saved, cls="jb-say"))
+    confirmation("schemas")
     sentence("A label schema names the fields that reviewers of a queue fill in.")
     left, right = stacking_columns("schemas", 2, gap="large")
     with left:
@@ -58,7 +55,7 @@ def _editor(stored: StoredSchema | None) -> str:
     if st.button("Save version", key="schema_save", type="primary", disabled=not allowed) and reviewer is not None:
         with saving():
             saved = add_schema(store(), schema_in(edited), by=reviewer)
-            st.session_state[_SAVED] = f"Saved: {saved.title}. New queues can use it."
+            confirm("schemas", f"Saved: {saved.title}. New queues can use it.")
     caption(
         "A changed schema becomes the next version of its name. Queues and reviews keep their version. "
         "A rubric can be pasted too: its dimensions become scales."

@@ -203,6 +203,20 @@ class KnownJudge(NamedTuple):
     spec: dict[str, Any]
 
 
+def known_judges() -> dict[int, KnownJudge]:
+    """Return the stored versions that can judge again, by id: those of the primary judge first, newest first."""
+    with reading() as connection:
+        return {
+            version.id: KnownJudge(
+                " · ".join(
+                    filter(None, (version.title, version.model, "earlier prompt" if "prompt" in spec else None))
+                ),
+                spec,
+            )
+            for version, spec in usable_versions(connection)
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class JobJudge:
     """The judge of a job, the maximum number of calls at the same time, and a key that is stored nowhere."""
@@ -510,16 +524,7 @@ def _answer(response_id: int) -> None:
 
 def _judge() -> JobJudge | None:
     """Return the chosen judge; None if the person may not define a judge and no stored version can judge again."""
-    with reading() as connection:
-        usable = usable_versions(connection)
-    known = {
-        version.id: KnownJudge(
-            " · ".join(filter(None, (version.title, version.model, "earlier prompt" if "prompt" in spec else None))),
-            spec,
-        )
-        for version, spec in usable
-        if version.kind in KINDS
-    }
+    known = {id_: judge for id_, judge in known_judges().items() if judge.spec["kind"] in KINDS}
     if permitted(Action.CHOOSE_JUDGE):
         return judge_form(known)
     if not known:

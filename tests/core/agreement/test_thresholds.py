@@ -372,7 +372,7 @@ def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(log: GradedLog) -> N
         results = [measure_calibration(connection, how=how) for how in HOWS]
     for result in results:
         assert re.fullmatch(
-            "Too few labels to tell whether a map helps: a part of the answers has fewer than 10 labels\\. "
+            "The labels do not show whether a map helps, because a part of the answers has fewer than 10 labels: "
             "\\d more labels? of this part (is|are) needed\\.",
             result.sentence,
         )

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shlex
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,6 +31,7 @@ from judgeboard.store.alerts import (
     due_deliveries,
     insert_alarm,
     latest_deliveries,
+    list_alert_rules,
     open_events,
     store_delivery,
 )
@@ -211,7 +213,7 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
     }
     assert fields.keys() == CONDITIONS.keys()
     for name, more in fields.items():
-        add_alert_rule(store, WrittenRule(name=name, when=name, to=("command",), **more), "Mara")
+        add_alert_rule(store, WrittenRule(name=name, when=name, to=("slack:env:SLACK_URL",), **more), "Mara")
     later = now + timedelta(hours=2) if (now + timedelta(hours=2)).date() == now.date() else now
     evaluate(store, later)
     with store.reading() as connection:
@@ -294,6 +296,29 @@ def test_a_webhook_that_does_not_answer_delays_no_evaluation(
     monkeypatch.setattr(events, "deliver_due", lambda *_arguments: take(10))
     follow(sqlite_store, Closing())
     assert waits == pytest.approx([5, 5, 20, 300])
+
+
+@pytest.mark.parametrize(
+    ("destination", "variable"), [("command", "JUDGEBOARD_ALERT_COMMAND"), ("email:ops@example.org", "JUDGEBOARD_SMTP")]
+)
+def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets_it(
+    sqlite_store: Store,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    destination: str,
+    variable: str,
+) -> None:
+    words = ["alerts", "add", "old flags", "--when", "old_flags", "--to", destination, "--db", address(sqlite_store)]
+    monkeypatch.delenv(variable, raising=False)
+    assert run(words) == 2
+    refusal = capsys.readouterr().err
+    assert f"to: {destination} needs the environment variable {variable} (" in refusal
+    setting, program, *suggested = shlex.split(refusal.split("`")[1])
+    assert (setting.partition("=")[0], program, suggested) == (variable, "judgeboard", words)
+    with sqlite_store.reading() as connection:
+        assert list_alert_rules(connection) == []
+    monkeypatch.setenv(variable, setting.partition("=")[2])
+    assert run(suggested) == 0
 
 
 def test_the_commands_keep_rules_and_check_them(

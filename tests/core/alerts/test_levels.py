@@ -256,7 +256,7 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     file.write_text(f"alerts:\n- {{{same}, to: 'webhook:env:HOOK_URL'}}\n")
     assert run(["alerts", "import", str(file), "--db", address(store)]) == 0
     assert capsys.readouterr().out == "0 added, 0 replaced, 1 unchanged\n"
-    words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "command"]
+    words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "slack:env:SLACK"]
     assert run(["alerts", "add", "share", *words, "--db", address(store)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[:2] == [

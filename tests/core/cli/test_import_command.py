@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import threading
 from pathlib import Path
@@ -248,6 +249,32 @@ def test_a_date_of_the_other_order_is_rejected_with_its_reason(asked) -> None:
     assert "  line 3: asked_at: '04/25/2026' is not a day-first date, as the others of this file are" in printed
 
 
+@pytest.mark.parametrize(
+    ("dates", "shown"),
+    [
+        (("31/02/2026", "04/25/2026"), "month first, as 04/25/2026"),  # what is no date shows no order
+        (("31/02/2026", "25/04/2026"), "day first, as 25/04/2026"),
+        (("2026-04-03", "31/02/2026"), None),
+    ],
+)
+def test_a_date_that_is_none_in_the_calendar_decides_nothing_and_is_rejected(asked, dates, shown: str | None) -> None:
+    text = "\n".join(["id,query,answer,date", *(f"{number},q,a{number},{date}" for number, date in enumerate(dates))])
+    code, printed = asked("log.csv", text)
+    assert code == 1
+    assert [line for line in printed if "dates:" in line] == (
+        [] if shown is None else [f"  dates: {shown} in date shows"]
+    )
+    line = dates.index("31/02/2026") + 2
+    assert f"  line {line}: asked_at: '31/02/2026' is not a date of the calendar" in printed
+    assert sum("asked_at:" in each for each in printed) == 1
+
+
+def test_beside_a_date_that_is_none_a_date_that_may_be_either_is_asked_for(asked) -> None:
+    code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,31/02/2026\n2,q,b,03/04/2026\n")
+    assert code == 2
+    assert "the dates of 'date' may have the day or the month first. Nothing was stored." in printed[0]
+
+
 def test_an_import_says_how_many_flags_it_raised(asked) -> None:
     log = "id,query,answer,thumbs\n1,q,a,down\n2,q,b,up\n"
     assert "  1 flag would be raised" in asked("log.csv", log, "--dry-run")[1]
@@ -385,6 +412,10 @@ def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
     capsys.readouterr()
     assert run(["import", "undo", "1", "--db", "log.db"]) == 0
     assert "import 1 (log.jsonl): withdrawn: 2 answers, 2 user ratings" in capsys.readouterr().out
+    assert run(["import", "list", "--db", "log.db"]) == 0
+    latest, first = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"2  \S+ \S+ UTC  undo  responses: 2 new, 0 rejected; by cli:\S+", latest)
+    assert re.fullmatch(r"1  \S+ \S+ UTC  log\.jsonl  responses: 2 new, .*; undone \S+ \S+ UTC", first)
     assert run(["import", "undo", "--db", "log.db", "--json"]) == 0
     undone = json.loads(capsys.readouterr().out)
     assert (undone["batch"]["file"], undone["rows"]["response"], undone["kept"]) == ("undo", 2, [])

@@ -111,9 +111,16 @@ def test_what_is_skipped_or_given_back_is_said(case: QueueCase, typed: Typed) ->
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert typed("ann", "queue", "skip", token, "--reason", "in French", "--json") == {"skipped": True}
     assert typed("ann", "queue", "next", "q", "--json") == {"item": None, "leased": 0}
-    assert "nothing left for cli:ann\n" in typed("ann", "queue", "next", "q")
-    typed("bob", "queue", "next", "q")
-    assert "nothing left for cli:ann now; others have leased 1 item" in typed("ann", "queue", "next", "q")
+    assert "nothing left for cli:ann. 1 item needs reviews by others.\n" in typed("ann", "queue", "next", "q")
+    case.flagged(0.2)
+    for who in ("bob", "cid"):  # bob has what ann skipped, cid the other
+        token = typed(who, "queue", "next", "q", "--json")["token"]
+    words = "nothing left for cli:ann. Others have leased 1 item, which may become available later.\n"
+    assert words in typed("ann", "queue", "next", "q")
+    assert typed("ann", "queue", "next", "q", "--json") == {"item": None, "leased": 1}
+    typed("cid", "queue", "decide", token, "unsure")
+    typed("bob", "queue", "decide", typed("bob", "queue", "next", "q", "--json")["token"], "unsure")
+    assert "nothing left for cli:ann. All 2 items are reviewed.\n" in typed("ann", "queue", "next", "q")
 
 
 def test_a_queue_is_given_to_names_and_taken_from_them(case: QueueCase, typed: Typed) -> None:

@@ -2,13 +2,14 @@
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
-from judgeboard.imports.importing import ImportSummary
+from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.tables import FEEDBACK, RESPONSE
@@ -77,6 +78,29 @@ def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(sto
     assert [[turn.text for turn in each.turns] for each in seen.values()] == [[], ["q1", "a1"]]
 
 
+def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: Store, bring) -> None:
+    rated = {"rating": "up", "comment": "Helped me.", "at": "2026-10-01T10:00:00Z"}
+    objects = [
+        rated,
+        {"rating": 2, "comment": None},
+        {"thumbs": "down", "user": "ann"},
+        {"rating": 1},
+        {"rating": "meh"},
+    ]
+    messages = [each for number, own in enumerate(objects) for each in turns(number, feedback=own)]
+    summary = bring({"id": "c", "messages": messages}, kind="responses")
+    assert (counts(summary), summary.feedback_added) == ((5, 0, 0), 3)
+    assert [(each["kind"], each["value"], each["user"], each["at"]) for each in rows_of(store, FEEDBACK)] == [
+        ("thumbs", 1, None, datetime(2026, 10, 1, 10, tzinfo=UTC)),
+        ("stars", 2, None, None),
+        ("thumbs", 0, "ann", None),
+    ]
+    extra = [row["extra"] for row in stored(store).values()]
+    assert extra[0]["feedback_details"] == [{"comment": "Helped me."}]
+    assert extra[3]["feedback"] == {"rating": 1}  # thumbs or stars?
+    assert summary.not_read == {"messages[].feedback.comment": 1, "messages[].feedback.rating": 2}
+
+
 def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Store, bring) -> None:
     call = {"tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}
     found = json.dumps([{"page_content": "p1", "metadata": {"source": "s1"}}, {"page_content": "p2"}])
@@ -128,6 +152,38 @@ def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(sto
     numbered = [each | {"id": number} for number, each in enumerate(turns(1, 2))]
     bring({"id": "c1", "messages": numbered}, {"id": "c2", "messages": numbered}, kind="responses")
     assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2-1", "c2-2"]
+
+
+@pytest.mark.parametrize("first", [{"id": "c0", "messages": []}, {"id": "c0", "messages": [user("q0")]}, {"id": "c0"}])
+def test_a_first_conversation_without_a_reply_is_one_rejected_row(store: Store, bring, first: dict[str, Any]) -> None:
+    summary = bring(first, {"id": "c1", "messages": turns(1, 2)}, {"id": "c2", "messages": turns(3)}, kind="responses")
+    assert counts(summary) == (3, 0, 1)
+    assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2"]
+    assert [(each.line, each.reason.partition(":")[0]) for each in summary.first_rejected] == [
+        (1, "no answer" if first.get("messages") else "no question")
+    ]
+
+
+def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_text("{\n" + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")
+    summary = import_file(store, file)
+    assert counts(summary) == (2, 0, 1)
+
+
+def test_a_file_that_breaks_off_early_gives_the_conversations_before(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    file.write_text(json.dumps([{"id": "c1", "messages": turns(1, 2)}]).removesuffix("]") + ', {"id": "c2", "mess')
+    summary = import_file(store, file)
+    assert counts(summary) == (2, 0, 1)
+    assert summary.unreadable == "unreadable after row 1: the file ends in the middle of a row"
+
+
+def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Store, bring) -> None:
+    rows = [{"id": f"r{n}", "question": f"q{n}", "answer": f"a{n}", "messages": turns(8, 9)} for n in range(3)]
+    summary = bring(rows[0] | {"answer": None}, *rows[1:], kind="responses")
+    assert (counts(summary), summary.export) == ((2, 0, 1), None)
+    assert texts(store) == [("r1", "q1", "a1"), ("r2", "q2", "a2")]
 
 
 @pytest.mark.parametrize("order", [1, -1])

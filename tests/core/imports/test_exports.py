@@ -320,7 +320,7 @@ def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row: dict[
         for value in (None, "", 0, -1.5, True, [], {}, [None], [[]], [{}], {"a": None}, "[", 10**30, {"value": [[]]}):
             others = [Row(2, row | {name: value}), Row(3, {key: row[key] for key in row if key != name})]
             for kind in ("responses", "verdicts", "grades"):
-                export = recognised(row, kind)
+                export = recognised([row], kind)
                 assert export is not None
                 items = list(export.rows([Row(1, row), *others]))
                 assert kind != "responses" or items[0].line == 1

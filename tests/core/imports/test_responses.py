@@ -16,7 +16,9 @@ from judgeboard.imports.responses import differing
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
 from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import RESPONSE
 from judgeboard.text import as_utc
+from stored_rows import rows_of
 
 ROW = {"query": "q", "answer": "a"}
 
@@ -177,6 +179,9 @@ def stars(value):
         ("feedback", {"stars": 4}, stars(4)),
         ("feedback", '{"stars": 4}', stars(4)),
         ("feedback", {"kind": "stars", "value": 1}, stars(1)),
+        ("feedback", {"rating": "up"}, UP),
+        ("feedback", {"User Rating": 4}, stars(4)),
+        ("feedback", {"liked": False}, DOWN),
     ],
 )
 def test_feedback_is_read(one, column, value, expected):
@@ -192,6 +197,11 @@ def test_feedback_is_read(one, column, value, expected):
         *(("feedback", "so-so"), ("feedback", "4"), ("feedback", {"score": 1}), ("feedback", [1])),
         *(("feedback", {"thumbs": 1, "stars": 5}), ("feedback", {"stars": "4"}), ("feedback", -2), ("feedback", "")),
         ("feedback", {"stars": 4, "at": "yesterday"}),
+        *(
+            ("feedback", {"rating": 1}),
+            ("feedback", {"rating": "up", "user_rating": 4}),
+            ("feedback", {"rating": None}),
+        ),
     ],
 )
 def test_what_is_no_feedback_rejects_its_row(one, column, value):
@@ -218,6 +228,16 @@ def test_several_feedbacks_with_user_and_time_are_kept(one):
     given = [{"kind": "thumbs", "value": 0, "user": "u", "at": "2026-03-01"}, {"stars": 2, "user": None}]
     response = one({"query": "q", "answer": "a", "feedback": given})
     assert response.feedback == (Feedback(FeedbackKind.THUMBS, 0, "u", as_utc("2026-03-01")), stars(2))
+
+
+def test_the_comment_of_feedback_is_kept_and_changes_no_answer_that_was_stored_without_it(store: Store, bring) -> None:
+    row = {"id": "r1", "query": "q", "answer": "a", "feedback": {"thumbs": "down"}}
+    bring(row, kind="responses")  # as earlier releases stored it, who left the comment out
+    commented = row | {"feedback": {"thumbs": "down", "comment": "wrong"}}
+    again = bring(commented, row | {"id": "r2", "feedback": commented["feedback"]}, kind="responses")
+    assert (again.new, again.unchanged, again.rejected, again.feedback_added) == (1, 1, 0, 1)
+    extra = {each["external_id"]: each["extra"] for each in rows_of(store, RESPONSE)}
+    assert extra == {"r1": {}, "r2": {"feedback_details": [{"comment": "wrong"}]}}
 
 
 def test_no_feedback_is_none(one):

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from judgeboard.domain import Claim, ClaimStatus, Label, Response, Status
+from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, Label, Response, Status
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.items import load_item
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.storing import store_responses
 
 ROW = {"response_id": "r", "judge": "detector"}
@@ -149,3 +150,14 @@ def test_claims_are_placed_in_the_stored_texts(store: Store, tmp_path: Path) -> 
         Claim("It is old.", ClaimStatus.SUPPORTED, "It is old.", 2, "old", 0, 10, 11, 14),
         Claim("It is blue.", ClaimStatus.UNSUPPORTED, "It is blue."),
     )
+
+
+def test_two_verdicts_of_one_version_under_two_models_are_compared(store: Store, bring) -> None:
+    """The fingerprint names the version, whatever else a row says of its judge."""
+    with store.writing() as connection:
+        store_responses(connection, [Response("default", "r", "q", "a", passages=("p",))])
+        version = ensure_version(connection, JudgeVersion(name="detector", kind="recorded"))
+    rows = [ROW | {"judge_version": version.fingerprint, "judge_model": model} for model in ("m1", "m2")]
+    summary = bring(rows[0] | {"groundedness": 0.2}, rows[1] | {"groundedness": 0.9}, kind="verdicts")
+    assert (summary.new, summary.differing) == (1, 1)
+    assert summary.first_rejected[0].reason == "detector has another verdict on 'r'"

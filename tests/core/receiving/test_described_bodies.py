@@ -5,12 +5,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from starlette.testclient import TestClient
 
 from judgeboard.domain import Role
+from judgeboard.errors import BadInput
 from judgeboard.imports.kinds import kind_class
 from judgeboard.people.roster import add_person
 from judgeboard.receiving.api import SentReview
+from judgeboard.receiving.bodies import RequestBody, SentAnswer, SentFeedback, SentJudgment
+from judgeboard.receiving.keys import Sender
+from judgeboard.receiving.records import feedback_in_body, records_in_body
 from judgeboard.store.engine import Store
 from sent_traces import JSON, receiving
 
@@ -68,6 +73,52 @@ def test_the_fields_are_those_of_the_import(http: TestClient, path: str, kind: s
     schema = fields(bodies(http)[path])
     assert set(schema["properties"]) == set(columns.columns) - {"kind"}  # of exports alone
     assert set(schema["required"]) == set(columns.needed)
+
+
+VALUES: dict[str, list[Any]] = {
+    "text": ["word", "up", "grounded", "ok", "1-5", "2026-01-01T00:00:00Z"],
+    "whole number": [0, 1, 3],
+    "fraction": [0.5, 2.5],
+    "true or false": [True, False],
+    "list": [["text"], [{"role": "user", "text": "t", "status": "supported"}], [{"thumbs": "up"}]],
+    "object": [{"text": "t"}, {"thumbs": "up"}, {"tone": {"value": 4, "scale": "1-5"}}],
+}
+
+
+def is_described(body: type[RequestBody], content: dict[str, Any]) -> bool:
+    try:
+        body.model_validate(content, strict=True)
+    except ValidationError:
+        return False
+    return True
+
+
+def is_taken(body: type[RequestBody], content: dict[str, Any]) -> bool:
+    sent = json.dumps(content).encode()
+    try:
+        if body is SentFeedback:
+            return bool(feedback_in_body(sent, Sender()))
+        return bool(records_in_body(sent, Sender(), "responses" if body is SentAnswer else "verdicts").items)
+    except BadInput:
+        return False
+
+
+@pytest.mark.parametrize("body", [SentAnswer, SentJudgment, SentFeedback])
+def test_each_field_takes_the_types_that_are_described_and_no_others(body: type[RequestBody]) -> None:
+    bare = {name: value for name, value in body.example.items() if name not in {"response_id", "thumbs"}}
+    for field in body.model_fields:
+        without: dict[str, Any] = {} if body is not SentFeedback or field.endswith("_id") else {"response_id": "r"}
+        if body is SentFeedback and field not in {"thumbs", "stars"}:
+            without |= {"kind": "stars", "value": 3} if field == "kind" else {"thumbs": "up"}
+        settings = [bare | without]
+        settings += [bare | {"scale": "1-5"}] if field in {"quality", "scores"} else []
+        settings += [bare | {"response_id": "r", "kind": kind} for kind in ("thumbs", "stars") if field == "value"]
+        # An object of feedback is described once, at the field ``feedback``.
+        left_out = {"list", "object"} if field in {"thumbs", "stars", "value"} else set()
+        for kind, values in ((kind, values) for kind, values in VALUES.items() if kind not in left_out):
+            contents = [setting | {field: value} for setting in settings for value in values]
+            described = any(is_described(body, content) for content in contents)
+            assert described == any(is_taken(body, content) for content in contents), (field, kind)
 
 
 def test_the_page_for_people_shows_fields_and_examples(http: TestClient) -> None:

@@ -13,7 +13,7 @@ from judgeboard.domain import Status, Verdict
 from judgeboard.receiving.keys import create_key
 from judgeboard.receiving.metrics import Metrics
 from judgeboard.runs.judging_rules import add_rule, rule_progress
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import ONE_PAGE, Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.judgments import NewJudgment
@@ -145,6 +145,29 @@ def test_a_server_is_not_ready_while_nothing_can_be_written(store: Store, caplog
         event.remove(store.engine, "checkout", refuse)
     assert (reply.status_code, reply.text.startswith("the database cannot be written")) == (503, True)
     assert [record.getMessage().partition(": not ready: ")[0] for record in caplog.records] == ["GET /readyz"]
+
+
+def test_a_server_is_not_ready_while_only_small_rows_can_be_written_and_its_probe_leaves_nothing(
+    sqlite_store: Store,
+) -> None:
+    file = Path(str(sqlite_store.engine.url.database))
+    log = Path(f"{file}-wal")
+
+    def fill_up(connection: Any, *_: object) -> None:
+        (pages,) = connection.cursor().execute("PRAGMA page_count").fetchone()
+        connection.cursor().execute(f"PRAGMA max_page_count = {pages + 4}")
+
+    with receiving(sqlite_store, "203.0.113.9") as http:
+        assert http.get("/readyz").status_code == 200
+        sizes = file.stat().st_size, log.stat().st_size
+        assert sizes[1] > 64 * 1024, "a long answer reached the disk"
+        assert [http.get("/readyz").status_code for _ in range(5)] == [200] * 5
+        assert file.stat().st_size == sizes[0]
+        assert log.stat().st_size < sizes[1] + 6 * (ONE_PAGE + 24), "it was written over the one before"
+        event.listen(sqlite_store.engine, "checkout", fill_up)
+        reply = http.get("/readyz")
+        event.remove(sqlite_store.engine, "checkout", fill_up)
+    assert (reply.status_code, reply.text.startswith("the database cannot be written")) == (503, True)
 
 
 def test_a_request_that_cannot_be_stored_is_one_log_line_with_route_and_cause(

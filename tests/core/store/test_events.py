@@ -159,7 +159,7 @@ def push_target(case: Case) -> None:
 
 
 def alert_rule(case: Case) -> None:
-    add_alert_rule(case.store, WrittenRule(name="cost", when="spend", above=5, to=("command",)), case.lead)
+    add_alert_rule(case.store, WrittenRule(name="cost", when="spend", above=5, to=("slack:env:SLACK_URL",)), case.lead)
 
 
 def take_part(case: Case, job_id: str) -> None:

@@ -83,6 +83,9 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_ro
     app.toggle(key="judging_existing").set_value(True)
     app = press(app.run(), "judging_add")
     assert not app.text_input(key="judging_name").value, "the form is ready for the next rule"
+    words = "Added: live (lexical v1, 100 % of poor rating). It judges as soon as a worker runs: judgeboard worker"
+    assert words in shown(app)
+    assert words not in shown(app.run()), "it is said once"
     [rule] = rule_progress(page_store)
     assert (rule.name, rule.max_calls, rule.where.rules, rule.by) == ("live", 5, ("poor_rating",), "Mara")
     app = open_page("judging")
@@ -103,18 +106,22 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
 ) -> None:
     add_rule(page_store, "live", judge=CHAT, existing=True, max_calls=9, actor="Mara")
     [before] = rule_progress(page_store)
+    add_rule(page_store, "later", judge={"kind": "lexical"}, actor="Mara")
     app = open_page("judging")
+    assert app.dataframe[0].value["Model"][0] == "qwen3-4b"
     assert f"The new judge judges the {before.waiting} waiting answers and all later answers." in shown(app)
     assert "Answers that chat v1 judged keep their judgments." in shown(app)
     assert "Sends answers to gpu:8000" in shown(app)
     app = app.text_input(key="judging_of_live_chat v1_model").set_value("qwen3-8b").run()
     app = press(app, "judging_set_live")
-    [rule] = rule_progress(page_store)
+    rule = rule_progress(page_store)[0]
     assert (rule.name, rule.judge, rule.max_calls, rule.at) == ("live", "chat v2", 9, before.at)
+    assert "Saved: live has the judge chat v2 now. It judges as soon as a worker runs: judgeboard worker" in shown(app)
     with page_store.reading() as connection:
         assert get_version(connection, "chat v2").model == "qwen3-8b"
     assert "Judges of this rule before chat v2: chat v1 until " in shown(app)
-    assert list(app.dataframe[0].value["Judge"]) == ["chat v2"]
+    assert list(app.dataframe[0].value["Judge"]) == ["chat v2", "lexical v1"], "the rule keeps its place"
+    assert app.dataframe[0].value["Model"][0] == "qwen3-8b"
     app = press(app, "judging_set_live")
     assert "already uses chat v2" in shown(app)
     app.text_input(key="judging_name").set_value("second")
@@ -122,7 +129,7 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     assert app.button(key="judging_add").disabled, "no model is named"
     app.text_input(key="judging_model").set_value("another-model").run()
     press(app, "judging_add")
-    assert [rule.judge for rule in rule_progress(page_store)] == ["chat v2", "rag v2"]
+    assert [rule.judge for rule in rule_progress(page_store)] == ["chat v2", "lexical v1", "rag v2"]
 
 
 def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
@@ -150,8 +157,12 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     app.text_area(key="alert_to").set_value("webhook:https://example.org/S3CRET")
     app = press(app.run(), "alert_add")
     assert "the address of a webhook is a secret" in shown(app)
+    app.text_area(key="alert_to").set_value("command")
+    app = press(app.run(), "alert_add")
+    assert "Not saved: to: command needs the environment variable JUDGEBOARD_ALERT_COMMAND" in shown(app)
     app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
     app = press(app.run(), "alert_add")
+    assert "Added: flags. Workers evaluate it every minute." in shown(app)
     with page_store.reading() as connection:
         [rule] = list_alert_rules(connection)
     assert (rule.name, rule.condition, rule.destinations, rule.by) == ("flags", "open_flags", rule.destinations, "Mara")
@@ -185,7 +196,7 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: Ope
     log.say_all(log.version("rubric"), ids[:9], scores=(DimensionScore("completeness", 2, "1-5"),))
     app = open_page("alerts")
     app.text_input(key="alert_name").set_value("complete")
-    app.text_area(key="alert_to").set_value("command")
+    app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
     app = app.selectbox(key="alert_when").set_value("level").run()
     assert "The mean of a score, or the share of low groundedness, of the newest answers is" in shown(app)
     assert app.selectbox(key="alert_measure").options == [
@@ -214,7 +225,7 @@ def test_only_the_level_of_the_chosen_rule_is_computed(
     open_page: OpenPage, page_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("first", "second", "third"):
-        add_alert_rule(page_store, WrittenRule(name=name, when="level", to=("command",), below=0.7), "Mara")
+        add_alert_rule(page_store, WrittenRule(name=name, when="level", to=("slack:env:SLACK_URL",), below=0.7), "Mara")
     computed: list[str] = []
 
     def recorded(_connection: Connection, rule: AlertRule) -> list[str]:

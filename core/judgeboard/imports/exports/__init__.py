@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -26,15 +26,15 @@ from judgeboard.imports.exports import (
     trulens,
 )
 from judgeboard.imports.exports.entry import Entries, Entry, KeyUse
-from judgeboard.imports.fields import EXTRA, MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in
-from judgeboard.imports.kinds import DEFAULT_SOURCE
+from judgeboard.imports.fields import EXTRA, MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
+from judgeboard.imports.kinds import DEFAULT_SOURCE, kind_class
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What a tool exports: how its first row is recognised, and how its rows are read.
+    """What a tool exports: how its rows are recognised, and how its rows are read.
 
     ``source`` is the source of the answers, unless another one is chosen: ids of different tools do not meet.
     With ``of_traces``, the id of an answer is that of its trace, which may also be received or pulled. With
@@ -273,13 +273,26 @@ class AnswersOfExport:
             return Rejected(row.line, error.field, error.reason, row.answer)
 
 
-def recognised(first: Mapping[str, Any], kind: str, mapping: Mapping[str, str] | None = None) -> ExportRows | None:
-    """Return the reader of the export that begins with this row, None if it is not one of `EXPORTS`.
+def recognised(
+    rows: Sequence[Mapping[str, Any]], kind: str, mapping: Mapping[str, str] | None = None
+) -> ExportRows | None:
+    """Return the reader of the export that begins with these rows, None if it is not one of `EXPORTS`.
 
-    With a ``mapping``, it is one that can be read with a mapping.
+    The rows decide together: one of them may be empty or damaged. It is an export if more rows look like it than have
+    the required fields of the kind in columns of their own. With a ``mapping``, it is one that can be read with one.
     """
     if kind not in (*KINDS_OF_EXPORTS, "feedback"):
         return None
-    exports = (export for export in EXPORTS if not mapping or export.read_mapped is not None)
-    export = next((export for export in exports if export.matches(first)), None)
-    return None if export is None else ExportRows(export, kind, mapping)
+    exports = [export for export in EXPORTS if not mapping or export.read_mapped is not None]
+    looks = [next((export for export in exports if export.matches(row)), None) for row in rows]
+    counts = Counter(export for export in looks if export is not None)
+    plain = sum(look is None and _has_needed(row, kind) for row, look in zip(rows, looks, strict=True))
+    export, times = next(iter(counts.most_common(1)), (None, 0))
+    return None if export is None or times <= plain else ExportRows(export, kind, mapping)
+
+
+def _has_needed(row: Mapping[str, Any], kind: str) -> bool:
+    """Whether a row has values in columns for all required fields of a kind."""
+    names = {simple_name(name) for name, value in row.items() if value not in (None, "")}
+    own = kind_class(kind)
+    return not any(names.isdisjoint(own.columns[ours]) for ours in own.needed)

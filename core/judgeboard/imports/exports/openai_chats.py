@@ -1,11 +1,10 @@
 """OpenAI chat logs: conversations, training examples, stored completions, and requests with their responses."""
 
-import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from judgeboard.formats.files import Row
+from judgeboard.formats.files import Row, first_items
 from judgeboard.imports import known_names
 from judgeboard.imports.exports.entry import (
     Entries,
@@ -98,10 +97,9 @@ def read(rows: Iterable[Row], mapping: Mapping[str, str] | None = None) -> Entri
     ``mapping`` has the fields of keys with other names: ``messages[].meta.docs`` is a key of messages, ``channel`` is
     one of rows.
     """
-    rows = iter(rows)
-    ahead = list(itertools.islice(rows, LOOK_AHEAD))
+    ahead, rows = first_items(iter(rows), LOOK_AHEAD)
     chats = _Chats(mapping or {}, [row.values for row in ahead])
-    for row in itertools.chain(ahead, rows):
+    for row in rows:
         for entry in chats.entries(row):
             yield row, entry
     yield from chats.history()

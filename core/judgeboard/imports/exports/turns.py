@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from judgeboard.errors import BadInput
 from judgeboard.imports import known_names
 from judgeboard.imports.exports.entry import KeyUse, as_object
-from judgeboard.imports.fields import EXTRA, simple_name
-from judgeboard.imports.responses import ResponseImport
+from judgeboard.imports.fields import EXTRA, Unusable, simple_name
+from judgeboard.imports.responses import ResponseImport, object_of_feedback
 from judgeboard.llm.chat import text_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.traces.documents import passages_in
@@ -42,7 +42,7 @@ _KNOWN: dict[str, tuple[str, ...]] = {
 FIELDS_OF_MESSAGES = tuple(_KNOWN)
 """The fields that keys of messages can be."""
 _OF_REPLY = frozenset({"external_id", "thumbs", "stars", "feedback", "reference", "generator_model", "generator_cost"})
-_SCALES = frozenset({"kind", "thumbs", "stars"})
+_FEEDBACK = frozenset({"thumbs", "stars", "feedback"})
 
 Path = tuple[str | int, ...]
 
@@ -171,8 +171,18 @@ def _fits(ours: str, name: str, value: Any) -> bool:
     if simple_name(name) in {"score", "user_score"}:
         return type(value) is int and 0 <= value <= 5
     if isinstance(value, dict):
-        return ours == "context" or (ours in {"thumbs", "stars", "feedback"} and bool(_SCALES & value.keys()))
+        return ours == "context" or _beside_feedback(ours, value) is not None
     return True
+
+
+def _beside_feedback(ours: str, value: Any) -> dict[str, Any] | None:
+    """Return what an object of feedback has beside its value, such as a comment; None if it is none."""
+    if ours not in _FEEDBACK or not isinstance(value, dict):
+        return None
+    try:
+        return object_of_feedback(ours, value)[1]
+    except Unusable:
+        return None
 
 
 def _carried(
@@ -199,6 +209,9 @@ def _carried(
                 continue
             if place >= new:
                 uses.append(KeyUse(IN_MESSAGES + metadata_field(path), ours, value))
+                # `ResponseImport` keeps them in the metadata.
+                others = (_beside_feedback(ours or "", value) or {}).items()
+                uses += [KeyUse(IN_MESSAGES + metadata_field((*path, name)), None, each) for name, each in others]
     results = [text_of(message.get("content")) for message in messages if message.get("role") in _TOOLS]
     if "context" not in fields and any(results):
         fields["context"] = [passage for text in results if text.strip() for passage in _passages(text)]

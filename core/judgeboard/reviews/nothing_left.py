@@ -1,0 +1,47 @@
+"""Why a person has nothing left to review in a queue."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from judgeboard.store.clock import utc_now
+from judgeboard.store.leases import ItemsFor, count_items_for, count_with_others, own_progress
+from judgeboard.store.next_items import training_answers
+from judgeboard.store.queues import Queue
+from judgeboard.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class NothingLeft:
+    """A queue in which a person can lease nothing now. Others have leased ``with_others`` items that may come later."""
+
+    counts: ItemsFor
+    with_others: int
+
+    @property
+    def reason(self) -> str:
+        """The reason as a sentence."""
+        items, reviewed, waiting = self.counts
+        if not items:
+            return "It has no items for you."
+        if reviewed == items:
+            return f"You have reviewed {'the only item' if items == 1 else f'all {items:,} items'}."
+        own = f" You have reviewed {counted(reviewed, 'item')}." if reviewed else ""
+        if self.with_others:
+            return f"Others have leased {counted(self.with_others, 'item')}, which may become available later.{own}"
+        if waiting:
+            return f"{counted(waiting, 'item')} {'needs' if waiting == 1 else 'need'} reviews by others.{own}"
+        return f"{'The only item is' if items == 1 else f'All {items:,} items are'} reviewed.{own}"
+
+
+def nothing_left(
+    connection: Connection, queue: Queue, reviewer_id: int, now: datetime | None = None
+) -> NothingLeft | None:
+    """Return why a person can lease nothing in a queue now; None if something is left for them."""
+    at = now or utc_now()
+    _, left = own_progress(connection, queue.id, reviewer_id, at, most=1)
+    if left or (queue.training and training_answers(connection, queue, reviewer_id)):
+        return None
+    counts = count_items_for(connection, queue.id, reviewer_id)
+    return NothingLeft(counts, count_with_others(connection, queue.id, reviewer_id, at))
