@@ -196,7 +196,7 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     if goal.aim == "cost" and query_type is not None:
         grid = score_grid(sample.judged.badness)
     # The threshold in force is tested too, so that no other one with nearly the same flags takes its place.
-    grid = np.union1d(grid, judged.badness[judged.flagged].min(keepdims=True) if judged.flagged.any() else [])[::-1]
+    grid = np.union1d(grid, np.sort(judged.badness[judged.flagged])[:1])[::-1]
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
         return _cheapest(goal, start, cheapest_threshold(grid, half.rule_badness, half.bad, goal.value), other, sample)
