@@ -19,18 +19,19 @@ from judgeboard.agreement.samples import (
     hidden_words,
 )
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, IntArray
+from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
 from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
 from judgeboard.store.filters import RowFilter, conditions_of
-from judgeboard.store.strata import LEAST_OF_STRATUM
+from judgeboard.store.strata import BAD, LEAST_OF_STRATUM
 from judgeboard.text import counted
 
 WIDE = 0.1
 """Kappa is not conclusive if its interval is wider than plus or minus this."""
 
 _UNEVEN = 1.5  # times more labels of what the judge calls bad: then the direction of the error is said
+_BY_LUCK = 3.0  # standard errors by which a class may be more or less frequent among labels than among all answers
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
 
@@ -274,6 +275,34 @@ def judged_sample(
     if inside is None:
         return loaded.sample(usable)
     return loaded.sample(usable & inside if inside.dtype == np.bool_ else inside[usable[inside]])
+
+
+def evenly_sampled(loaded: LabelledAnswers) -> IntArray:
+    """Return the ids of the graded answers that represent all answers with a usable verdict without weights, ascending.
+
+    These are all graded answers if no answer is left to grade, or if they are a random sample with equal chances; or
+    else those of the rule `random_sample`. Empty if neither are such a sample. A class of answers (flagged, or judged
+    bad) that is more frequent among them than luck explains had other chances.
+    """
+    inside = loaded.usable
+    sample = loaded.sample(inside, by_group=False)
+    ids = loaded.answers.response_ids[inside]
+    if not sample.unlabelled.any():
+        return np.sort(ids[sample.is_sampled])
+    if sample.hidden or sample.has_gap:
+        return no_ints()
+    classes = [loaded.picked[inside], loaded.answers.verdicts[inside] == BAD]
+    by_rule = sample.is_sampled & loaded.drawn[inside]
+    for rows in (sample.is_sampled, by_rule) if sample.is_random else (by_rule,):
+        if all(_is_as_frequent(each, rows) for each in classes):
+            return np.sort(ids[rows])
+    return no_ints()
+
+
+def _is_as_frequent(of_class: BoolArray, rows: BoolArray) -> bool:
+    """Whether a class is as frequent in ``rows`` as in all rows, but for luck."""
+    share, n = float(of_class.mean()), int(rows.sum())
+    return n > 0 and abs(float(of_class[rows].mean()) - share) <= _BY_LUCK * math.sqrt(share * (1 - share) / n)
 
 
 def labels_to_narrow_kappa(sample: SampledLabels, reach: float, target: Target = "app") -> KappaLabels | None:
