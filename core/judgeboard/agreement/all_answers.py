@@ -3,7 +3,7 @@
 import math
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
@@ -120,9 +120,13 @@ class ToLabel:
         return f"the {self.waiting:,} that nobody reviewed {are}"
 
 
-def all_answers_words(answers: int) -> str:
-    """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe."""
-    return f"all {counted(answers, 'answer')} with a usable verdict"
+def all_answers_words(answers: int, hidden: int = 0) -> str:
+    """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe.
+
+    If a few are ``hidden`` from the viewer, they are those "that you may see".
+    """
+    are = f" that you may see ({hidden:,} {'is' if hidden == 1 else 'are'} hidden)" if hidden else ""
+    return f"all {counted(answers, 'answer')} with a usable verdict{are}"
 
 
 def other_verdicts(named: Collection[JudgeVerdict | None]) -> tuple[JudgeVerdict, ...]:
@@ -156,7 +160,7 @@ class InAllAnswers:
     answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or not
     available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely. ``labelled_shares``
     are the shares of answers with a label among those that the judge calls bad and among those that it calls good; None
-    if it calls none so, or if the grade is not the label.
+    if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they are left out.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
@@ -173,6 +177,7 @@ class InAllAnswers:
     reviewed: str = "answers"
     reviewed_answers: int = 0
     labelled_shares: tuple[float, float] | None = None
+    hidden: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -239,6 +244,8 @@ def in_all_answers(
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
     labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS, where=loaded.where)
+    if to_label is not None and to_label.hidden and inside is None:  # hidden ones may have no usable verdict
+        to_label = replace(to_label, answers=to_label.hidden + len(loaded.labelled))
     kappa = statistics.get("kappa", unmeasured(0, ""))
     is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
     return InAllAnswers(
@@ -257,6 +264,7 @@ def in_all_answers(
         reviewed=_words_of(finished, counts),
         reviewed_answers=sum(each.N for each in finished),
         labelled_shares=labelled_shares,
+        hidden=loaded.few_hidden,
     )
 
 

@@ -433,6 +433,7 @@ def _warnings(
 
 def _sentence(result: RateResult, where: RowFilter) -> str:
     of_these = f"these {result.n_answers:,} answers" if result.target == "these" else _answers_of(where)
+    of_these += " that you may see" if "hidden" in result.left_out else ""
     basis = f"{counted(result.n_labelled, 'label')}, {_answers_words(result)}"
     if not result.n_answers:
         return "No judged answer matches." if result.judge_version else "No logged answer matches."

@@ -289,6 +289,7 @@ class LabelledAnswers:
         )
         self.left_out = {
             "not_judged": 0 if version is None else count_log(connection, where) - len(answers.response_ids),
+            "hidden": self.few_hidden,
             **made.counts(np.sort(of_prompts)),
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
@@ -439,6 +440,11 @@ class LabelledAnswers:
         """Return how many answers are hidden from the viewer, 0 if they are very few beside ``answers`` (None: all)."""
         visible = len(self.labelled) if answers is None else answers
         return self._hidden if self._hidden > _FEW_HIDDEN * (self._hidden + visible) else 0
+
+    @property
+    def few_hidden(self) -> int:
+        """The number of answers hidden from the viewer that are so few that figures leave them out."""
+        return 0 if self.hidden() else self._hidden
 
     def hidden_sentence(self) -> str:
         """Return how many answers are hidden from the viewer, and what to do."""

@@ -93,7 +93,7 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
             by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
             yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n"
             if result.of == "judge" and result.unit == "responses":
-                yield _paragraph(described_words(result.answers, result.slices), "quiet")
+                yield _paragraph(described_words(result, result.slices), "quiet")
             if has_values:
                 yield _chart(drawn)
             yield from (_paragraph(text, "quiet") for text in missing)

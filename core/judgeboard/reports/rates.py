@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from judgeboard.agreement.all_answers import other_verdicts
+from judgeboard.agreement.all_answers import all_answers_words, other_verdicts
 from judgeboard.agreement.rates import ALL, RateResult
 from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.domain import Estimate
@@ -121,7 +121,7 @@ def agreement_table(result: RateResult) -> Table:
     graded = result.in_graded_answers["agreement"].n
     columns = (
         Column("Figure"),
-        Column(f"All {counted(judged, 'answer')} with a usable verdict"),
+        Column(all_answers_words(judged).capitalize()),
         Column(f"The {counted(graded, 'graded answer')} alone"),
     )
     share = Column("", "share estimate")

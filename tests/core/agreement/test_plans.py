@@ -22,6 +22,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reports.agreement import in_all_title
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.stats.arrays import FloatArray, IntArray
@@ -266,7 +267,7 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     assert (result.value, result.bounds) == (None, None)
     assert f"The share of bad answers is not available: {hidden}" in result.sentence
     assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [("hidden", 30, 0)]
-    assert hidden in measure_agreement(mara).sentence
+    assert measure_agreement(mara).sentence.startswith(f"There is no figure of all answers yet: {hidden}")
     with mara.reading() as connection:
         assert hidden in measure_threshold(connection, Goal("recall", 0.8)).thresholds[0].sentence
     for question in ("rate", "kappa"):
@@ -276,7 +277,18 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     for _ in range(22):
         leased = case.lease(case.mara)
         case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
-    assert measure_rate(mara, target="these").value is not None, "8 of 200 hidden answers hardly move a figure"
+    few = measure_rate(mara, target="these")
+    assert few.value is not None, "8 of 200 hidden answers hardly move a figure"
+    assert " % of these 192 answers that you may see are bad" in few.sentence
+    assert few.left_out_sentence == "Left out: hidden from you until you have reviewed them blind (8)."
+    agreed = measure_agreement(mara)
+    assert agreed.sentence.startswith("In all 192 answers with a usable verdict that you may see (8 are hidden), ")
+    assert in_all_title(agreed) == "In all 192 answers with a usable verdict that you may see (8 are hidden)"
+    assert "that you may see" not in measure_rate(everybody, target="these").sentence
+    assert (
+        "People to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are "
+        "hidden from them."
+    ) in " ".join(planned(everybody, 0.1).sentences)
 
 
 def test_an_outcome_is_about_the_answers_that_the_queue_was_drawn_from(store: Store) -> None:
