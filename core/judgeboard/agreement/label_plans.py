@@ -461,8 +461,9 @@ def _stopping(plan: LabelPlan) -> str | None:
         return None
     if plan.question in {"rate", "kappa"}:
         return (
-            "You may look at the figure after every label, and stop when its interval is narrow enough. People to whom "
-            "the queue is assigned see no figure of all answers while more than 5 % of the answers are hidden from them."
+            "You may look at the figure after every label, and stop when its interval is narrow enough. People "
+            "to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are hidden "
+            "from them."
         )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 

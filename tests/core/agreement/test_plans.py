@@ -259,6 +259,10 @@ def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> N
 def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
+    assert (
+        "People to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are "
+        "hidden from them."
+    ) in " ".join(planned(case.store, 0.1, target="these").sentences)
     labelled_queue(case, 30, lambda id_: id_ <= 40)
     everybody, mara = case.store, Seen(case.store, case.mara.id)
     assert measure_rate(everybody, target="these").value is not None
@@ -285,10 +289,6 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     assert agreed.sentence.startswith("In all 192 answers with a usable verdict that you may see (8 are hidden), ")
     assert in_all_title(agreed) == "In all 192 answers with a usable verdict that you may see (8 are hidden)"
     assert "that you may see" not in measure_rate(everybody, target="these").sentence
-    assert (
-        "People to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are "
-        "hidden from them."
-    ) in " ".join(planned(everybody, 0.1).sentences)
 
 
 def test_an_outcome_is_about_the_answers_that_the_queue_was_drawn_from(store: Store) -> None:
