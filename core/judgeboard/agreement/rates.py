@@ -35,7 +35,17 @@ from judgeboard.stats.estimates import (
     within_range,
 )
 from judgeboard.stats.intervals import share_intervals
-from judgeboard.stats.rates import FEW_GROUPS, Stratum, Target, bounds, design_effect, judge_alone, predicted_mean, rate
+from judgeboard.stats.rates import (
+    FEW_GROUPS,
+    Population,
+    Stratum,
+    Target,
+    bounds,
+    design_effect,
+    judge_alone,
+    predicted_mean,
+    rate,
+)
 from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
@@ -252,17 +262,20 @@ class _Measure:
         if sample.hidden:
             return unmeasured(0, "some answers are hidden")
         if grade == "label":
-            judged = self.loaded.judged(inside)
-            answers = judged.answers.round().astype(np.int64)
-            return judge_alone(
-                judged, np.ones(2, dtype=np.bool_), (np.where([False, True], answers, 0), answers), None, self.target
-            )
+            return share_of_judged(self.loaded.judged(inside), self.target)
         scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
         if 0 < sample.judged < round(float(population.answers[scored].sum())):
             value = float(population.scores[scored].sum()) / sample.judged
             return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")
         alone = judge_alone(population, scored, None, "the logit" if grade == "groundedness" else None, self.target)
         return within_range(alone, *_RANGE_OF_MEAN[grade])
+
+
+def share_of_judged(judged: Population, target: Target = "app") -> Estimate:
+    """Return the share of bad answers by the judge alone, of what `LabelledAnswers.judged` returns."""
+    answers = judged.answers.round().astype(np.int64)
+    hits = np.where([False, True], answers, 0), answers
+    return judge_alone(judged, np.ones(2, dtype=np.bool_), hits, None, target)
 
 
 def sample_rate(sample: SampledLabels, target: Target = "app") -> tuple[Estimate, float | None]:

@@ -456,11 +456,14 @@ class LabelledAnswers:
             words = hidden_words(hidden, hidden + len(self.labelled))
             raise BadInput(f"{figure} counts all answers, but {words}: review them first, or ask somebody else")
 
-    def judged(self, inside: BoolArray | None = None) -> Population:
-        """Return the sums over the answers ``inside`` (default: all) with the verdicts (0 good, 1 bad) as strata."""
+    def judged(self, inside: BoolArray | None = None, is_bad: BoolArray | None = None) -> Population:
+        """Return the sums over the judged answers ``inside`` (default: all); strata are 0 and 1, those that are bad.
+
+        ``is_bad`` tells which answers these are (default: by the verdicts).
+        """
         rows = np.flatnonzero((self.answers.verdicts != UNUSABLE) & (True if inside is None else inside))
         groups = np.unique(self._groups[rows], return_inverse=True)[1]
-        bad = (self.answers.verdicts[rows] == BAD).astype(np.int64)
+        bad = (self.answers.verdicts == BAD if is_bad is None else is_bad)[rows].astype(np.int64)
         nothing = np.zeros(len(rows), dtype=np.bool_)
         return summed(bad, bad.astype(np.float64), groups, 2, nothing, np.empty(0))[0]
 
