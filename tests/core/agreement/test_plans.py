@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import math
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -337,6 +339,10 @@ def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_
         sentence, *others = planned(log.store, bound, "outcome").sentences
         assert sentence.startswith(f"No more labels are needed: the share of bad answers is {side} ")
         assert others == []
+    # The interval is written with as many decimals as show that it leaves out the bound.
+    near = math.floor(1000 * rate.low) / 1000
+    [low] = re.findall(r"shows [\d.]+ % \[([\d.]+), ", planned(log.store, near, "outcome").sentences[0])
+    assert float(low) > 100 * near
     bound = rate.high - 0.02
     plan = planned(log.store, bound, "outcome")
     assert plan.more > 0
@@ -380,6 +386,8 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(log: GradedLog) -> 
         assert "No more labels" not in " ".join(plan.sentences)
     told = " ".join(planned(log.store, 0.1).sentences)
     assert "(60 labels count already)" in told
+    assert "The plan is made anew after this step, and may then need more labels. As of now, it is to label " in told
+    assert "labels then show" not in told
     assert "80 other labels do not count, because they are not known to be a random sample." in told
     label(log, ids, FLAGGED[:20])
     assert planned(log.store, 0.1).to_label is None
