@@ -346,7 +346,7 @@ def _from_elsewhere(
         labels = counted(len(values), "label")
         words = (
             f"About {percent(made.value)} of {_answers_of(where)} are bad"
-            f"{_interval_words(percent_interval(made), ' %')}, if the judge errs as often on them as on "
+            f"{_interval_words(made, share=True)}, if the judge errs as often on them as on "
             f"{_answers_of(labels_from)}; {labels} from there, "
             f"{counted(sample.judged, 'answer')} with a usable verdict here."
         )
@@ -452,11 +452,11 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
         return "No judged answer matches." if result.judge_version else "No logged answer matches."
     if result.value is not None:
         if result.grade != "label":
-            mean = two_decimals(result.value) + _interval_words(interval(result.estimate))
+            mean = two_decimals(result.value) + _interval_words(result.estimate, share=False)
             return f"The mean {result.grade} of {of_these} is about {mean}; {basis}."
         exact = result.target == "these" and result.low == result.high
         about = percent(result.value) if exact else f"about {percent(result.value)}"
-        ends = "" if exact else _interval_words(percent_interval(result.estimate), " %")
+        ends = "" if exact else _interval_words(result.estimate, share=True)
         start = f"{about} of {of_these} are bad{ends}; {basis}."
         return start[:1].upper() + start[1:]
     need = result.to_label
@@ -512,5 +512,9 @@ def _answers_words(result: RateResult) -> str:
     return f"{answers}, {result.judge_share.n:,} of them with a usable verdict"
 
 
-def _interval_words(ends: str | None, unit: str = "") -> str:
-    return "" if ends is None else f" (95 % CI {ends[1:-1].replace(', ', '–')}{unit})"
+def _interval_words(estimate: Estimate, *, share: bool) -> str:
+    """Return " (95 % CI 20–31 %)", or the reason why there is no interval."""
+    ends, unit = (percent_interval(estimate), " %") if share else (interval(estimate), "")
+    if ends is None:
+        return f" ({estimate.reason})" if estimate.reason else ""
+    return f" (95 % CI {ends[1:-1].replace(', ', '–')}{unit})"
