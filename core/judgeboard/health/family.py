@@ -146,7 +146,8 @@ def self_enhancement(record: JudgeRecord) -> Check:
     verb = "scores" if warns else "does not significantly score"
     sentence = (
         f"Compared with people, {record.judge_model} {verb} its own family ({own}) higher than others: {measure} "
-        f"differs by {effect_words(difference)} on {counted(difference.n, 'graded answer')}."
+        f"differs by {effect_words(difference)} on {counted(difference.n, 'graded answer')}"
+        f"{record.graded[measure].sample_words}."
     )
     return Check("self_enhancement", state_of(warns=warns), difference, sentence, with_families(record))
 

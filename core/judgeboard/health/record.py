@@ -64,6 +64,11 @@ class GradedAnswers:
         return self.graded is not None and self.graded > len(self.judge)
 
     @property
+    def sample_words(self) -> str:
+        """Return ", of the random sample among 499 graded answers"; empty if people chose none."""
+        return f", of the random sample among {self.graded or 0:,} graded answers" if self.has_chosen else ""
+
+    @property
     def too_few_words(self) -> str:
         """Why there are too few of them, if people chose the others."""
         n = len(self.judge)

@@ -144,11 +144,9 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     measure = max(correlations, key=lambda each: _low(correlations[each]))
     within = correlations[measure]
     warns = surely_above(within, 0)
-    graded = record.graded[measure]
-    sample = f", the random sample of {graded.graded:,} graded answers" if graded.has_chosen else ""
     sentence = (
         f"{_direction(within)}: among answers with equal human grades, the rank correlation of {measure} with length "
-        f"is {effect_words(within)} (n = {within.n:,}{sample})."
+        f"is {effect_words(within)} (n = {within.n:,}{record.graded[measure].sample_words})."
     )
     return Check("verbosity_at_equal_grades", state_of(warns=warns), within, sentence)
 
