@@ -9,8 +9,9 @@ figure of all answers may rest on them. The product advises a planned queue. It 
 answers that have a label and others, and reviewed completely or to two thirds. The figures then describe these answers
 (``--target these``).
 
-For the same judge, two thresholds are measured as `judgeboard threshold` measures them: on all labels, and on the
-labels of half of the evidence groups, drawn anew each time.
+For the same judge, thresholds are measured as `judgeboard threshold` measures them: on all labels, and on the labels
+of half of the evidence groups, drawn anew each time. Costs are compared at fixed thresholds, and at those that the
+product chooses as the cheapest: there, the error of the change is compared with 0.
 
 Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard versus` does: the intervals
 of the changes, and how many draws reach a conclusion that all labels contradict.
@@ -40,8 +41,9 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
 from judgeboard.agreement.samples import LabelledAnswers
-from judgeboard.agreement.scored_labels import flag_from, load_sample
+from judgeboard.agreement.scored_labels import ScoredSample, flag_from, load_sample
 from judgeboard.agreement.threshold_figures import ThresholdFigures
+from judgeboard.agreement.thresholds import Goal, replayed, threshold_result
 from judgeboard.agreement.versus import BothJudged, VersionsCompared, compare_verdicts
 from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
@@ -56,6 +58,8 @@ SHARE = 0.05
 FEW = (0.006, 0.02)  # smaller samples of the rest, for one judge
 FEW_OF_THRESHOLDS = (0.008, 0.02)
 THRESHOLDS = (0.5, 0.2)  # on groundedness: that in force, and one that flags fewer answers
+OTHERS = (0.05, 0.2, 0.4, 0.8, 0.95)  # thresholds whose cost is compared with that in force
+COSTS = (0.5, 1.0, 5.0)  # of a missed bad answer, for which the product chooses a threshold
 MOST_WRONG = 0.05  # of the draws
 PLANNED, PARTS = 200, (1, 2 / 3)  # answers of a planned queue, and how much of it is reviewed
 JUDGE = "track_b_modernbert"
@@ -192,10 +196,12 @@ def of_thresholds(
     """Return the coverage of what thresholds do if all answers flagged today and a share of all are labelled."""
     judged_bad: BoolArray = loaded.answers.verdicts == BAD
     every, labelled = loaded.values.copy(), loaded.labelled.copy()
-    assert loaded.version is not None
+    version = loaded.version
+    assert version is not None
+    of_all_labels = load_sample(connection, [version], flags=True, loaded=loaded)
 
     def figures() -> dict[str, Estimate]:
-        sample = load_sample(connection, [loaded.version], flags=True, loaded=loaded)
+        sample = load_sample(connection, [version], flags=True, loaded=loaded)
         labels, judged = sample.labels, sample.judged
         groups = np.unique(judged.groups)
         half = groups[rng.random(len(groups)) < 0.5]
@@ -204,22 +210,45 @@ def of_thresholds(
             "all": ThresholdFigures(labels, judged),
             "half": ThresholdFigures(labels.at(np.isin(labels.groups, half)), judged, of_half),
         }
-        return {
+        shares = {
             f"{name} {figure} {threshold:g}": getattr(of.at(threshold, float(flag_from(threshold))), figure)
             for threshold in THRESHOLDS
             for name, of in measured.items()
             for figure in ("recall", "precision")
         }
+        costs = {
+            f"{name} cost {threshold:g}": of.at(threshold, float(flag_from(threshold))).change.cost_per_answer(
+                COSTS[0], judged.n
+            )
+            for threshold in OTHERS
+            for name, of in measured.items()
+        }
+        return shares | costs | dict(errors_of_costs(sample, of_all_labels))
 
     truth = {name: each for name, each in figures().items() if name.startswith("all")}
     truth |= {f"half {name.removeprefix('all ')}": each for name, each in truth.items()}
-    setting = Setting(f"{loaded.version.title}: thresholds, {int(judged_bad.sum()):,} flagged, and {share:.1%}", truth)
+    truth |= {f"chosen cost {cost:g}": Estimate(0.0) for cost in COSTS}
+    setting = Setting(f"{version.title}: thresholds, {int(judged_bad.sum()):,} flagged, and {share:.1%}", truth)
     for _ in range(draws):
         drawn = rng.random(len(every)) < share
         label(loaded, every, labelled & (judged_bad | drawn), drawn)
         setting.add(figures(), {})
     label(loaded, every, labelled, np.zeros(len(every), dtype=np.bool_))
     return setting
+
+
+def errors_of_costs(sample: ScoredSample, of_all_labels: ScoredSample) -> Iterator[tuple[str, Estimate]]:
+    """Yield for each cost the change that the product shows for the cheapest threshold, minus the change in truth."""
+    for cost in COSTS:
+        (chosen,) = threshold_result(sample, Goal("cost", cost)).thresholds
+        change = chosen.cost_change
+        if change is None or chosen.low_groundedness is None:
+            yield f"chosen cost {cost:g}", Estimate(None)
+            continue
+        queue = replayed(of_all_labels, chosen.low_groundedness).change
+        true = queue.cost_per_answer(cost, of_all_labels.judged.n).value or 0.0
+        value, low, high = (None if each is None else each - true for each in (change.value, change.low, change.high))
+        yield f"chosen cost {cost:g}", Estimate(value, low, high, n=change.n)
 
 
 def add_all(setting: Setting, in_all: InAllAnswers) -> None:

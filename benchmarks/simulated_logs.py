@@ -8,6 +8,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from judgeboard.agreement.threshold_figures import QueueChange
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import alternative_annotator_test
 from judgeboard.stats.anchors import flip_rate
@@ -45,7 +46,6 @@ from judgeboard.stats.rates import (
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY, Ratings
 from judgeboard.stats.repeats import repeated_measures
 from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
-from judgeboard.stats.thresholds import cost_change
 
 RATERS = ("first", "second", "third")
 MISSING = 0.2  # share of ratings that are missing
@@ -315,7 +315,9 @@ def _versions(
         yield f"versions, change of {name}", each
     yield "versions, change of the mean", mean_change(judge, second, groups)
     yield "versions, superiority", superiority(second, judge, groups)
-    yield "versions, cost of a threshold", cost_change(second < 0.6, of_second, bad, 5.0, groups)
+    more = (second < 0.6) & ~of_second
+    one_flag = QueueChange(1, share(bad[more], groups.at(more)))
+    yield "versions, cost of one more flag", one_flag.cost_per_answer(5.0, 1)
     flips = (of_first != of_second)[:: rows_per_group(groups)]
     yield "versions, changed verdicts", flip_rate(int(flips.sum()), len(flips))
     names = np.array(LABEL.categories)

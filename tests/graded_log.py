@@ -118,6 +118,13 @@ class GradedLog:
     def withdraw(self, review_id: int, response_id: int, reviewer: str = "mara") -> None:
         self.review(response_id, reviewer, decision=Decision.WITHDRAWN.value, replaces=review_id)
 
+    def flag(self, response_ids: Iterable[int], rule: str) -> None:
+        """A rule flags each response; the flags are open."""
+        row = {"query_type": "", "source": "log", "rule": rule, "created_at": NOON, "state": "open", "severity": 0.5}
+        rows = [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in response_ids]
+        with self.store.writing() as connection:
+            connection.execute(insert(FLAG), rows)
+
     def decide(self, response_id: int, rule: str, decision: Decision, reviewer: str = "mara", **columns: Any) -> None:
         """A person decides the open flag of a rule."""
         mine = (FLAG.c.response_id == response_id) & (FLAG.c.rule == rule)

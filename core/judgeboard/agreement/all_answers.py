@@ -3,7 +3,7 @@
 import math
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
@@ -19,18 +19,19 @@ from judgeboard.agreement.samples import (
     hidden_words,
 )
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, IntArray
+from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
 from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
 from judgeboard.store.filters import RowFilter, conditions_of
-from judgeboard.store.strata import LEAST_OF_STRATUM
+from judgeboard.store.strata import BAD, LEAST_OF_STRATUM
 from judgeboard.text import counted
 
 WIDE = 0.1
 """Kappa is not conclusive if its interval is wider than plus or minus this."""
 
 _UNEVEN = 1.5  # times more labels of what the judge calls bad: then the direction of the error is said
+_BY_LUCK = 3.0  # standard errors by which a class may be more or less frequent among labels than among all answers
 _WANTED = 60  # labels that narrow a share near 20 % to about 10 points either way
 
 
@@ -119,9 +120,13 @@ class ToLabel:
         return f"the {self.waiting:,} that nobody reviewed {are}"
 
 
-def all_answers_words(answers: int) -> str:
-    """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe."""
-    return f"all {counted(answers, 'answer')} with a usable verdict"
+def all_answers_words(answers: int, hidden: int = 0) -> str:
+    """Return "all 1,344 answers with a usable verdict": the answers that figures of a judge can describe.
+
+    If a few are ``hidden`` from the viewer, they are those "that you may see".
+    """
+    are = f" that you may see ({hidden:,} {'is' if hidden == 1 else 'are'} hidden)" if hidden else ""
+    return f"all {counted(answers, 'answer')} with a usable verdict{are}"
 
 
 def other_verdicts(named: Collection[JudgeVerdict | None]) -> tuple[JudgeVerdict, ...]:
@@ -155,7 +160,7 @@ class InAllAnswers:
     answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or not
     available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely. ``labelled_shares``
     are the shares of answers with a label among those that the judge calls bad and among those that it calls good; None
-    if it calls none so, or if the grade is not the label.
+    if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they are left out.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
@@ -172,6 +177,7 @@ class InAllAnswers:
     reviewed: str = "answers"
     reviewed_answers: int = 0
     labelled_shares: tuple[float, float] | None = None
+    hidden: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -238,6 +244,8 @@ def in_all_answers(
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
     labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS, where=loaded.where)
+    if to_label is not None and to_label.hidden and inside is None:  # hidden ones may have no usable verdict
+        to_label = replace(to_label, answers=to_label.hidden + len(loaded.labelled))
     kappa = statistics.get("kappa", unmeasured(0, ""))
     is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
     return InAllAnswers(
@@ -256,6 +264,7 @@ def in_all_answers(
         reviewed=_words_of(finished, counts),
         reviewed_answers=sum(each.N for each in finished),
         labelled_shares=labelled_shares,
+        hidden=loaded.few_hidden,
     )
 
 
@@ -274,6 +283,34 @@ def judged_sample(
     if inside is None:
         return loaded.sample(usable)
     return loaded.sample(usable & inside if inside.dtype == np.bool_ else inside[usable[inside]])
+
+
+def evenly_sampled(loaded: LabelledAnswers) -> IntArray:
+    """Return the ids of the graded answers that represent all answers with a usable verdict without weights, ascending.
+
+    These are all graded answers if no answer is left to grade, or if they are a random sample with equal chances; or
+    else those of the rule `random_sample`. Empty if neither are such a sample. A class of answers (flagged, or judged
+    bad) that is more frequent among them than luck explains had other chances.
+    """
+    inside = loaded.usable
+    sample = loaded.sample(inside, by_group=False)
+    ids = loaded.answers.response_ids[inside]
+    if not sample.unlabelled.any():
+        return np.sort(ids[sample.is_sampled])
+    if sample.hidden or sample.has_gap:
+        return no_ints()
+    classes = [loaded.picked[inside], loaded.answers.verdicts[inside] == BAD]
+    by_rule = sample.is_sampled & loaded.drawn[inside]
+    for rows in (sample.is_sampled, by_rule) if sample.is_random else (by_rule,):
+        if all(_is_as_frequent(each, rows) for each in classes):
+            return np.sort(ids[rows])
+    return no_ints()
+
+
+def _is_as_frequent(of_class: BoolArray, rows: BoolArray) -> bool:
+    """Whether a class is as frequent in ``rows`` as in all rows, but for luck."""
+    share, n = float(of_class.mean()), int(rows.sum())
+    return n > 0 and abs(float(of_class[rows].mean()) - share) <= _BY_LUCK * math.sqrt(share * (1 - share) / n)
 
 
 def labels_to_narrow_kappa(sample: SampledLabels, reach: float, target: Target = "app") -> KappaLabels | None:

@@ -86,6 +86,8 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
     """Return the same as `measure_calibration` from a loaded sample."""
     labels = sample.labels
     scores, good = np.round(1 - labels.badness, 9), (~labels.bad).astype(np.float64)
+    # Labels of answers that are labelled more often have smaller weights: a map leaves none of them out.
+    left_out = {why: n for why, n in sample.left_out.items() if why != "more_often_labelled"}
     reason = sample.gap
     if reason is None and labels.n < LEAST_LABELS:
         reason = (
@@ -99,7 +101,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
     except ValueError as error:
         reason = f"No map: {error}."
     if reason is not None:
-        return CalibrationResult(sample.title, how, labels.n, reason, left_out=sample.left_out)
+        return CalibrationResult(sample.title, how, labels.n, reason, left_out=left_out)
     is_worse = (made.brier_change.low or 0) > 0
     meaning: dict[float, Estimate] = {}
     if how == "platt" and not is_worse:
@@ -125,7 +127,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         before=calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
         after=calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
         notes=notes,
-        left_out=sample.left_out,
+        left_out=left_out,
     )
 
 

@@ -316,8 +316,12 @@ def _first(plan: LabelPlan) -> str | None:
     shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
     if plan.is_rough:
         return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
-    label = "Label" if plan.to_label is None else "As of now, the whole plan is to label"
-    return f"{label} {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
+    if plan.to_label is not None:
+        return (
+            "The plan is made anew after this step, and may then need more labels. As of now, it is to label "
+            f"{_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
+        )
+    return f"Label {_more_answers(plan)}{time}{_labelled_already(plan)}. {shows} {goal}."
 
 
 def _too_few(plan: LabelPlan, goal: str, shows: str) -> str:
@@ -350,7 +354,7 @@ def _of_outcome(plan: LabelPlan) -> str | None:
         side = "above" if (plan.of_rate.value or 0.0) > plan.reach else "below"
         return (
             f"No more labels are needed: the share of bad answers is {side} {percent(plan.reach)}. `judgeboard rate` "
-            f"shows {percent_words(plan.of_rate)}."
+            f"shows {percent_words(plan.of_rate, beside=plan.reach)}."
         )
     if plan.share is None and not plan.more:
         every = "The 1 answer has" if plan.answers == 1 else f"All {plan.answers:,} answers have"
@@ -461,8 +465,9 @@ def _stopping(plan: LabelPlan) -> str | None:
         return None
     if plan.question in {"rate", "kappa"}:
         return (
-            "You may look at the figure after every label, and stop when its interval is narrow enough. The people to "
-            "whom the queue is assigned see it after their last label."
+            "You may look at the figure after every label, and stop when its interval is narrow enough. People "
+            "to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are hidden "
+            "from them."
         )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 

@@ -359,7 +359,7 @@ def _judge_figures(
         answers=None if in_all is None else in_all.described,
         graded=graded,
         to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
-        left_out=compared.left_out,
+        left_out=({"hidden": in_all.hidden} if in_all and in_all.hidden else {}) | compared.left_out,
         statistics=statistics,
         confusion=of_pairs.confusion,
         classes=of_pairs.classes,
@@ -444,7 +444,7 @@ def _unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers |
     )
     in_all = in_all_answers(loaded)
     if asked.reviewer_id is not None:  # the labels are of everybody
-        return InAllAnswers(answers=in_all.answers)
+        return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
     return replace(in_all, statistics={}, graded={})
 
 

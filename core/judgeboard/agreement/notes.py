@@ -80,7 +80,7 @@ def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers |
     clauses = tuple(_clauses(statistics))
     if in_all is None:
         return _sentences(f"On {n:,} {rows},", clauses)
-    everything = all_answers_words(in_all.answers)
+    everything = all_answers_words(in_all.answers, in_all.hidden)
     if in_all.is_weighted:
         return " ".join((_sentences(f"In {everything},", clauses), *_basis(in_all)))
     if in_all.is_complete:
@@ -149,7 +149,7 @@ def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
     if need is None:
         return f"{start} people did not decide any answer of a part of them."
     if need.hidden:
-        return f"{start} {need.missing}. {need.advice}"
+        return f"There is no figure of all answers yet: {need.missing}. {need.advice}"
     return f"{start} {need.missing}. {need.advice.removesuffix('.')} (`{need.command}`)."
 
 

@@ -35,7 +35,17 @@ from judgeboard.stats.estimates import (
     within_range,
 )
 from judgeboard.stats.intervals import share_intervals
-from judgeboard.stats.rates import FEW_GROUPS, Stratum, Target, bounds, design_effect, judge_alone, predicted_mean, rate
+from judgeboard.stats.rates import (
+    FEW_GROUPS,
+    Population,
+    Stratum,
+    Target,
+    bounds,
+    design_effect,
+    judge_alone,
+    predicted_mean,
+    rate,
+)
 from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
@@ -252,17 +262,20 @@ class _Measure:
         if sample.hidden:
             return unmeasured(0, "some answers are hidden")
         if grade == "label":
-            judged = self.loaded.judged(inside)
-            answers = judged.answers.round().astype(np.int64)
-            return judge_alone(
-                judged, np.ones(2, dtype=np.bool_), (np.where([False, True], answers, 0), answers), None, self.target
-            )
+            return share_of_judged(self.loaded.judged(inside), self.target)
         scored = np.array([name.verdict != "unusable" for name in sample.strata], dtype=np.bool_)
         if 0 < sample.judged < round(float(population.answers[scored].sum())):
             value = float(population.scores[scored].sum()) / sample.judged
             return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")
         alone = judge_alone(population, scored, None, "the logit" if grade == "groundedness" else None, self.target)
         return within_range(alone, *_RANGE_OF_MEAN[grade])
+
+
+def share_of_judged(judged: Population, target: Target = "app") -> Estimate:
+    """Return the share of bad answers by the judge alone, of what `LabelledAnswers.judged` returns."""
+    answers = judged.answers.round().astype(np.int64)
+    hits = np.where([False, True], answers, 0), answers
+    return judge_alone(judged, np.ones(2, dtype=np.bool_), hits, None, target)
 
 
 def sample_rate(sample: SampledLabels, target: Target = "app") -> tuple[Estimate, float | None]:
@@ -333,7 +346,7 @@ def _from_elsewhere(
         labels = counted(len(values), "label")
         words = (
             f"About {percent(made.value)} of {_answers_of(where)} are bad"
-            f"{_interval_words(percent_interval(made), ' %')}, if the judge errs as often on them as on "
+            f"{_interval_words(made, share=True)}, if the judge errs as often on them as on "
             f"{_answers_of(labels_from)}; {labels} from there, "
             f"{counted(sample.judged, 'answer')} with a usable verdict here."
         )
@@ -433,16 +446,17 @@ def _warnings(
 
 def _sentence(result: RateResult, where: RowFilter) -> str:
     of_these = f"these {result.n_answers:,} answers" if result.target == "these" else _answers_of(where)
+    of_these += " that you may see" if "hidden" in result.left_out else ""
     basis = f"{counted(result.n_labelled, 'label')}, {_answers_words(result)}"
     if not result.n_answers:
         return "No judged answer matches." if result.judge_version else "No logged answer matches."
     if result.value is not None:
         if result.grade != "label":
-            mean = two_decimals(result.value) + _interval_words(interval(result.estimate))
+            mean = two_decimals(result.value) + _interval_words(result.estimate, share=False)
             return f"The mean {result.grade} of {of_these} is about {mean}; {basis}."
         exact = result.target == "these" and result.low == result.high
         about = percent(result.value) if exact else f"about {percent(result.value)}"
-        ends = "" if exact else _interval_words(percent_interval(result.estimate), " %")
+        ends = "" if exact else _interval_words(result.estimate, share=True)
         start = f"{about} of {of_these} are bad{ends}; {basis}."
         return start[:1].upper() + start[1:]
     need = result.to_label
@@ -498,5 +512,9 @@ def _answers_words(result: RateResult) -> str:
     return f"{answers}, {result.judge_share.n:,} of them with a usable verdict"
 
 
-def _interval_words(ends: str | None, unit: str = "") -> str:
-    return "" if ends is None else f" (95 % CI {ends[1:-1].replace(', ', '–')}{unit})"
+def _interval_words(estimate: Estimate, *, share: bool) -> str:
+    """Return " (95 % CI 20–31 %)", or the reason why there is no interval."""
+    ends, unit = (percent_interval(estimate), " %") if share else (interval(estimate), "")
+    if ends is None:
+        return f" ({estimate.reason})" if estimate.reason else ""
+    return f" (95 % CI {ends[1:-1].replace(', ', '–')}{unit})"

@@ -34,6 +34,7 @@ from judgeboard.store.judge_versions import StoredVersion
 Statistics = dict[str, Estimate]
 
 _LEFT_OUT = {
+    "hidden": "hidden from you until you have reviewed them blind",
     "ties": "people tied",
     "only_gold": "graded by a lead only",
     "prompt_examples": "examples in a judge's prompt",
@@ -181,6 +182,11 @@ class AgreementResult:
         return AgreementSlice("All", self.n, self.statistics, answers=self.answers, weighted=bool(self.graded))
 
     @property
+    def hidden(self) -> int:
+        """The number of answers that are hidden from the viewer, and so few that the figures leave them out."""
+        return self.left_out.get("hidden", 0)
+
+    @property
     def is_of_graded(self) -> bool:
         """Whether other statistics than those of all answers describe the graded answers alone."""
         return bool(self.graded) or (self.of == "judge" and self.unit == "responses" and self.answers is None)
@@ -208,15 +214,16 @@ def left_out_sentence(left_out: Mapping[str, int]) -> str | None:
     return left_out_words(words.values())
 
 
-def all_or_graded(answers: int | None) -> str:
+def all_or_graded(answers: int | None, hidden: int = 0) -> str:
     """Return the answers that figures describe: "graded answers alone", or all with a usable verdict."""
-    return "graded answers alone" if answers is None else all_answers_words(answers)
+    return "graded answers alone" if answers is None else all_answers_words(answers, hidden)
 
 
-def described_words(answers: int | None, slices: Sequence[AgreementSlice]) -> str:
+def described_words(result: AgreementResult, slices: Sequence[AgreementSlice]) -> str:
     """Return which answers the figures of the whole and of its slices describe."""
+    answers = result.answers
     others = [each.name for each in slices if (each.answers is None) != (answers is None)]
-    words = f"The figures describe {all_or_graded(answers)}"
+    words = f"The figures describe {all_or_graded(answers, result.hidden)}"
     if not others:
         return f"{words}."
     return f"{words}, those of {', '.join(others)} {'graded answers alone' if answers is not None else 'all answers'}."

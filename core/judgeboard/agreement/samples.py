@@ -289,6 +289,7 @@ class LabelledAnswers:
         )
         self.left_out = {
             "not_judged": 0 if version is None else count_log(connection, where) - len(answers.response_ids),
+            "hidden": self.few_hidden,
             **made.counts(np.sort(of_prompts)),
             "labels_not_judged": not_judged if where in (None, RowFilter()) else 0,
         }
@@ -440,6 +441,11 @@ class LabelledAnswers:
         visible = len(self.labelled) if answers is None else answers
         return self._hidden if self._hidden > _FEW_HIDDEN * (self._hidden + visible) else 0
 
+    @property
+    def few_hidden(self) -> int:
+        """The number of answers hidden from the viewer that are so few that figures leave them out."""
+        return 0 if self.hidden() else self._hidden
+
     def hidden_sentence(self) -> str:
         """Return how many answers are hidden from the viewer, and what to do."""
         return f"{hidden_words(self._hidden, self._hidden + len(self.labelled))}. {HIDDEN_ADVICE}"
@@ -450,11 +456,14 @@ class LabelledAnswers:
             words = hidden_words(hidden, hidden + len(self.labelled))
             raise BadInput(f"{figure} counts all answers, but {words}: review them first, or ask somebody else")
 
-    def judged(self, inside: BoolArray | None = None) -> Population:
-        """Return the sums over the answers ``inside`` (default: all) with the verdicts (0 good, 1 bad) as strata."""
+    def judged(self, inside: BoolArray | None = None, is_bad: BoolArray | None = None) -> Population:
+        """Return the sums over the judged answers ``inside`` (default: all); strata are 0 and 1, those that are bad.
+
+        ``is_bad`` tells which answers these are (default: by the verdicts).
+        """
         rows = np.flatnonzero((self.answers.verdicts != UNUSABLE) & (True if inside is None else inside))
         groups = np.unique(self._groups[rows], return_inverse=True)[1]
-        bad = (self.answers.verdicts[rows] == BAD).astype(np.int64)
+        bad = (self.answers.verdicts == BAD if is_bad is None else is_bad)[rows].astype(np.int64)
         nothing = np.zeros(len(rows), dtype=np.bool_)
         return summed(bad, bad.astype(np.float64), groups, 2, nothing, np.empty(0))[0]
 

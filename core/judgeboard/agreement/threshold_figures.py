@@ -10,7 +10,7 @@ from judgeboard.agreement.scored_labels import JudgedScores, ScoredLabels, flag_
 from judgeboard.domain import Estimate
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray
-from judgeboard.stats.estimates import measured, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, measured, unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.stats.rates import (
     Labels,
@@ -22,6 +22,7 @@ from judgeboard.stats.rates import (
     summed,
     weighted_agreement,
 )
+from judgeboard.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,22 @@ class QueueChange:
 
     flags: int
     bad: Estimate
+
+    def cost_per_answer(self, missed: float, answers: int) -> Estimate:
+        """Return how much more each of all ``answers`` costs on average, in reviews.
+
+        A missed bad answer costs ``missed`` reviews. The number of flags is exact, so all error is that of ``bad``.
+        """
+        bad = self.bad
+        if 0 < bad.n < MIN_PAIRS:
+            few = f"only {counted(bad.n, 'labelled answer')} would change {'its' if bad.n == 1 else 'their'} flag"
+            return unmeasured(bad.n, f"{few}, and at least {MIN_PAIRS} are needed")
+        if bad.value is None or bad.low is None or bad.high is None:
+            return unmeasured(bad.n, (bad.reason or "").removeprefix("no interval: "))
+        sign = 1 if self.flags > 0 else -1  # more flags find bad answers, fewer flags miss them
+        costs = [(self.flags - sign * missed * number) / answers for number in (bad.value, bad.low, bad.high)]
+        ends = min(costs[1:]), max(costs[1:])
+        return measured(costs[0], bad.n, ends, method=bad.method, unit=bad.unit)
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,10 +41,8 @@ from judgeboard.stats.thresholds import (
     Passed,
     SelectedLabels,
     cheapest_threshold,
-    cost_change,
     labels_to_pass,
     lowest_passing,
-    recall_on_average,
     recall_threshold,
     score_grid,
 )
@@ -102,8 +100,7 @@ class ChosenThreshold:
     ``low_groundedness`` is the value for the setting, None if no threshold reaches the goal or the threshold in force
     ``is_kept``, because it reaches the goal as well. ``chosen`` is what the tests found. It is measured on the other
     half, weighted to all answers, and so is ``in_force_held_out``. ``in_force`` is measured on all labels as by `rate`.
-    ``on_average`` is the threshold with the recall on average over sets of labels, without a guarantee. ``curve`` has
-    what twenty thresholds do on all labels, the highest badness first.
+    ``curve`` has what twenty thresholds do on all labels, the highest badness first.
     """
 
     query_type: str | None
@@ -118,7 +115,6 @@ class ChosenThreshold:
     in_force_held_out: AtThreshold | None = None
     is_kept: bool = False
     cost_change: Estimate | None = None
-    on_average: float | None = None
     curve: tuple[AtThreshold, ...] = ()
 
     @property
@@ -200,16 +196,16 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     # A cost has no sequence of tests, so it takes the scores of all types. No setting flags a groundedness of 1.
     if goal.aim == "cost" and query_type is not None:
         grid = score_grid(sample.judged.badness)
+    # The threshold in force is tested too, so that no other one with nearly the same flags takes its place.
+    grid = np.union1d(grid, np.sort(judged.badness[judged.flagged])[:1])[::-1]
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
-        return _cheapest(goal, start, grid, half, other, in_force, sample)
+        return _cheapest(goal, start, cheapest_threshold(grid, half.rule_badness, half.bad, goal.value), other, sample)
     if goal.aim == "precision":
         test = _precision_test(goal, delta, grid, sample, half, judged)
     else:
         recall = {"risk": goal.risk, "delta": delta, "design_effect": _design_effect(goal, half)}
         test = recall_threshold(grid, half.rule_badness[half.bad], **recall)
-    average = recall_on_average(grid, half.rule_badness[half.bad], risk=goal.risk) if goal.aim == "recall" else None
-    start = replace(start, on_average=None if average is None else setting_of(average, judged.badness))
     if test is None:
         keep, change = _keep_words(goal, delta, _today(sample, query_type), start)
         now = "" if keep else _now(goal, in_force)
@@ -221,15 +217,16 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     start = replace(start, test=test, chosen=chosen)
     is_same = np.array_equal(judged.rule_badness >= test.threshold, judged.flagged)
     keep, change = _keep_words(goal, delta, _today(sample, query_type), start, is_same=is_same)
+    few = interval_words(sample, of_all.missing, has_advice=query_type is not None)
     if change is None:
-        return replace(start, sentence=keep, is_kept=True)
+        return replace(start, sentence=_joined(keep, few), is_kept=True)
     sentence = _joined(
         keep,
         _flags_words(chosen, in_force, counts[-1], change),
         f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {_share_words(goal, 'then ')}.",
         _measured_words(chosen, other.labels),
         verdicts_words(sample, setting, query_type),
-        interval_words(sample, of_all.missing, has_advice=query_type is not None),
+        few,
     )
     return replace(start, sentence=sentence, low_groundedness=setting)
 
@@ -293,7 +290,7 @@ def _keep_words(
     if is_same or (low is not None and low >= goal.value):
         change = "For fewer flags" if fewer else "To find more bad answers"
         shown = f"With {confidence}, at least {least} are."
-        if figure.value is None:
+        if figure.low is None:
             now, shown = f"with {confidence}, at least {least} {_share_words(goal)}", ""
         return _joined(f"Keep {today}: {now}.", shown), change if is_better else None
     if figure.value is None or figure.value < goal.value or is_better:
@@ -363,42 +360,38 @@ def _design_effect(goal: Goal, half: ScoredLabels) -> float:
 
 
 def _cheapest(
-    goal: Goal,
-    start: ChosenThreshold,
-    grid: FloatArray,
-    half: ScoredLabels,
-    other: ThresholdFigures,
-    in_force: AtThreshold,
-    sample: ScoredSample,
+    goal: Goal, start: ChosenThreshold, threshold: float, other: ThresholdFigures, sample: ScoredSample
 ) -> ChosenThreshold:
-    threshold = cheapest_threshold(grid, half.rule_badness, half.bad, goal.value)
-    setting, labels = setting_of(threshold, other.judged.badness), other.labels
+    """Return the cheapest ``threshold`` of one half of the labels if the ``other`` half shows that it is cheaper."""
+    keep = f"Keep the threshold in force, {_today(sample, start.query_type)}. On one half of the labels, "
+    judged = other.judged
+    if np.array_equal(judged.rule_badness >= threshold, judged.flagged):
+        return replace(start, sentence=f"{keep}no other threshold is cheaper.", is_kept=True)
+    setting = setting_of(threshold, judged.badness)
     chosen = other.at(setting, threshold)
-    costs = cost_change(labels.rule_badness >= threshold, labels.flagged, labels.bad, goal.value, labels.grouping)
+    costs = chosen.change.cost_per_answer(goal.value, judged.n)
     result = replace(start, low_groundedness=setting, chosen=chosen, cost_change=costs)
-    if result.is_advised:
+    if result.is_advised and start.in_force is not None:
         sentence = _joined(
-            _flags_words(chosen, in_force, start.judged),
-            _cost_words(costs, "changes"),
+            _flags_words(chosen, start.in_force, judged.n),
+            _cost_words(costs, "changes", judged.n),
             _measured_words(chosen, other.labels),
             verdicts_words(sample, setting, start.query_type),
         )
     else:
         sentence = (
-            f"Keep the threshold in force, {_today(sample, start.query_type)}. On one half of the labels, groundedness "
-            f"below {setting:g} is cheapest. The other half does not show that it is cheaper than the threshold in "
-            f"force. {_cost_words(costs, 'would change')}"
+            f"{keep}groundedness below {setting:g} is cheapest. The other half does not show that it is cheaper than "
+            f"the threshold in force. {_cost_words(costs, 'would change', judged.n)}"
         )
     return replace(result, sentence=sentence)
 
 
-def _cost_words(costs: Estimate, changes: str) -> str:
-    if costs.value is None:
+def _cost_words(costs: Estimate, changes: str, answers: int) -> str:
+    """Return the change of the cost in all ``answers``, or why it is not available."""
+    if costs.value is None or costs.low is None or costs.high is None:
         return f"The change of the cost is not available: {costs.reason}."
-    ends = costs.reason
-    if costs.low is not None and costs.high is not None:
-        ends = f"95 % CI {costs.low:+.3f} to {costs.high:+.3f}"
-    return f"The cost per answer {changes} by {costs.value:+.3f} reviews ({ends})."
+    ends = f"95 % CI {costs.low:+.3f} to {costs.high:+.3f}, n = {counted(costs.n, 'label')}"
+    return f"In all {counted(answers, 'answer')}, the cost per answer {changes} by {costs.value:+.3f} reviews ({ends})."
 
 
 def setting_of(threshold: float, badness: FloatArray) -> float:

@@ -155,7 +155,8 @@ def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
         yield from plan.sentences
     else:
         yield from ("", *(sentence for sentence in plan.sentences if sentence not in of_all.sentences))
-    if plan.more and _is_worth_labelling(plan):
+    # The strata of a plan that is made anew are no advice.
+    if plan.more and plan.to_label is None and _is_worth_labelling(plan):
         for stratum in plan.strata:
             count = f"{counted(stratum.labelled, 'label')} {'counts' if stratum.labelled == 1 else 'count'}"
             title = stratum_title(stratum, plan.strata)

@@ -141,15 +141,10 @@ def calibrate_command(judge_version: str | None, **how: Any) -> None:
 def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
     from judgeboard.reports.output import text_lines
     from judgeboard.reports.thresholds import threshold_notes, thresholds_table
-    from judgeboard.stats.estimates import percent_as_given
 
     yield f"{result.judge_version}, {result.goal.words}"
     for each in result.thresholds:
         yield each.sentence if each.query_type is None else f"{each.query_type}: {each.sentence}"
-        if each.on_average is not None:
-            recall = percent_as_given(result.goal.value)
-            reaches = f"below {each.on_average:g} reaches {recall} on average, but with other labels it may not"
-            yield f"  without a guarantee: {reaches}"
     table = thresholds_table(result)
     if table.rows:
         yield ""

@@ -184,8 +184,10 @@ def _version_lines(result: "VersionsCompared") -> Iterator[str]:
         yield _counts_line(result, result.counts)
     named = {"kappa": "Cohen's kappa", "sensitivity": "recall of bad answers", "specificity": "specificity"}
     if result.changes:
-        yield "change: " + ", ".join(
-            f"{named[name]} {number_words(each, sign=True)}"
+        # Labels that compare the verdicts where they differ may be others than those that count for all answers.
+        start = "change, from the labels that count for all answers: " if result.alone else "change: "
+        yield start + ", ".join(
+            f"{named[name]} {number_words(each, sign=True)} (n = {each.n:,})"
             if each.value is not None
             else f"{named[name]} not available ({each.reason})"
             for name, each in result.changes.items()

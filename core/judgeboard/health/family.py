@@ -135,16 +135,19 @@ def self_enhancement(record: JudgeRecord) -> Check:
         groups = grouping(graded.groups[rows], len(distance))
         most = measure, difference_of_means(distance, mine[rows], groups)
     if most is None:
-        why = (
-            f"Too few graded answers: at least {MIN_PAIRS} of {own} and {MIN_PAIRS} of other known families are needed."
-        )
+        needed = f"at least {MIN_PAIRS} of {own} and {MIN_PAIRS} of other known families are needed."
+        why = f"Too few graded answers: {needed}"
+        chosen = [each for each in record.graded.values() if each.same and each.has_chosen]
+        if chosen:
+            why = f"Too few graded answers of a random sample: {chosen[0].too_few_words}, and {needed}"
         return not_measured("self_enhancement", why, f"{with_families(record)}  # after grading more answers")
     measure, difference = most
     warns = surely_above(difference, 0)
     verb = "scores" if warns else "does not significantly score"
     sentence = (
         f"Compared with people, {record.judge_model} {verb} its own family ({own}) higher than others: {measure} "
-        f"differs by {effect_words(difference)} on {counted(difference.n, 'graded answer')}."
+        f"differs by {effect_words(difference)} on {counted(difference.n, 'graded answer')}"
+        f"{record.graded[measure].sample_words}."
     )
     return Check("self_enhancement", state_of(warns=warns), difference, sentence, with_families(record))
 

@@ -11,8 +11,10 @@ from threading import Lock
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.all_answers import evenly_sampled
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
 from judgeboard.health.models import ModelTable, shipped_models
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, no_ints
@@ -27,6 +29,7 @@ from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.row_filter import hides_rows
 from judgeboard.store.verdicts import repeated_answers
+from judgeboard.text import counted
 
 MEASURES = ("groundedness", "quality", "label", "score")
 
@@ -40,6 +43,8 @@ def given_by(scores: Scores) -> list[str]:
 class GradedAnswers:
     """Answers that the version scored on one measure and people graded, with length, evidence group and generator.
 
+    They represent all answers that the version judged: people graded all of these, or a random sample of them. Of the
+    ``graded`` answers (default: as many), those that people chose are left out.
     If ``same`` is False, people graded another measure; their grades then only tell which answers are equally good.
     ``models`` are positions in ``model_names``; the name "" means unknown.
     """
@@ -51,6 +56,24 @@ class GradedAnswers:
     models: IntArray
     model_names: tuple[str, ...]
     same: bool = True
+    graded: int | None = None
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether people graded other answers too, which they chose: figures leave these out."""
+        return self.graded is not None and self.graded > len(self.judge)
+
+    @property
+    def sample_words(self) -> str:
+        """Return ", of the random sample among 499 graded answers"; empty if people chose none."""
+        return f", of the random sample among {self.graded or 0:,} graded answers" if self.has_chosen else ""
+
+    @property
+    def too_few_words(self) -> str:
+        """Why there are too few of them, if people chose the others."""
+        n = len(self.judge)
+        sample = f"and only {n:,} of them are a random sample" if n else "which are no random sample"
+        return f"people graded {counted(self.graded or 0, 'answer')}, {sample}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,7 +213,7 @@ def read_record(connection: Connection, version: StoredVersion, models: ModelTab
         or health.compared_generators(connection, version.id),
         levels={name: levels_of(name, counts) for name, counts in health.value_counts(connection, version.id).items()},
         scored=health.scored_lengths(connection, version.id),
-        graded=_graded(connection, version.id),
+        graded=_graded(connection, version),
         controls=health.control_rows(connection, version.id),
         pairs=_pairs(version, load_comparisons(connection, [version.id], condition=PLAIN)),
         repeats=_repeats(connection, version),
@@ -257,27 +280,29 @@ def _binned(value_counts: health.ValueCounts, low: int, high: int, steps: int) -
     return np.bincount(places, weights=value_counts.counts, minlength=high - low + 1).astype(np.int64)
 
 
-def _graded(connection: Connection, version_id: int) -> dict[str, GradedAnswers]:
+def _graded(connection: Connection, version: StoredVersion) -> dict[str, GradedAnswers]:
     source = PairSource(connection)
     graded: dict[str, GradedAnswers] = {}
     for grade in GRADES:
-        pairs = source.pairs(version_id, grade)
+        pairs = source.pairs(version.id, grade)
         # A label that is derived from groundedness adds nothing to groundedness.
         pairs = pairs.at(~pairs.cut)
         if pairs.n:
+            n, pairs = pairs.n, pairs.at(np.isin(pairs.response_ids, _representative(connection, version, grade)))
             judge, people = (_numbers(grade, side) for side in (pairs.judge, pairs.people))
-            graded[grade] = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
+            with_facts = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
+            graded[grade] = replace(with_facts, graded=n)
     for grade in (grade for grade in GRADES if grade not in graded):
-        other = _by_other_grade(connection, source, version_id, grade)
+        other = _by_other_grade(connection, source, version, grade)
         if other is not None:
             graded[grade] = other
     return graded
 
 
 def _by_other_grade(
-    connection: Connection, source: PairSource, version_id: int, measure: GradeName
+    connection: Connection, source: PairSource, version: StoredVersion, measure: GradeName
 ) -> GradedAnswers | None:
-    grades = source.graded.verdicts.get(version_id)
+    grades = source.graded.verdicts.get(version.id)
     people = max((source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids))
     graded_as = next(grade for grade in GRADES if source.people(grade) is people)
     if grades is None:
@@ -288,9 +313,15 @@ def _by_other_grade(
     rows = np.flatnonzero(~np.isnan(scores) & np.isin(ids, people.response_ids))
     if not len(rows):
         return None
+    n, rows = len(rows), rows[np.isin(ids[rows], _representative(connection, version, graded_as))]
     values = _numbers(graded_as, people.values[np.searchsorted(people.response_ids, ids[rows])])
     groups = source.graded.evidence_groups[rows]
-    return replace(_with_facts(connection, ids[rows], groups, scores[rows].astype(np.float64), values), same=False)
+    with_facts = _with_facts(connection, ids[rows], groups, scores[rows].astype(np.float64), values)
+    return replace(with_facts, same=False, graded=n)
+
+
+def _representative(connection: Connection, version: StoredVersion, grade: GradeName) -> IntArray:
+    return evenly_sampled(LabelledAnswers(connection, version, grade=grade, scores=False, groups=False))
 
 
 def _numbers(grade: GradeName, values: AnyArray) -> FloatArray:

@@ -130,6 +130,13 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     correlations = _within(record)
     if not correlations:
         n = max((each.n for each in _all_within(record).values()), default=0)
+        most = max(record.graded.values(), key=lambda each: each.graded or 0, default=None)
+        if n < LEAST and most is not None and most.has_chosen:
+            why = (
+                f"Not shown whether length influences the judge: {most.too_few_words}. At least {LEAST} graded answers "
+                "of a random sample are needed."
+            )
+            return not_measured("verbosity_at_equal_grades", why, "judgeboard serve", n)
         why = f"Too few answers with equal grades by people (n = {n:,}, at least {LEAST} needed)."
         if n >= LEAST:
             why = "Among answers with equal grades by people, all scores or all lengths are the same."
@@ -139,7 +146,7 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
     warns = surely_above(within, 0)
     sentence = (
         f"{_direction(within)}: among answers with equal human grades, the rank correlation of {measure} with length "
-        f"is {effect_words(within)} (n = {within.n:,})."
+        f"is {effect_words(within)} (n = {within.n:,}{record.graded[measure].sample_words})."
     )
     return Check("verbosity_at_equal_grades", state_of(warns=warns), within, sentence)
 
@@ -151,7 +158,7 @@ def _direction(within: Estimate) -> str:
         return "Shorter answers score higher although people grade them alike, the opposite of this fault"
     if _low(within) > 0 or (within.high or 0) < 0:
         return "No clear influence of the length (not significant at 99 %)"
-    return "Length does not significantly influence the judge"
+    return "Not shown that length influences the judge"
 
 
 def _within(record: JudgeRecord) -> dict[str, Estimate]:

@@ -185,7 +185,7 @@ def all_and_alone(result: AgreementResult) -> tuple[Statistics, Statistics]:
 
 def in_all_title(result: AgreementResult) -> str:
     """Return the title of the figures of all answers."""
-    return f"In {all_answers_words(result.answers or 0)}"
+    return f"In {all_answers_words(result.answers or 0, result.hidden)}"
 
 
 def alone_title(result: AgreementResult) -> str:

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from datetime import date
 from html import escape
 
+import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.rates import share_of_judged
 from judgeboard.agreement.reliance import Reliance, headline, reliance_of
 from judgeboard.agreement.result import AgreementResult, described_words, not_shown_sentences, shown_statistics
+from judgeboard.agreement.samples import LabelledAnswers, judging_version
 from judgeboard.domain import Estimate
-from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals
-from judgeboard.stats.intervals import share_intervals
+from judgeboard.flags.rule import HALF_STEP
+from judgeboard.stats.estimates import interval, kappa_word, percent, percent_interval, two_decimals, unmeasured
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.clock import utc_now
-from judgeboard.store.day_sums import low_sums
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.overview import count_responses
 from judgeboard.store.response_pages import response_facets
@@ -59,12 +61,19 @@ class LogSummary:
 
 
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
-    """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge."""
+    """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge.
+
+    The share of low groundedness has the interval of the judge's share in `judgeboard rate`, by evidence group.
+    """
     measured = next((each.judge_versions for each in results if each.of == "judge" and each.unit == "responses"), ())
     judge = get_version(connection, measured[0].title).id if measured else primary_judge(connection)
     low = trend(connection, measure="low_share", judge=judge)
-    sums = [] if judge is None or low.threshold is None else low_sums(connection, judge, low.threshold)
-    [below] = share_intervals([round(sum(each.total for each in sums))], [sum(each.n for each in sums)])
+    version = judging_version(connection, judge if measured else None)
+    below = unmeasured(0, "no judged answer")
+    if version is not None and low.threshold is not None:
+        loaded = LabelledAnswers(connection, version)
+        scores = loaded.answers.scores
+        below = share_of_judged(loaded.judged(~np.isnan(scores), scores < low.threshold - HALF_STEP))
     return LogSummary(utc_now().date(), response_facets(connection).sources, count_responses(connection), low, below)
 
 
@@ -93,7 +102,7 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
             by = f" by {result.by.replace('_', ' ')}" if result.by and result.slices else ""
             yield f"<h2>{escape(STATISTICS[name].name + by)}</h2>\n"
             if result.of == "judge" and result.unit == "responses":
-                yield _paragraph(described_words(result.answers, result.slices), "quiet")
+                yield _paragraph(described_words(result, result.slices), "quiet")
             if has_values:
                 yield _chart(drawn)
             yield from (_paragraph(text, "quiet") for text in missing)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from judgeboard.agreement.all_answers import other_verdicts
+from judgeboard.agreement.all_answers import all_answers_words, other_verdicts
 from judgeboard.agreement.rates import ALL, RateResult
 from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.domain import Estimate
@@ -73,13 +73,18 @@ _LATER = {False: "before the sample was drawn", True: "after it"}
 
 
 def rate_notes(result: RateResult) -> tuple[str, ...]:
-    """Return what a dash means, and what the columns *Judge alone* and *Labels alone* leave out."""
+    """Return what a dash means, why slices have no interval, and what *Judge alone* and *Labels alone* leave out."""
     notes = {
         GAP: any(is_gap(each.estimate) for each in (*result.slices, result)),
         JUDGE_ALONE: result.judge_share is not None,
         NOT_WEIGHTED: _is_weighted(result),
     }
-    return tuple(note for note, applies in notes.items() if applies)
+    without_interval: dict[str, list[str]] = {}
+    for each in result.slices:
+        if each.value is not None and each.low is None and each.reason is not None:
+            without_interval.setdefault(each.reason, []).append(each.name)
+    reasons = (f"{', '.join(names)}: {reason}." for reason, names in without_interval.items())
+    return (*reasons, *(note for note, applies in notes.items() if applies))
 
 
 def _is_weighted(result: RateResult) -> bool:
@@ -121,7 +126,7 @@ def agreement_table(result: RateResult) -> Table:
     graded = result.in_graded_answers["agreement"].n
     columns = (
         Column("Figure"),
-        Column(f"All {counted(judged, 'answer')} with a usable verdict"),
+        Column(all_answers_words(judged).capitalize()),
         Column(f"The {counted(graded, 'graded answer')} alone"),
     )
     share = Column("", "share estimate")

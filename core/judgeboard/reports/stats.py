@@ -155,7 +155,7 @@ def agreement_tables(stats: Stats) -> Iterator[Table]:
                 continue
             rows.append(((title, "graded" if row.answers is None else f"all {row.answers:,}"), row.n, row.statistics))
             if row.graded:
-                rows.append(((title, "graded"), row.graded["agreement"].n, row.graded))
+                rows.append(((title, "graded"), _graded_answers(row), row.graded))
         headline = next((name for name in HEADLINES if any(name in statistics for *_, statistics in rows)), None)
         if headline is not None:
             names = (f"Agreement on {grade}", ANSWERS)
@@ -169,20 +169,30 @@ def agreement_words(stats: Stats) -> Iterator[str]:
         yield 'Answers: "all" are those with a usable verdict, "graded" those that people graded.'
     if any(row.answers is None for _, row in rows):
         yield "Figures of the graded answers alone may differ from those of all answers: see `judgeboard agreement`."
-    yield from _different_answers(rows)
+    yield from _not_comparable(rows)
 
 
-def _different_answers(rows: Sequence[tuple[str, VersionAgreement]]) -> Iterator[str]:
-    """Yield how to compare versions that judged different answers; the counts show which did."""
-    counts = {(row.grade, row.n, row.answers, *row.left_out.items()) for _, row in rows}
-    if len(counts) == len({row.grade for _, row in rows}):
+def _not_comparable(rows: Sequence[tuple[str, VersionAgreement]]) -> Iterator[str]:
+    """Yield how to compare versions with different answers or labels; the counts show which have."""
+    grades = len({row.grade for _, row in rows})
+    graded = {(row.grade, _graded_answers(row), *row.left_out.items()) for _, row in rows}
+    in_all = {(row.grade, row.answers) for _, row in rows if row.answers is not None}
+    labels = {(row.grade, row.n, row.answers) for _, row in rows}
+    if len(graded) > grades or len(in_all) > len({grade for grade, _ in in_all}):
+        yield "The versions judged different answers, so do not compare their rows."
+    elif len(labels) > grades:
+        yield "The rows rest on different labels (see n), so do not compare them."
+    else:
         return
-    yield "The versions judged different answers, so do not compare their rows."
     # `versus` compares labels. The versions with the most labels share the most of them.
     labelled = sorted((row for row in rows if row[1].grade == "label"), key=lambda each: -each[1].n)
     if len(labelled) > 1:
         options = " ".join(f"--judge-version {quote(title)}" for title, _ in labelled[:2])
         yield f"To compare {'them' if len(labelled) == 2 else 'two of them'}: `judgeboard versus {options}`"
+
+
+def _graded_answers(row: VersionAgreement) -> int:
+    return row.graded["agreement"].n if row.graded else row.n
 
 
 def left_out_lines(stats: Stats) -> Iterator[str]:

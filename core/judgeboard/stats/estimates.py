@@ -207,10 +207,22 @@ def interval(estimate: Estimate, *, sign: bool = False) -> str | None:
     return f"[{two_decimals(estimate.low, sign=sign)}, {two_decimals(estimate.high, sign=sign)}]"
 
 
-def percent_words(estimate: Estimate) -> str:
-    """Return "79 % [77, 82]", or the reason if there is no value."""
+def percent_words(estimate: Estimate, *, beside: float | None = None) -> str:
+    """Return "79 % [77, 82]", or the reason if there is no value.
+
+    ``beside`` is a share that stands in the same sentence. If an end of the interval would be rounded to it, all three
+    numbers have as many decimals as show on which side of it the end is (at most 4).
+    """
     if estimate.value is None:
         return estimate.reason or "unknown"
+    if beside is not None and estimate.low is not None and estimate.high is not None:
+        shares = estimate.value, estimate.low, estimate.high
+        for digits in range(5):
+            value, *ends = (f"{100 * share:.{digits}f}" for share in shares)
+            if f"{100 * beside:.{digits}f}" not in ends:
+                break
+        if digits:
+            return f"{value} % [{', '.join(ends)}]"
     return " ".join(filter(None, (percent(estimate.value), percent_interval(estimate))))
 
 

@@ -336,7 +336,10 @@ def predicted_mean(
     made = linearised(population, labels, residuals, levels, slopes, target)
     scale: Transform | None = "the logit" if share else None
     if share and rarer < FEWEST_OF_RARER:
-        few = f"no interval: the labels sum up to {rarer:.3g} only, and at least {FEWEST_OF_RARER} are needed"
+        end = 0 if float(labels.values.sum()) == rarer else 1
+        few = (
+            f"no interval: the labels differ from {end} by {rarer:.3g} in all, and at least {FEWEST_OF_RARER} is needed"
+        )
         return measured(min(max(made.value, 0.0), 1.0), n, reason=few)
     return _estimate(made, n, scale, "prediction-powered", _without_error(population, n, target))
 

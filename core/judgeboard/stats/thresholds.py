@@ -3,19 +3,17 @@
 The guarantee holds with a confidence of 1 - ``delta`` over sets of labels. Methods: fixed-sequence tests (P. Bauer,
 "Multiple testing in clinical trials", 1991; J. Jung, F. Brahman, Y. Choi, "Trust or Escalate", ICLR 2025;
 A. N. Angelopoulos et al., "Learn then Test", 2021) with one-sided Clopper-Pearson bounds and a design effect by
-evidence group (E. L. Korn, B. I. Graubard, 1998). Conformal risk control: A. N. Angelopoulos et al., ICLR 2024.
+evidence group (E. L. Korn, B. I. Graubard, 1998).
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray
-from judgeboard.stats.estimates import measured, unmeasured
-from judgeboard.stats.intervals import mean_estimate, wilson
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.intervals import wilson
 
 STARTS = 4
 """Places of the sequence at which tests begin, each with an equal part of ``delta``."""
@@ -25,9 +23,6 @@ DELTA = 0.05
 
 FEWEST_FLAGGED = 30
 """Labels at the first threshold that is tested for precision, after the design effect."""
-
-FEWEST_CHANGED = 5
-"""With fewer bad answers that only one of two thresholds flags, the interval held the truth in 84 of 100 draws."""
 
 _MOST_LABELS = 100_000  # no plan asks for more
 
@@ -136,29 +131,14 @@ def recall_threshold(
     is below the threshold. Tests begin at the lowest threshold and end at the first that fails.
     """
     best: Passed | None = None
-    n = len(badness)
-    for threshold, missed in _missed(thresholds, badness):
+    n, ascending = len(badness), thresholds[::-1]
+    below = np.searchsorted(np.sort(badness), ascending, side="left")
+    for threshold, missed in zip(ascending.tolist(), below.tolist(), strict=True):
         bound = wrong_bound(missed, n, delta, design_effect)
         if bound > risk:
             break
         best = Passed(threshold, n, missed, bound, design_effect)
     return best
-
-
-def recall_on_average(thresholds: FloatArray, badness: FloatArray, *, risk: float) -> float | None:
-    """Return the highest threshold that misses at most ``risk`` of the bad answers on average over sets of labels.
-
-    This is conformal risk control. A single set of labels may miss more, and no confidence says how often.
-    """
-    passing = [each for each, missed in _missed(thresholds, badness) if (missed + 1) / (len(badness) + 1) <= risk]
-    return passing[-1] if passing else None
-
-
-def _missed(thresholds: FloatArray, badness: FloatArray) -> Iterator[tuple[float, int]]:
-    """Yield each threshold, ascending, with the number of bad answers below it."""
-    ascending = thresholds[::-1]
-    missed = np.searchsorted(np.sort(badness), ascending, side="left")
-    yield from zip(ascending.tolist(), missed.tolist(), strict=True)
 
 
 def mistakes(flagged: BoolArray, bad: BoolArray, cost: float) -> FloatArray:
@@ -171,19 +151,6 @@ def cheapest_threshold(thresholds: FloatArray, badness: FloatArray, bad: BoolArr
     ordered = np.sort(thresholds)
     means = [float(mistakes(badness >= threshold, bad, cost).mean()) for threshold in ordered.tolist()]
     return float(ordered[int(np.argmin(np.round(means, 12)))])
-
-
-def cost_change(flagged: BoolArray, before: BoolArray, bad: BoolArray, cost: float, groups: Grouping) -> Estimate:
-    """Return how much more an answer costs on average than ``before`` (which were flagged), with its interval."""
-    if not len(bad):
-        return unmeasured(0, "no labelled answers")
-    change = mistakes(flagged, bad, cost) - mistakes(before, bad, cost)
-    estimate, changed = mean_estimate(change, groups), int((bad & (flagged != before)).sum())
-    if estimate.low is None or changed >= FEWEST_CHANGED:
-        return estimate
-    bad_words = "1 of the changed answers is bad" if changed == 1 else f"{changed} of the changed answers are bad"
-    few = f"no interval: only {bad_words}, and at least {FEWEST_CHANGED} are needed"
-    return measured(float(change.mean()), len(change), reason=few)
 
 
 def fewest_labels(risk: float, delta: float = DELTA) -> int:

@@ -198,7 +198,7 @@ class AgreementFigures:
             key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables or incomparable is not None,
             under=(
-                described_words(self.result.answers, shown) if self.result.is_of_graded else None,
+                described_words(self.result, shown) if self.result.is_of_graded else None,
                 "0 means no common order, 1 means the same order." if lead == "spearman" else CHANCE,
                 _no_line(shown, lead),
                 next((each.text for each in self.page.notes if each.code == "slices"), None),

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import math
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reports.agreement import in_all_title
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.stats.arrays import FloatArray, IntArray
@@ -258,6 +261,10 @@ def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> N
 def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
+    assert (
+        "People to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are "
+        "hidden from them."
+    ) in " ".join(planned(case.store, 0.1, target="these").sentences)
     labelled_queue(case, 30, lambda id_: id_ <= 40)
     everybody, mara = case.store, Seen(case.store, case.mara.id)
     assert measure_rate(everybody, target="these").value is not None
@@ -266,7 +273,7 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     assert (result.value, result.bounds) == (None, None)
     assert f"The share of bad answers is not available: {hidden}" in result.sentence
     assert [(each.picked, each.N, each.n) for each in result.strata if not each.n] == [("hidden", 30, 0)]
-    assert hidden in measure_agreement(mara).sentence
+    assert measure_agreement(mara).sentence.startswith(f"There is no figure of all answers yet: {hidden}")
     with mara.reading() as connection:
         assert hidden in measure_threshold(connection, Goal("recall", 0.8)).thresholds[0].sentence
     for question in ("rate", "kappa"):
@@ -276,7 +283,14 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     for _ in range(22):
         leased = case.lease(case.mara)
         case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
-    assert measure_rate(mara, target="these").value is not None, "8 of 200 hidden answers hardly move a figure"
+    few = measure_rate(mara, target="these")
+    assert few.value is not None, "8 of 200 hidden answers hardly move a figure"
+    assert " % of these 192 answers that you may see are bad" in few.sentence
+    assert few.left_out_sentence == "Left out: hidden from you until you have reviewed them blind (8)."
+    agreed = measure_agreement(mara)
+    assert agreed.sentence.startswith("In all 192 answers with a usable verdict that you may see (8 are hidden), ")
+    assert in_all_title(agreed) == "In all 192 answers with a usable verdict that you may see (8 are hidden)"
+    assert "that you may see" not in measure_rate(everybody, target="these").sentence
 
 
 def test_an_outcome_is_about_the_answers_that_the_queue_was_drawn_from(store: Store) -> None:
@@ -325,6 +339,10 @@ def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_
         sentence, *others = planned(log.store, bound, "outcome").sentences
         assert sentence.startswith(f"No more labels are needed: the share of bad answers is {side} ")
         assert others == []
+    # The interval is written with as many decimals as show that it leaves out the bound.
+    near = math.floor(1000 * rate.low) / 1000
+    [low] = re.findall(r"shows [\d.]+ % \[([\d.]+), ", planned(log.store, near, "outcome").sentences[0])
+    assert float(low) > 100 * near
     bound = rate.high - 0.02
     plan = planned(log.store, bound, "outcome")
     assert plan.more > 0
@@ -368,6 +386,8 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(log: GradedLog) -> 
         assert "No more labels" not in " ".join(plan.sentences)
     told = " ".join(planned(log.store, 0.1).sentences)
     assert "(60 labels count already)" in told
+    assert "The plan is made anew after this step, and may then need more labels. As of now, it is to label " in told
+    assert "labels then show" not in told
     assert "80 other labels do not count, because they are not known to be a random sample." in told
     label(log, ids, FLAGGED[:20])
     assert planned(log.store, 0.1).to_label is None

@@ -191,18 +191,16 @@ def at(threshold: AtThreshold | None) -> tuple[float, ...]:
     return tuple(round(each.value or 0, 4) for each in (threshold.flagged, threshold.recall, threshold.precision))
 
 
-# Judge, query type: bad labels, design effect, threshold | flagged, recall, precision | on average | threshold 0.5.
+# Judge, query type: bad labels, design effect, threshold | flagged, recall, precision | threshold 0.5.
 RECALL = [
-    (B, "all", 228, 1.2813, 0.042798, (0.5587, 0.8830, 0.5924), 0.087117, (0.3508, 0.7623, 0.8145)),
-    (B, "Data2txt", 132, 1.0, 0.339410, (0.6706, 0.9080, 0.8757), 0.581541, (0.6429, 0.9080, 0.9136)),
-    (B, "QA", 46, 1.4324, 0.006579, (0.6465, 0.9318, 0.2950), 0.033352, (0.2279, 0.7045, 0.6327)),
-    (B, "Summary", 50, 1.1298, 0.006700, (0.6375, 0.7759, 0.2941), 0.025561, (0.1542, 0.3966, 0.6216)),
+    (B, "all", 228, 1.2813, 0.042798, (0.5587, 0.8830, 0.5924), (0.3508, 0.7623, 0.8145)),
+    (B, "Data2txt", 132, 1.0, 0.339410, (0.6706, 0.9080, 0.8757), (0.6429, 0.9080, 0.9136)),
+    (B, "QA", 46, 1.4324, 0.006579, (0.6465, 0.9318, 0.2950), (0.2279, 0.7045, 0.6327)),
+    (B, "Summary", 50, 1.1298, 0.006700, (0.6375, 0.7759, 0.2941), (0.1542, 0.3966, 0.6216)),
 ]
 
 
-@pytest.mark.parametrize(
-    ("judge", "query_type", "bad", "effect", "threshold", "figures", "average", "in_force"), RECALL
-)
+@pytest.mark.parametrize(("judge", "query_type", "bad", "effect", "threshold", "figures", "in_force"), RECALL)
 def test_thresholds_for_a_recall_of_80_percent(
     answers: SharedAnswers,
     judge: str,
@@ -211,7 +209,6 @@ def test_thresholds_for_a_recall_of_80_percent(
     effect: float,
     threshold: float,
     figures: tuple[float, ...],
-    average: float,
     in_force: tuple[float, ...],
 ) -> None:
     judged = sample(answers, judge, query_type)
@@ -220,7 +217,6 @@ def test_thresholds_for_a_recall_of_80_percent(
     assert chosen.test is not None
     assert (chosen.labelled_bad, chosen.test.n, round(chosen.test.design_effect, 4)) == (bad, bad, effect)
     assert chosen.test.threshold == pytest.approx(threshold, abs=1e-6)
-    assert same_flags(judged, chosen.on_average, average)
     assert at(chosen.chosen) == figures
     assert at(other) == in_force
 
@@ -256,7 +252,7 @@ def test_thresholds_for_a_precision_of_80_percent(
 
 @pytest.mark.parametrize(
     ("query_type", "threshold", "change"),
-    [(None, 0.017843, (0.0184, -0.0655, 0.1023)), ("QA", 0.288435, (-0.0465, -0.1341, 0.0410))],
+    [(None, 0.017843, (0.0186, -0.0789, 0.0953)), ("QA", 0.288435, (-0.0356, -0.1287, 0.0255))],
 )
 def test_a_cost_of_five_reviews_is_not_shown_to_be_lower_anywhere(
     answers: SharedAnswers, query_type: str | None, threshold: float, change: tuple[float, ...]
@@ -268,8 +264,11 @@ def test_a_cost_of_five_reviews_is_not_shown_to_be_lower_anywhere(
     assert same_flags(of_type, chosen.low_groundedness, threshold)
     cost = chosen.cost_change
     assert cost is not None
+    # The published change is that of the half that measures: 0.0184 and -0.0465. This one counts the flags of all.
     assert tuple(round(each or 0, 4) for each in (cost.value, cost.low, cost.high)) == change
     assert chosen.sentence.startswith("Keep the threshold in force, 0.5.")
+    assert "The other half does not show that it is cheaper than the threshold in force. In all " in chosen.sentence
+    assert not chosen.is_advised
 
 
 # Judge: raw Brier and ECE | Platt's, its change with interval | isotonic | 0.7 means, slope, offset.

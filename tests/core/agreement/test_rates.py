@@ -21,7 +21,7 @@ from judgeboard.domain import Decision, FlagState, Status
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
-from judgeboard.reports.rates import rate_lines
+from judgeboard.reports.rates import rate_lines, rate_notes
 from judgeboard.stats.estimates import percent
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
@@ -679,6 +679,19 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
         pytest.approx(mean.low, abs=0.01),
         pytest.approx(mean.high, abs=0.01),
     ), "the logit differs little from the plain scale here"
+
+
+def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
+    ids = log.answers(60, query_type="sql")
+    log.say_all(log.version(), ids, groundedness=0.9)
+    flag(log, ids[::3])
+    log.reviews({each: {"groundedness": 0.95 if at else 0.9} for at, each in enumerate(ids[::3])})
+    result = measure_rate(log.store, grade="groundedness", by="query_type")
+    assert result.reason is not None
+    assert result.low is None
+    assert f"is about {result.value:.2f} ({result.reason}); 20 labels" in result.sentence
+    assert result.reason == "no interval: the labels differ from 1 by 1.05 in all, and at least 5 is needed"
+    assert rate_notes(result)[0] == f"sql: {result.reason}."
 
 
 def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: GradedLog) -> None:

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.rates import measure_rate
 from judgeboard.reports.agreement import report_page
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import to_plain
@@ -42,6 +43,21 @@ def test_the_share_of_low_groundedness_counts_answers_without_a_time(log: Graded
     )
     assert figure[0].endswith("<b>50 %</b><span>")
     assert "n = 40)" in figure[1].split("</p>", 1)[0]
+
+
+def test_the_share_of_low_groundedness_has_the_interval_of_the_rate(sqlite_log: GradedLog) -> None:
+    """Answers with one evidence are alike, so 200 answers in 20 groups say less than 200 single ones."""
+    version = sqlite_log.version()
+    ids = [sqlite_log.answers(1, group=at % 20)[0] for at in range(200)]
+    sqlite_log.say(version, {each: {"groundedness": 0.2 if at % 20 < 7 else 0.9} for at, each in enumerate(ids)})
+    sqlite_log.review_all(ids[:40], label=GOOD)
+    share = measure_rate(sqlite_log.store).judge_share
+    results = [measure_agreement(sqlite_log.store)]
+    with sqlite_log.store.reading() as connection:
+        below = log_summary(connection, results).below
+    assert share is not None
+    assert (below.value, below.low, below.high, below.n) == (share.value, share.low, share.high, share.n)
+    assert (below.high or 0) - (below.low or 0) > 0.3
 
 
 def test_it_contains_every_figure_as_text_and_as_json(sqlite_log: GradedLog) -> None:

@@ -15,7 +15,7 @@ from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_t
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.scored_labels import flag_from, load_sample
-from judgeboard.agreement.threshold_figures import ThresholdFigures
+from judgeboard.agreement.threshold_figures import QueueChange, ThresholdFigures
 from judgeboard.agreement.thresholds import (
     Goal,
     measure_threshold,
@@ -29,7 +29,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import raise_flags
 from judgeboard.reports.thresholds import threshold_notes, thresholds_table
 from judgeboard.stats.calibration_maps import HOWS
-from judgeboard.stats.estimates import percent, percent_words
+from judgeboard.stats.estimates import measured, percent, percent_words
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
@@ -377,6 +377,8 @@ def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(log: GradedLog) -> N
             result.sentence,
         )
     assert len({result.ece_by_luck for result in results}) == 1
+    assert results[0].n == 240 + 7
+    assert results[0].left_out == {}, "a map weights its labels, and leaves none of them out"
 
 
 @on_sqlite
@@ -511,14 +513,54 @@ def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: G
 
 
 @on_sqlite
-def test_a_cost_that_is_not_shown_to_be_lower_keeps_the_threshold_in_force(log: GradedLog) -> None:
+def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log: GradedLog) -> None:
     judged(log)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
-    assert chosen.cost_change is not None
-    assert (chosen.cost_change.high or 0) >= 0
-    assert chosen.sentence.startswith("Keep the threshold in force, 0.5.")
-    assert not chosen.is_advised
+    assert chosen.sentence == (
+        "Keep the threshold in force, 0.5. On one half of the labels, no other threshold is cheaper."
+    )
+    assert (chosen.is_kept, chosen.is_advised, chosen.low_groundedness) == (True, False, None)
+
+
+@on_sqlite
+def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_interval(log: GradedLog) -> None:
+    """The percentiles of the scores leave out the answer that it flags last: another threshold would change nothing."""
+    fully_labelled_flags(log, 0.8, random_share=0.006, rest_bad_every=0)
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("precision", 0.6), by_query_type=True).thresholds
+    assert chosen.in_force is not None
+    assert chosen.in_force.precision.low is None
+    assert chosen.sentence.startswith("Keep 0.5: with 95 % confidence, at least 60 % of the flagged answers are bad.")
+    assert "instead of" not in chosen.sentence
+    assert (chosen.is_kept, chosen.low_groundedness) == (True, None)
+
+
+def test_a_change_of_the_cost_is_that_of_all_answers(log: GradedLog) -> None:
+    """All flagged answers are labelled but few others: on the labels alone, each change would be twice as large."""
+    fully_labelled_flags(log, 0.7)
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("cost", 0.5)).thresholds
+    assert chosen.chosen is not None
+    flags, change = chosen.chosen.change.flags, chosen.cost_change
+    assert flags < -200
+    truth = (flags + 0.5 * 0.7 * -flags) / 840  # of the answers that lose their flag, 7 of 10 are bad
+    assert change is not None
+    assert change.value is not None
+    assert change.low is not None
+    assert change.high is not None
+    assert change.value == pytest.approx(truth, abs=0.01)
+    assert flags / 840 <= change.low <= truth <= change.high < 0
+    words = f"by {change.value:+.3f} reviews (95 % CI {change.low:+.3f} to {change.high:+.3f}, n = {change.n} labels)."
+    assert f" In all 840 answers, the cost per answer changes {words}" in chosen.sentence
+
+
+def test_a_change_of_the_cost_rests_on_ten_labels_at_least() -> None:
+    change = QueueChange(20, measured(6.0, 9, (3.0, 10.0))).cost_per_answer(5, 100)
+    assert change.value is None
+    assert change.reason == "only 9 labelled answers would change their flag, and at least 10 are needed"
+    change = QueueChange(-20, measured(6.0, 10, (3.0, 10.0))).cost_per_answer(5, 100)
+    assert (change.low, change.value, change.high) == pytest.approx((-0.05, 0.1, 0.3))
 
 
 @on_sqlite

@@ -343,6 +343,22 @@ def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
 
 
 @on_sqlite
+def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where the versions agree, a fourth of the answers has a label: fewer labels than where they differ."""
+    first, second = [BAD, GOOD] * 30 + [GOOD, BAD] * 120, [GOOD] * 60 + [GOOD, BAD] * 120
+    people = [(BAD, GOOD, GOOD)[at % 3] for at in range(300)]
+    ids = two_judges(log, first, second, [each if at % 4 == 0 or at < 60 else None for at, each in enumerate(people)])
+    log.flag(ids[:60:2], "low_groundedness")
+    log.flag(ids[::4], "random_sample")
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    run(["versus", "--db", address(log.store), "--judge-version", "old", "--judge-version", "new"])
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("change, from the labels that ")]
+    assert re.findall(r"\(n = (\d+)\)", line) == [str(each.n) for each in result.changes.values()]
+    assert result.changes["kappa"].n != result.counts.n
+
+
+@on_sqlite
 def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log: GradedLog) -> None:
     first, second = [GOOD] * 30 + [BAD] * 20 + [GOOD] * 150, [BAD] * 30 + [GOOD] * 20 + [GOOD] * 150
     people = [BAD] * 24 + [GOOD] * 22 + [BAD] * 4 + [BAD] * 20 + [GOOD] * 130

@@ -6,12 +6,12 @@ import shlex
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
-from judgeboard.store.tables import QUEUE_ITEM, RESPONSE
+from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE
 from judging_log import address
 from queue_case import QueueCase, queue_case
 
@@ -64,6 +64,16 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
         "--json",
     )
     assert typed("queue", "show", "graded", "--json")["queue"]["grades"] == ["label", "quality"]
+
+
+def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> None:
+    row = {"query_type": "QA", "source": "log", "rule": "random_sample", "state": "open", "severity": 0.0}
+    rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOON} for each in range(1, 200, 10)]
+    with case.store.writing() as connection:
+        connection.execute(insert(FLAG), rows)
+    shown = typed("plan", "--reach", "0.3", "--for", "outcome").out
+    assert shown.startswith("First label the 20 open answers of the random sample, then plan again: none of ")
+    assert "judged bad" not in shown
 
 
 def test_a_plan_without_a_goal_is_for_five_points(typed) -> None:

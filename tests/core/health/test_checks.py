@@ -159,6 +159,16 @@ def test_own_family_is_held_against_people_not_against_other_scores() -> None:
     assert check("self_enhancement", graded=other_scale).state is State.NOT_MEASURED
     few = graded(people, people, np.where(np.arange(300) < 9, 0, 1), names)
     assert check("self_enhancement", graded=few).state is State.NOT_MEASURED
+    sampled = {name: replace(each, graded=900) for name, each in kind.items()}
+    assert (
+        "graded answers, of the random sample among 900 graded answers."
+        in check("self_enhancement", graded=sampled).sentence
+    )
+    chosen = {name: replace(each, graded=900) for name, each in few.items()}
+    assert check("self_enhancement", graded=chosen).sentence == (
+        "Too few graded answers of a random sample: people graded 900 answers, and only 300 of them are a random "
+        "sample, and at least 10 of OpenAI and 10 of other known families are needed."
+    )
 
 
 # ---- collapse ----------------------------------------------------------------------------------------------------

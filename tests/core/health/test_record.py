@@ -24,8 +24,8 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput
 from judgeboard.health.models import model_table, shipped_models
-from judgeboard.health.record import MOST, SECONDS, JudgeRecord, KeptRecords, levels_of, read_record
-from judgeboard.health.report import measure_health
+from judgeboard.health.record import MOST, SECONDS, JudgeRecord, KeptRecords, State, levels_of, read_record
+from judgeboard.health.report import CHECKS, measure_health
 from judgeboard.methods.audit import audit_recorded
 from judgeboard.methods.repeats import repeats_report
 from judgeboard.store.comparisons import NewComparison, store_comparisons
@@ -300,7 +300,7 @@ def test_costs_are_summed_over_answers_where_both_are_known(log: GradedLog) -> N
 def test_people_are_read_on_the_same_score_or_on_what_they_graded_instead(log: GradedLog) -> None:
     version = log.version()
     ids = [log.answers(1, generator_model=model)[0] for model in ("gpt-4o", None, "gpt-4o")]
-    log.say(version, {each: {"groundedness": 0.5, "quality": 3} for each in ids})
+    log.say(version, {each: {"groundedness": 0.5, "quality": 3} for each in ids[:2]})
     log.reviews({ids[0]: {"quality": 4}, ids[1]: {"quality": 2}})
     recorded = record(log, version).graded
     assert recorded["quality"].same
@@ -324,6 +324,26 @@ def test_a_label_is_read_where_the_judge_gave_it(log: GradedLog) -> None:
     other = record(log, scores_only).graded
     assert "label" not in other, "a label cut from the groundedness is the groundedness again"
     assert (other["groundedness"].people.tolist(), other["groundedness"].same) == ([1.0], False)
+
+
+@on_sqlite
+def test_labels_of_chosen_answers_decide_nothing_about_the_length(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(240)
+    log.say(version, {each: {"label": BAD if at % 3 == 0 else GOOD} for at, each in enumerate(ids)})
+    flagged, drawn = ids[::3], ids[::4]
+    log.flag(flagged, "low_groundedness")
+    log.reviews({each: {"label": BAD} for each in [*flagged, *ids[1:30:3]]})
+    recorded = record(log, version)
+    check = CHECKS["verbosity_at_equal_grades"](recorded)
+    assert (check.state, check.statistic.value) == (State.NOT_MEASURED, None)
+    assert check.sentence == (
+        "Not shown whether length influences the judge: people graded 90 answers, which are no random sample. At least "
+        "30 graded answers of a random sample are needed."
+    )
+    log.flag(drawn, "random_sample")
+    log.reviews({each: {"label": BAD} for each in drawn if each not in flagged})
+    recorded = record(log, version)
+    assert (len(recorded.graded["label"].judge), recorded.graded["label"].graded) == (60, 127)
 
 
 def test_a_name_means_its_newest_version_and_nothing_stored_is_no_error(log: GradedLog) -> None:
@@ -359,9 +379,9 @@ def test_a_record_is_read_anew_when_anything_of_it_may_have_changed(log: GradedL
     log.say_all(version, ids[:1], quality=2)
     second = read(log, kept, version)
     assert (first.asked, second.asked) == ({"ok": 3}, {"ok": 4})
-    log.review(ids[0], quality=1)
+    log.review_all(ids, quality=1)
     third = read(log, kept, version)
-    assert (third.graded["quality"].people.tolist(), "quality" in second.graded) == ([1.0], False)
+    assert (third.graded["quality"].people.tolist(), "quality" in second.graded) == ([1.0] * 3, False)
     with log.store.writing() as connection:
         forget_response(connection, "a3", actor="test")
     assert len(read(log, kept, version).scored.lengths) == 2

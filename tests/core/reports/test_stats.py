@@ -156,6 +156,25 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     assert not [words for words in agreement_words(measure(store)) if "different answers" in words]
 
 
+def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(240)
+    log.say(log.version("rag"), {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)})
+    log.say(log.version("nli"), {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)})
+    log.flag(ids[:100], "low_groundedness")
+    log.flag(ids[::4], "random_sample")
+    log.reviews({each: {"label": GOOD if at % 5 else BAD} for at, each in enumerate(ids) if at < 80 or at % 4 == 0})
+    shown = measure(sqlite_store)
+    assert {(row.judge, row.answers, row.n) for row in shown.agreement if row.query_type is None and row.n} == {
+        ("rag", 240, 120),
+        ("nli", 240, 60),
+    }
+    assert list(agreement_words(shown))[1:] == [
+        "The rows rest on different labels (see n), so do not compare them.",
+        "To compare them: `judgeboard versus --judge-version 'rag v1' --judge-version 'nli v1'`",
+    ]
+
+
 def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(store: Store) -> None:
     log = GradedLog(store)
     ids = log.answers(40)
