@@ -76,6 +76,7 @@ def conflicts() -> None:
     if item_id is not None:
         _one_conflict(item_id, queue, reviewer)
         return
+    review_session().screen = None
     to_adjudicate: Sequence[ConflictLine] = ()
     if may(reviewer, Action.ADJUDICATE):
         _adjudicated(queue, reviewer)
@@ -142,15 +143,16 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
     texts = () if item is None else item_texts(item)
     texts += () if pair is None else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
+    subject = conflict.item.response_id or -(conflict.item.pair_id or 0)
     actions = ConflictActions(
         store=store(),
         session=session,
         reviewer=reviewer,
         row=row,
         request_key=session.request_key(row),
-        subject=conflict.item.response_id or -(conflict.item.pair_id or 0),
+        subject=subject,
         name=item.external_id if item is not None else "" if pair is None else pair.external_id,
-        seconds=appear(row, texts),
+        seconds=appear(session, subject, row, texts),
         judgment=None if item is None else primary_verdict(item),
         threshold=threshold,
         conflict=conflict,
