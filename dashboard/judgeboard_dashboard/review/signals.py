@@ -252,7 +252,8 @@ def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
 def _unusable(item: Item) -> Html:
     failed = next((judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge), None)
     if failed is None:
-        return tag("div", "Not judged yet.", cls="jb-mut")
+        others = any(judgment.judge_kind != RUBRIC for judgment in item.currents)
+        return tag("div", f"{item.primary_judge} has not judged it yet." if others else "Not judged yet.", cls="jb-mut")
     raw = tag("details", tag("summary", "Raw output"), tag("div", failed.raw, cls="jb-raw")) if failed.raw else None
     reason = tag("div", f"No usable verdict: {failed.error or failed.status}", cls="jb-why")
     return tag("div", reason, raw, cls="jb-block")
@@ -401,12 +402,15 @@ def queue_pane(
     if reveal is None:
         body = tag("details", tag("summary", "How to grade"), scales, guidelines)
         return join((keys, reasons)), join((signals, tag("div", body, cls="jb-pane jb-block")))
-    draft, judgment = reveal.blind_draft, primary_verdict(item)
+    judgment = next((each for each in shown_judgments(item) if each.status == "ok" and each.judge_kind != RUBRIC), None)
+    if judgment is None:  # only scores on a rubric, which have their own block
+        return join((keys, reasons)), signals
+    draft, judge = reveal.blind_draft, "Judge" if judgment is primary_verdict(item) else judgment.version_title
     lines = []
     for grade in ("groundedness", "quality", "label"):
         own, judged = (_grade_words(grade, getattr(each, grade, None)) for each in (draft, judgment))
         if own or judged:
-            yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"Judge: {judged or UNKNOWN}")
+            yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"{judge}: {judged or UNKNOWN}")
             lines.append(tag("div", tag("span", grade.capitalize()), yours, its, cls="jb-against"))
     both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
     return join((keys, both, reasons)), signals
