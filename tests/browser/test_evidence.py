@@ -146,7 +146,9 @@ def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site
     hebrew = "כמה עולה המנוי."
     messages = ({"role": "assistant", "content": hebrew}, {"role": "user", "content": "How much is it?"})
     with site.store.writing() as connection:
-        response = Response("texts", "hebrew", hebrew, hebrew, (hebrew,), messages=messages, metadata={"channel": hebrew})
+        response = Response(
+            "texts", "hebrew", hebrew, hebrew, (hebrew,), messages=messages, metadata={"channel": hebrew}
+        )
         (id_,) = store_responses(connection, [response]).new
     page, _hosts = window
     visit(page, f"/item?response={id_}")

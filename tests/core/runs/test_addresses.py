@@ -12,13 +12,14 @@ from sqlalchemy import update
 from engines import on_sqlite
 from job_steps import ended, working
 from judgeboard.cli.app import run
+from judgeboard.domain import RuleState
 from judgeboard.errors import AddressUnknown, OtherHost
 from judgeboard.llm.endpoint import Address
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.runs.addresses import LastAddress, at_last_address, last_address
 from judgeboard.runs.jobs import job_address, job_progress, judge_spec, request_rejudge
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.runs.judging_rules import add_rule, set_judge, with_model
+from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge, with_model
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions
@@ -186,6 +187,24 @@ def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_ru
     assert job_address(judged, {**new, "provider": "anthropic"}).host == "api.anthropic.com", "a person's choice"
     assert run(["judge", "--judge", "rag", "--model", "another-model", "--db", address(judged)]) == 0
     assert len(ours.requests) == 1 + 4
+
+
+def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(
+    judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint
+) -> None:
+    """Nobody chose the provider's own address for these versions: their answers must not go there."""
+    add_rule(judged, "live", judge={**RAG, "model": "second-model", "base_url": ours.base_url}, actor="Mara")
+    for model in ("third-model", "fourth-model"):
+        set_judge(judged, "live", judge={**RAG, "model": model, "base_url": ours.base_url}, actor="Mara")
+    change_rule(judged, "live", RuleState.REMOVED, "Mara")
+    with judged.reading() as connection:
+        specs = [judge_spec(connection, version) or {} for version in list_versions(connection)]
+    assert {spec.get("base_url") for spec in specs} == {ours.base_url}, "the forms show this address"
+    assert job_address(judged, with_model(RAG, "third-model")).host == host(ours)
+    rule = add_rule(judged, "again", judge=with_model(RAG, "third-model"), actor="Mara")
+    assert rule.judge["base_url"] == ours.base_url
+    add_rule(judged, "newer", judge={**RAG, "model": "fourth-model", "base_url": other.base_url}, actor="Mara")
+    assert job_address(judged, with_model(RAG, "fourth-model")).host == host(other), "a rule in use counts first"
 
 
 @on_sqlite
