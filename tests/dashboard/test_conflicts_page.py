@@ -3,7 +3,7 @@
 from sqlalchemy import update
 
 from app_pages import press, shown, texts
-from judgeboard.domain import ItemState
+from judgeboard.domain import ItemState, QueueOrder
 from judgeboard.store.tables import DRAFT, QUEUE_ITEM
 from judgeboard_dashboard.review.drafts import draft_writer
 from queue_case import CONFIRM, DISMISS, queue_case
@@ -100,3 +100,22 @@ def test_the_same_keys_keep_the_grades_of_a_conflict_that_is_opened_again(open_p
     note.set_value("why")
     press(page, "confirm_")
     assert case.reviews()[-1]["groundedness"] == 0.5
+
+
+def test_each_person_has_one_card_and_one_line_where_a_reveal_changed_nothing(
+    open_page, sqlite_store, monkeypatch
+) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    people = (case.mara, case.jon, case.lead)
+    case.queue(needed=3, blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=people)
+    for who, decision in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.lead, DISMISS)):
+        case.reveal(case.review(who, decision), who, decision)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    names = [person.name for person in people]
+    page = open_page("conflicts", reviewer=case.lead.name, conflict=str(case.items()[0]["id"]))
+    cards = next(text for text in texts(page) if text.startswith("Reviews"))
+    assert [cards.count(name) for name in names] == [1, 1, 1]
+    assert cards.count("blind, kept after seeing the judge") == 3
+    signals = next(text for text in texts(page) if "People" in text).partition("History")[0]
+    assert [signals.count(name) for name in names] == [1, 1, 1]

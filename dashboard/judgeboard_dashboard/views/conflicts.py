@@ -37,7 +37,7 @@ from judgeboard_dashboard.review.screen import (
     take_input,
     undo_choice,
 )
-from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane, value_words
+from judgeboard_dashboard.review.signals import DECIDED, kept_reviews, primary_verdict, signals_pane, value_words
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.review.undo import undo_review
 from judgeboard_dashboard.session import ask_reviewer, page, reading, store
@@ -223,7 +223,13 @@ def reviews_block(conflict: Conflict) -> Html:
     """Return a card for each review with its grades, note, name and time, then when and why the item was skipped."""
     differ = f"differ on {' and '.join(conflict.differ_on)}" if conflict.differ_on else ""
     label = tag("div", "Reviews", tag("span", differ), cls="jb-label")
-    cards = [_card(review, "" if conflict.queue.label_schema else " / 5") for review in conflict.reviews]
+    kept = kept_reviews(conflict.reviews)
+    keepers = {review.reviewer_id for review in conflict.reviews if review.id in kept}
+    cards = [
+        _card(review, "" if conflict.queue.label_schema else " / 5", kept=review.reviewer_id in keepers)
+        for review in conflict.reviews
+        if review.id not in kept
+    ]
     skips = [
         tag("div", f"Skipped {when(skip.at)}{f': {skip.reason}' if skip.reason else ''}", cls="jb-cap")
         for skip in conflict.skips
@@ -231,8 +237,10 @@ def reviews_block(conflict: Conflict) -> Html:
     return tag("div", tag("div", label, tag("div", *cards, cls="jb-reviews"), *skips, cls="jb-block"), cls="jb-pane")
 
 
-def _card(review: QueueReview, of: str) -> Html:
+def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
     stage = "" if review.stage is None else STAGE_NOTES[review.stage]
+    if kept and review.stage is Stage.BLIND:
+        stage = f"{stage}, kept after seeing the judge"
     decision = DECIDED.get(review.decision or "")
     if review.decision in set(Preference):
         decision = SIDES[shown_side(Preference(review.decision), Shown.AB)]
