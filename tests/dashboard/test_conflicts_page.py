@@ -44,7 +44,10 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
         note.set_value("why")
         return press(page, "confirm_")
 
-    page = adjudicated(open_page("conflicts", reviewer="Lead", conflict=first))
+    page = open_page("conflicts", reviewer="Lead", conflict=first)
+    assert "2 open conflicts" in texts(page, "jb-head")[0]
+    page = adjudicated(page)
+    assert "1 open conflict" in texts(page, "jb-head")[0]
     assert page.query_params["conflict"] in {second, (second,)}
     assert "is adjudicated" in texts(page, "jb-head")[0]
     page = adjudicated(page)

@@ -13,6 +13,7 @@ from judgeboard.reviews.outcome import Conflict, ConflictLine, load_conflict, op
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
+from judgeboard.store.queues import count_conflicts
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
@@ -138,6 +139,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         conflict = load_conflict(connection, item_id, reviewer)
         item = None if conflict.item.response_id is None else load_item(connection, conflict.item.response_id)
         rubric = None if item is None else load_rubric_scores(connection, item.response_id)
+        left = count_conflicts(connection, None if queue is None else conflict.queue.id)
         threshold = thresholds(connection).cuts.of("" if item is None else item.query_type)
     adjudication, pair = conflict.adjudication, conflict.pair
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
@@ -170,7 +172,10 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         actions,
         f"{state} {actions.name}",
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
-        [item.query_type if item is not None else None if pair is None else pair.query_type],
+        [
+            item.query_type if item is not None else None if pair is None else pair.query_type,
+            count(left, "open conflict") if is_open else None,
+        ],
         [
             undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue), actions),
             move("next", "Next", "J", actions.next),
