@@ -159,7 +159,7 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     assert "the address of a webhook is a secret" in shown(app)
     app.text_area(key="alert_to").set_value("command")
     app = press(app.run(), "alert_add")
-    assert "Not saved: to: command needs the environment variable JUDGEBOARD_ALERT_COMMAND" in shown(app)
+    assert "Not saved: to: command: the environment variable JUDGEBOARD_ALERT_COMMAND is not set" in shown(app)
     app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
     app = press(app.run(), "alert_add")
     assert "Added: flags. Workers evaluate it every minute." in shown(app)
