@@ -117,16 +117,24 @@ _NUMBER = re.compile(
 )
 
 
-def confirm(place: str, words: str) -> None:
-    """Keep a sentence about what was just stored; `confirmation` of this place shows it in the next run."""
-    st.session_state[f"confirmed_{place}"] = words
+def confirm(place: str, words: str, next_step: str = "") -> None:
+    """Keep what was just stored, in ``words``; `confirmation` of this place shows it in the next run.
+
+    The words are shown as they are, since they may have names. Commands in the ``next_step`` become code.
+    """
+    st.session_state[f"confirmed_{place}"] = (words, next_step)
+
+
+def is_confirmed(place: str) -> bool:
+    """Return whether something was just stored, and `confirmation` has not shown it yet."""
+    return f"confirmed_{place}" in st.session_state
 
 
 def confirmation(place: str) -> None:
     """Show once what was just stored, if anything was."""
-    words: str | None = st.session_state.pop(f"confirmed_{place}", None)
-    if words:
-        show(tag("div", commands(words), cls="jb-say", role="status"))
+    if is_confirmed(place):
+        words, next_step = st.session_state.pop(f"confirmed_{place}")
+        show(tag("div", words, " ", commands(next_step), cls="jb-say", role="status"))
 
 
 def sentence(text: str, *, lead: str = "") -> None:
