@@ -89,7 +89,7 @@ class Actions(DraftActions, ABC):
 
     def give(self, grade: str, value: Any) -> None:
         """Give a label, groundedness or quality, or remove it if it has this value already."""
-        removes = not self.draft.keeps(grade, value) and getattr(self.draft, grade) == value
+        removes = not self.draft.use_restored(grade, value) and getattr(self.draft, grade) == value
         setattr(self.draft, grade, None if removes else value)
         if grade == "groundedness":
             self.session.refill(self.draft)
