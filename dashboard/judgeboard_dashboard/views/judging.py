@@ -38,20 +38,11 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
 from judgeboard_dashboard.widgets.rejudge_form import destination, known_judges, show_destination
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
-from judgeboard_dashboard.widgets.texts import (
-    caption,
-    confirm,
-    confirmation,
-    count,
-    duration,
-    heading,
-    is_confirmed,
-    sentence,
-    when,
-)
+from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when
 
 OFFLINE = "lexical (word overlap, no model)"
 CHAT = "rag (chat model)"

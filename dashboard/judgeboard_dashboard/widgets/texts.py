@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
-import streamlit as st
-
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import DEFAULT_DATABASE, database_url
@@ -115,26 +113,6 @@ _NUMBER = re.compile(
     r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
     r"(?![\w.,]*\d)(?![-/]?[^\W\d])(?![^\[\]]*\])"
 )
-
-
-def confirm(place: str, words: str, next_step: str = "") -> None:
-    """Keep what was just stored, in ``words``; `confirmation` of this place shows it in the next run.
-
-    The words are shown as they are, since they may have names. Commands in the ``next_step`` become code.
-    """
-    st.session_state[f"confirmed_{place}"] = (words, next_step)
-
-
-def is_confirmed(place: str) -> bool:
-    """Return whether something was just stored, and `confirmation` has not shown it yet."""
-    return f"confirmed_{place}" in st.session_state
-
-
-def confirmation(place: str) -> None:
-    """Show once what was just stored, if anything was."""
-    if is_confirmed(place):
-        words, next_step = st.session_state.pop(f"confirmed_{place}")
-        show(tag("div", words, " ", commands(next_step), cls="jb-say", role="status"))
 
 
 def sentence(text: str, *, lead: str = "") -> None:
