@@ -226,7 +226,7 @@ def _form() -> None:
                 confirmed_host=chosen.host,
                 actor=reviewer,
             )
-            [rule] = (each for each in rule_progress(seen()) if each.name == added.name)
+            [rule] = rule_progress(seen(), name=added.name)
             what = f"{rule.judge}, {rule.rate_words} of {describe(rule.where)}"
             confirm("rule", f"Added: {rule.name} ({what}).", _next_step(rule))
     caption("To use another prompt or address, use a terminal: `judgeboard rules add --help`")

@@ -143,6 +143,7 @@ def test_a_press_changes_no_other_rule_than_the_one_that_was_shown(
     add_rule(page_store, "third", judge={"kind": "lexical"}, actor="Jon")
     app = press(app, "judging_removed")
     assert [rule.name for rule in rule_progress(page_store)] == [names[1], "third"]
+    assert [rule.name for rule in rule_progress(page_store, name="third")] == ["third"]
     assert "Remove \\*\\*second\\*\\*" in labels(app)[1], "the name is text, not markdown"
 
 
