@@ -460,10 +460,10 @@ def chosen(field: str, value: Any, choices: type[Choice]) -> Choice | None:
 
 
 def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:
-    """Return ``check(value)``; a ValueError becomes Unusable."""
+    """Return ``check(value)``; a ValueError, or an OverflowError for a huge number, becomes Unusable."""
     try:
         return check(value)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise Unusable(field, str(error)) from None
 
 
