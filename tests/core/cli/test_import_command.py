@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import open_store
 from judgeboard.store.export import export_tables
+from judgeboard.store.storing import start_batch
 from judgeboard.text import counted
 
 
@@ -398,6 +400,19 @@ def test_the_command_after_pairs_is_the_one_that_uses_them(tmp_path: Path, capsy
     command = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ")
     assert run(command.split()) == 0
     assert "llama: wins 100 % of 1 pair" in capsys.readouterr().out
+
+
+def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_import_on_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = str(tmp_path / "log.db")
+    with open_store(database, create=True).writing() as connection:
+        start_batch(
+            connection, file="may\nlog.jsonl", sha256=None, importer="x", kind="grades", actor="ann", now=utc_now()
+        )
+    assert run(["import", "list", "--db", database]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith(r"'may\nlog.jsonl'  grades: not finished; by ann")
 
 
 def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(
