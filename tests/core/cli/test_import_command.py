@@ -259,7 +259,7 @@ def test_a_date_of_the_other_order_is_rejected_with_its_reason(asked) -> None:
         (("2026-04-03", "31/02/2026"), None),
     ],
 )
-def test_a_date_that_is_none_in_the_calendar_decides_nothing_and_is_rejected(asked, dates, shown: str | None) -> None:
+def test_a_date_that_does_not_exist_decides_nothing_and_is_rejected(asked, dates, shown: str | None) -> None:
     text = "\n".join(["id,query,answer,date", *(f"{number},q,a{number},{date}" for number, date in enumerate(dates))])
     code, printed = asked("log.csv", text)
     assert code == 1
@@ -267,11 +267,33 @@ def test_a_date_that_is_none_in_the_calendar_decides_nothing_and_is_rejected(ask
         [] if shown is None else [f"  dates: {shown} in date shows"]
     )
     line = dates.index("31/02/2026") + 2
-    assert f"  line {line}: asked_at: '31/02/2026' is not a date of the calendar" in printed
+    assert f"  line {line}: asked_at: '31/02/2026' does not exist" in printed
     assert sum("asked_at:" in each for each in printed) == 1
 
 
-def test_beside_a_date_that_is_none_a_date_that_may_be_either_is_asked_for(asked) -> None:
+@pytest.mark.parametrize("first", ["", "2026-04-03", "unknown", "31/02/2026"])
+def test_a_first_row_without_a_date_that_shows_the_order_leaves_it_to_later_rows(asked, first: str) -> None:
+    rows = [f"{number},q,a{number},{date}" for number, date in enumerate((first, "03/04/2026", "25/04/2026"))]
+    code, printed = asked("log.csv", "\n".join(["id,query,answer,date", *rows]))
+    assert "  dates: day first, as 25/04/2026 in date shows" in printed
+    assert sum("asked_at:" in line for line in printed) == code == (first in {"unknown", "31/02/2026"})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("25/04/2026 25:61", "'2026-04-25T25:61:00' is not a time: write it as 2026-03-01T09:30:00Z"),
+        ("31/12/9999", "'9999-12-31' is not between the years 1970 and 2199"),
+    ],
+)
+def test_a_date_with_a_wrong_time_or_year_shows_the_order_and_is_rejected_for_this_reason(asked, wrong, reason) -> None:
+    code, printed = asked("log.csv", f"id,query,answer,date\n1,q,a,{wrong}\n2,q,b,03/04/2026\n")
+    assert code == 1
+    assert f"  dates: day first, as {wrong} in date shows" in printed
+    assert [line for line in printed if "asked_at:" in line] == [f"  line 2: asked_at: {reason}"]
+
+
+def test_beside_a_date_that_does_not_exist_a_date_that_may_be_either_is_asked_for(asked) -> None:
     code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,31/02/2026\n2,q,b,03/04/2026\n")
     assert code == 2
     assert "the dates of 'date' may have the day or the month first. Nothing was stored." in printed[0]
