@@ -9,7 +9,7 @@ from judgeboard.errors import BadInput
 from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of
 from judgeboard.imports.fields import Columns, ColumnUse, nested_names
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_meant
-from judgeboard.imports.proposals import propose
+from judgeboard.imports.proposals import is_time, propose
 from judgeboard.store.filters import metadata_path, value_at
 
 TIMES = frozenset({"asked_at", "at"})
@@ -98,6 +98,7 @@ class FirstRows:
         self._rows: list[Mapping[str, Any]] = []
         self._taken: dict[str, str] = {}
         self._undecided: DatesOfColumn | None = None
+        self._has_other_dates = False  # with the year first, or numbers
         self.decided: DatesOfColumn | None = None
 
     @property
@@ -136,10 +137,14 @@ class FirstRows:
     def add_dates(self, values: Mapping[str, Any]) -> None:
         """Add the dates of a row."""
         for theirs in {self._taken[ours] for ours in TIMES & self._taken.keys()}:
-            dates = dates_of(theirs, [values.get(theirs)]) if self.order is None else None
+            value = values.get(theirs)
+            dates = dates_of(theirs, [value]) if self.order is None else None
             if dates is not None and dates.order is not None:
                 self.decided = dates
-            self._undecided = self._undecided or dates
+            # If the file has other dates, a later one that may be either is one rejected row: the file is not refused.
+            self._has_other_dates = self._has_other_dates or (dates is None and is_time(value))
+            if not self._has_other_dates:
+                self._undecided = self._undecided or dates
 
     def proposed(self, needed: Collection[str]) -> dict[str, str]:
         """Return the likely fields of columns that are not read, ``{theirs: ours}``."""

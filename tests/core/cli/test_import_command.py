@@ -279,6 +279,13 @@ def test_a_first_row_without_a_date_that_shows_the_order_leaves_it_to_later_rows
     assert sum("asked_at:" in line for line in printed) == code == (first in {"unknown", "31/02/2026"})
 
 
+def test_a_date_that_may_be_either_among_dates_with_the_year_first_is_one_rejected_row(asked) -> None:
+    code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,2026-04-03\n2,q,b,03/04/2026\n")
+    assert code == 1
+    assert printed[0].endswith("1 new, 0 unchanged, 1 rejected")
+    assert any("line 3: asked_at: '03/04/2026' has the year last, so day and month" in line for line in printed)
+
+
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
