@@ -28,7 +28,7 @@ from judgeboard.imports.fields import (
     simple_name,
 )
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Problem, RowOutcomes, Stored
-from judgeboard.imports.values import python_list
+from judgeboard.imports.values import python_list, spelled_number
 from judgeboard.store.filters import metadata_field
 from judgeboard.store.responses import (
     content,
@@ -458,6 +458,8 @@ def _named_values(value: Mapping[str, Any]) -> Iterator[tuple[str, FeedbackKind 
 def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
     if isinstance(value, str | bool):
         is_up = thumbs_up(value)
+        if is_up is None and not isinstance(spelled_number(value), str):
+            raise Unusable(field, f"{value[:60]!r} is a text: write the number without quotes")
         if is_up is None:
             raise Unusable(field, f"{str(value)[:60]!r} is neither thumbs nor stars")
         if scale is FeedbackKind.STARS:

@@ -196,6 +196,14 @@ def test_a_first_conversation_without_a_reply_is_one_rejected_row(store: Store, 
     ]
 
 
+@pytest.mark.parametrize("first", ["{", "{}", '{"id": "x"}', '{"id": "x", "messages": []}'])
+def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(store: Store, tmp_path: Path, first) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_text(f"{first}\n" * 25 + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")
+    summary = import_file(store, file)
+    assert counts(summary) == (2, 0, 25)
+
+
 def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     file.write_text("{\n" + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")

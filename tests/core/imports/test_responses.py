@@ -225,6 +225,17 @@ def test_a_bare_one_is_told_by_the_mapping(one, scale, expected):
     assert response.feedback == (expected,)
 
 
+@pytest.mark.parametrize(
+    ("feedback", "reason"),
+    [
+        ({"rating": "4"}, "'4' is a text: write the number without quotes"),
+        ({"kind": "smiley", "value": 1}, "'smiley' is not one of thumbs, stars"),
+    ],
+)
+def test_the_reason_for_an_object_that_is_no_feedback_names_what_is_wrong(one, feedback, reason) -> None:
+    assert one({"query": "q", "answer": "a", "feedback": feedback}).reason == reason
+
+
 def test_several_feedbacks_with_user_and_time_are_kept(one):
     given = [{"kind": "thumbs", "value": 0, "user": "u", "at": "2026-03-01"}, {"stars": 2, "user": None}]
     response = one({"query": "q", "answer": "a", "feedback": given})
