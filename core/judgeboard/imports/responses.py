@@ -458,10 +458,10 @@ def _named_values(value: Mapping[str, Any]) -> Iterator[tuple[str, FeedbackKind 
 def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
     if isinstance(value, str | bool):
         is_up = thumbs_up(value)
-        if is_up is None and not isinstance(spelled_number(value), str):
-            raise Unusable(field, f"{value[:60]!r} is a text: write the number without quotes")
         if is_up is None:
-            raise Unusable(field, f"{str(value)[:60]!r} is neither thumbs nor stars")
+            is_number = not isinstance(spelled_number(str(value)), str)
+            reason = "is a text: write the number without quotes" if is_number else "is neither thumbs nor stars"
+            raise Unusable(field, f"{str(value)[:60]!r} {reason}")
         if scale is FeedbackKind.STARS:
             raise Unusable(field, f"{value!r} is not a number of stars")
         return Feedback(FeedbackKind.THUMBS, float(is_up))
