@@ -126,6 +126,17 @@ def test_a_rating_of_the_last_reply_that_comes_later_is_added_to_it(store: Store
     assert (counts(later), later.feedback_added) == ((0, 2, 0), 1)
 
 
+def test_a_rating_that_is_mapped_is_read_once(store: Store, bring) -> None:
+    rated = [
+        each
+        for number, rating in ((1, 1), (2, "down"))
+        for each in turns(number, feedback={"rating": rating, "at": "2026-10-01"})
+    ]
+    mapping = {"messages[].feedback.rating": "thumbs"}
+    bring({"id": "c", "messages": rated}, kind="responses", mapping=mapping)
+    assert [each["value"] for each in rows_of(store, FEEDBACK)] == [1, 0]
+
+
 def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(store: Store, bring) -> None:
     huge = turns(1, feedback={"kind": "stars", "value": 10**400})
     summary = bring({"id": "c", "messages": huge}, {"id": "d", "messages": turns(2)}, kind="responses")

@@ -158,7 +158,9 @@ def _keys(message: Mapping[str, Any], paths: Mapping[Path, str]) -> list[_Key]:
     """
     uses = {path: ours for path, ours in paths.items() if value_at(message, path) is not None}
     present = {name: value for name, value in message.items() if name not in _FORMAT and value not in (None, "")}
-    simple = {simple_name(name): name for name in reversed(present) if (name,) not in uses}
+    # The feedback inside an object may be mapped: then the object is not read as feedback once more.
+    mapped = {path[0] for path, ours in uses.items() if len(path) == 1 or _is_kept(ours, value_at(message, path[:1]))}
+    simple = {simple_name(name): name for name in reversed(present) if name not in mapped}
     for ours, called in _KNOWN.items():
         names = sorted(
             (simple[name] for name in called if name in simple), key=lambda name: _is_kept(ours, present[name])
