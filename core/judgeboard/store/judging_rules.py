@@ -134,6 +134,11 @@ def list_rules(connection: Connection) -> list[JudgingRule]:
     return _read(connection, _RULES.where(_LISTED))
 
 
+def rules_of_version(connection: Connection, version_id: int) -> list[JudgingRule]:
+    """Return the judging rules that have or had a judge version, newest first; also rows that are removed."""
+    return _read(connection, _RULES.where(JUDGING_RULE.c.judge_version_id == version_id))[::-1]
+
+
 def get_rule(connection: Connection, rule_id: int) -> JudgingRule:
     """Return a judging rule by id, or raise NotFound."""
     rules = _read(connection, _RULES.where(JUDGING_RULE.c.id == rule_id))
