@@ -1,6 +1,7 @@
 """Alert rules as people write them: read, check, add, pause, resume and remove them."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
@@ -23,7 +24,7 @@ from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput, MissingSetting, NotFound
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.settings import load_settings, variable_of
+from judgeboard.settings import ENVIRONMENT, load_settings, variable_of
 from judgeboard.store.alerts import (
     Level,
     NewAlertRule,
@@ -167,7 +168,7 @@ def _level(written: WrittenRule) -> tuple[float, Level]:
     elif written.below is not None and written.above is None:
         direction, threshold = "below", written.below
     else:
-        raise BadInput("above: a level has one threshold: above or below")
+        raise BadInput("above: a level needs one threshold: give either above or below")
     low, high = MEASURES[measure].bounds or (0.0, 100.0)
     if written.criterion is not None:
         name, low, high = "a criterion", -LARGEST_THRESHOLD, LARGEST_THRESHOLD
@@ -265,7 +266,7 @@ _NEEDED = {
 def _check_settings(rule: NewAlertRule) -> None:
     """Raise MissingSetting if this process could not send the messages of a rule, because a variable is not set.
 
-    The variable of a webhook is not checked: the rule names it, so nobody forgets it.
+    The variable of a webhook may be set for the worker alone, because the rule names it: see `unset_words`.
     """
     settings = load_settings()
     for destination in rule.destinations:
@@ -274,6 +275,16 @@ def _check_settings(rule: NewAlertRule) -> None:
             variable = variable_of(field)
             why = f"to: {destination} needs the environment variable {variable} ({words})"
             raise MissingSetting(f"{why}: set it here and for the worker", variable, example)
+
+
+def unset_words(destinations: Iterable[str]) -> str | None:
+    """Return which variables of webhooks are not set for this process; None if all are."""
+    known = (destination_of(each) for each in destinations)
+    unset = [each.value for each in known if each.kind in WEBHOOKS and not ENVIRONMENT.get(each.value)]
+    if not unset:
+        return None
+    start = f"The environment variable {unset[0]} is" if len(unset) == 1 else f"{', '.join(unset)} are"
+    return f"{start} not set here: no message is sent unless the worker has {'it' if len(unset) == 1 else 'them'}."
 
 
 def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> None:

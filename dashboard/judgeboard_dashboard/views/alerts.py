@@ -16,6 +16,7 @@ from judgeboard.alerts.rules import (
     change_alert_rule,
     limits_words,
     reminder_words,
+    unset_words,
 )
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.people.permissions import Action
@@ -121,6 +122,7 @@ def alerts() -> None:
 
 def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     heading("New rule")
+    confirmation("alert")  # above the form: a longer table may have moved the button out of sight
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
         return
@@ -144,6 +146,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         if condition.subject is not None:
             placeholder = "All answers, or for example query_type=QA" if of_level else "All"
             only = st.text_input(f"Only this {condition.subject}", key=f"alert_only_{when_}", placeholder=placeholder)
+        side = next((each for each in ("above", "below") if each in of_level), None)
+        has_threshold = of_level[side] is not None if side else above is not None or condition.unit is None
     with right:
         to = st.text_area(
             "Destinations, one per line",
@@ -154,8 +158,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         )
         remind = st.text_input("Reminder every", DAILY, key="alert_remind", help="A period, or never")
         quiet = st.text_input("Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin")
-    confirmation("alert")  # above the button: below it, a longer table may have moved it out of sight
-    if st.button("Add rule", key="alert_add", type="primary", disabled=not (name.strip() and to.strip()), wrap=False):
+    usable = bool(name.strip() and to.strip()) and has_threshold
+    if st.button("Add rule", key="alert_add", type="primary", disabled=not usable, wrap=False):
         with saving():
             written = WrittenRule(
                 name=name,
@@ -169,7 +173,9 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
             )
             add_alert_rule(store(), written, reviewer)
             st.session_state[_ADDED] = True
-            confirm("alert", f"Added: {' '.join(name.split())}. Workers evaluate it every minute.")
+            unset = unset_words(written.to)
+            added = f"Added: {' '.join(name.split())}. Workers evaluate it every minute."
+            confirm("alert", f"{added} {unset}" if unset else added)
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:
