@@ -1,6 +1,6 @@
 """The exceptions of Judgeboard. The text of an exception is the message for the user."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 
 class JudgeboardError(Exception):
@@ -23,12 +23,12 @@ class MissingOption(BadInput):
 
 
 class MissingSetting(BadInput):
-    """An environment variable is not set. With the value ``example``, a command line would work."""
+    """An environment variable is not set. With the values ``examples``, by variable, a command line would work."""
 
-    def __init__(self, message: str, variable: str, example: str) -> None:
-        """Make the error from its text, the name of the variable and a value."""
+    def __init__(self, message: str, examples: Mapping[str, str]) -> None:
+        """Make the error from its text and the values."""
         super().__init__(message)
-        self.variable, self.example = variable, example
+        self.examples = examples
 
 
 class AddressUnknown(BadInput):

@@ -101,7 +101,7 @@ SET_JUDGE = "set_rule_judge"
 
 
 def _read(connection: Connection, query: Select[Any]) -> list[JudgingRule]:
-    # A rule with another judge has a new id, but the time when the rule was added.
+    # Setting another judge gives a rule a new id, and keeps the time when it was added. So the time comes first.
     rows = connection.execute(query.order_by(JUDGING_RULE.c.at, JUDGING_RULE.c.id)).all()
     earlier = _earlier_judges(connection) if rows else {}
     return [

@@ -89,7 +89,7 @@ class Actions(DraftActions, ABC):
 
     def give(self, grade: str, value: Any) -> None:
         """Give a label, groundedness or quality, or remove it if it has this value already."""
-        removes = not self.draft.keeps(grade, value) and getattr(self.draft, grade) == value
+        removes = not self.draft.use_restored(grade, value) and getattr(self.draft, grade) == value
         setattr(self.draft, grade, None if removes else value)
         if grade == "groundedness":
             self.session.refill(self.draft)
@@ -160,7 +160,7 @@ class Actions(DraftActions, ABC):
         safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key, retry)
 
     def saved_words(self, decision: Decision) -> str:
-        """Return that a decision is stored, with a label that says something else: both are kept as given."""
+        """Return the message that a decision is stored. It names a label that differs from the decision."""
         label, implied = self.draft.label, IMPLIED.get(decision)
         other = "" if label is None or implied is None or label is implied else f", with the label {label}"
         return f"Saved: {SAVED[decision]} {self.name}{other}"

@@ -55,8 +55,8 @@ class Draft:
     the digits fill in ``field_at``. ``correcting``: the field for the corrected answer is shown; ``answer`` is the
     uncorrected answer, and ``discarded`` the correction that was discarded last, with its ``in_suite``. ``selection``
     is the selected text, ``selected`` the last selection that the browser sent.
-    ``modes`` are names of failure modes. ``restored`` are the values that undo brought back, with what they grade; the
-    first press on one of them keeps it.
+    ``modes`` are names of failure modes. ``restored`` are the values that undo brought back, with what they grade: a
+    field of the draft, an `own_field` or the subject of a mark. The first press on one of them keeps it.
     """
 
     quality: int | None = None
@@ -175,18 +175,18 @@ class Draft:
 
     def choose_mode(self, name: str) -> None:
         """Tag the answer with a failure mode, or remove this tag."""
-        self.modes = self.toggled("modes", name, self.modes)
+        self.modes = self.toggle("modes", name, self.modes)
 
-    def keeps(self, graded: object, value: Any) -> bool:
-        """Note a press on a value. Return whether undo brought the value back and nobody has pressed it since."""
-        keeps = (graded, value) in self.restored
-        if keeps:
+    def use_restored(self, graded: object, value: Any) -> bool:
+        """Remove a value from ``restored``, since its key was pressed. Return whether it was there."""
+        is_restored = (graded, value) in self.restored
+        if is_restored:
             self.restored.remove((graded, value))
-        return keeps
+        return is_restored
 
-    def toggled(self, graded: object, value: Any, chosen: Sequence[Any]) -> list[Any]:
-        """Note a press on a value. Return the ``chosen`` values with this one added or removed."""
-        if self.keeps(graded, value) or value not in chosen:
+    def toggle(self, graded: object, value: Any, chosen: Sequence[Any]) -> list[Any]:
+        """Return the ``chosen`` values with this one added or removed. A restored value stays at the first press."""
+        if self.use_restored(graded, value) or value not in chosen:
             return [*chosen, *([] if value in chosen else [value])]
         return [each for each in chosen if each != value]
 
@@ -206,8 +206,13 @@ class Draft:
         restored += [("modes", mode) for mode in self.modes]
         restored += [(subject, mark.status) for subject, mark in self.marks.items()]
         for name, value in self.values.items():
-            restored += [(name, each) for each in (value if isinstance(value, list) else [value])]
+            restored += [(own_field(name), each) for each in (value if isinstance(value, list) else [value])]
         return replace(self.copied(), restored=restored, at=None, field_at="")
+
+
+def own_field(name: str) -> tuple[str, str]:
+    """Return what the values of a label schema's own field grade, in ``Draft.restored``."""
+    return "values", name
 
 
 @dataclass

@@ -30,6 +30,7 @@ from judgeboard.store.alerts import (
     open_events,
 )
 from judgeboard.store.criteria import Criterion, criteria_by_judge
+from judgeboard.store.jobs import live_workers
 from judgeboard.trends.measures import MEASURES
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
@@ -40,21 +41,12 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot, table
-from judgeboard_dashboard.widgets.texts import (
-    capital,
-    caption,
-    confirm,
-    confirmation,
-    heading,
-    rule_words,
-    sentence,
-    when,
-)
+from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
 
 MOST = 50
-_ADDED = "alert_rule_added"
 EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
     Column("Since", width=120): lambda event: when(event[1].opened_at),
     Column("Rule", width=160): lambda event: event[0],
@@ -122,11 +114,12 @@ def alerts() -> None:
 
 def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     heading("New rule")
+    is_added = is_confirmed("alert")
     confirmation("alert")  # above the form: a longer table may have moved the button out of sight
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
         return
-    if st.session_state.pop(_ADDED, False):
+    if is_added:
         st.session_state["alert_name"] = ""  # the next rule has another name
     left, right = stacking_columns("alerts_form", 2, gap="large")
     with left:
@@ -172,10 +165,20 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 quiet=quiet.strip() or None,
             )
             add_alert_rule(store(), written, reviewer)
-            st.session_state[_ADDED] = True
             unset = unset_words(written.to)
-            added = f"Added: {' '.join(name.split())}. Workers evaluate it every minute."
-            confirm("alert", f"{added} {unset}" if unset else added)
+            next_step = f"{unset} {_next_step()}" if unset else _next_step()
+            confirm("alert", f"Added: {' '.join(name.split())}.", next_step)
+
+
+def _next_step() -> str:
+    """Return what happens next by a rule that was just stored."""
+    with reading() as connection:
+        if live_workers(connection):
+            return "Workers evaluate it every minute."
+    return (
+        "No worker runs now. A worker evaluates it every minute: `judgeboard worker`. To evaluate it once: "
+        "`judgeboard alerts check`"
+    )
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:
