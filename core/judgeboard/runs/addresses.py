@@ -101,8 +101,9 @@ def at_last_address(
 ) -> dict[str, Any]:
     """Return the options ``chosen``, with the `known_address` of the judge version that ``make`` makes of them.
 
-    An address in the options or in the environment takes precedence, as does another provider. A version without a
-    known address keeps its options. Raises AddressUnknown if only the host of the last address is known.
+    An address in the options or in the environment takes precedence, as does another provider. A version whose judging
+    rules had no address keeps its options, as does a new version. Raises AddressUnknown if no address of a stored
+    version was ever chosen, or if only the host of its last run is known.
     """
     options = dict(chosen)
     if options.get("replies") is not None or options.get("base_url"):
@@ -118,8 +119,10 @@ def at_last_address(
     known = known_address(connection, version.id)
     if options.get("provider") not in (None, None if known is None else known.provider):
         return options
-    if known is None and (last := last_address(connection, version.id)) is not None:
-        raise AddressUnknown(version.title, last.hosts.partition(", ")[0])
+    if known is None:
+        last = last_address(connection, version.id)
+        if last is not None or not rules_of_version(connection, version.id):
+            raise AddressUnknown(version.title, None if last is None else last.hosts.partition(", ")[0])
     return options | address_options(known)
 
 

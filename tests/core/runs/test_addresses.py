@@ -22,7 +22,7 @@ from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge, with_model
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.runs import last_asked_run
 from judgeboard.store.tables import RUN
 from judging_log import address, asked, rag, runs, store_answers
@@ -276,3 +276,42 @@ def test_no_user_password_or_query_of_an_address_is_stored(store: Store, ours: R
         stored = last_asked_run(connection, 1)
     assert stored is not None
     assert (stored.endpoint_host, stored.provider, stored.base_url) == (host(ours), "openai", ours.base_url)
+
+
+def test_the_address_of_a_version_that_only_a_changed_rule_had_is_that_of_the_rule(
+    store: Store, ours: RecordingEndpoint
+) -> None:
+    here = {**RAG, "base_url": ours.base_url}
+    add_rule(store, "live", judge=here, actor="Mara")
+    for model in ("second", "third"):
+        set_judge(store, "live", judge=with_model(here, model), actor="Mara")
+    with store.reading() as connection:
+        specs = [judge_spec(connection, version) for version in list_versions(connection)]
+    assert [spec and spec["base_url"] for spec in specs] == [ours.base_url] * 3
+    assert job_address(store, with_model(RAG, "second")).host == host(ours)
+    added = add_rule(store, "other", judge=with_model(RAG, "second"), actor="Mara")
+    assert added.judge["base_url"] == ours.base_url
+    change_rule(store, "other", RuleState.REMOVED, "Mara")
+    change_rule(store, "live", RuleState.REMOVED, "Mara")
+    assert job_address(store, with_model(RAG, "third")).host == host(ours), "a removed rule"
+
+
+def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_gives_one(
+    store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
+    store_answers(store, 1)
+    with store.writing() as connection:  # as `align` stores an accepted prompt
+        ensure_version(connection, make_judge("rag", model="scripted", base_url=ours.base_url).version)
+    words_of_error = r"rag v1 has used no host yet\. Its address is not stored: give it"
+    with pytest.raises(AddressUnknown, match=words_of_error):
+        job_address(store, RAG)
+    with pytest.raises(AddressUnknown, match=words_of_error):
+        add_rule(store, "live", judge=RAG, actor="Mara")
+    with pytest.raises(AddressUnknown, match=words_of_error):
+        request_rejudge(store, judge=RAG, actor="Mara")
+    assert run(words(store)) == 2
+    assert "--base-url http://localhost:8000/v1`" in capsys.readouterr().err
+    assert job_address(store, {**RAG, "provider": "openai"}).host == "api.openai.com", "a person's choice"
+    assert run(words(store, "--base-url", ours.base_url)) == 0
+    assert last(store) == LastAddress(host(ours), Address("openai", ours.base_url))
