@@ -121,7 +121,7 @@ def at_last_address(
         return options
     if known is None:
         last = last_address(connection, version.id)
-        if last is not None or not rules_of_version(connection, version.id):
+        if last is not None or not judges_of_rules(connection, version.id):
             raise AddressUnknown(version.title, None if last is None else last.hosts.partition(", ")[0])
     return options | address_options(known)
 

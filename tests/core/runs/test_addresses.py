@@ -278,24 +278,6 @@ def test_no_user_password_or_query_of_an_address_is_stored(store: Store, ours: R
     assert (stored.endpoint_host, stored.provider, stored.base_url) == (host(ours), "openai", ours.base_url)
 
 
-def test_the_address_of_a_version_that_only_a_changed_rule_had_is_that_of_the_rule(
-    store: Store, ours: RecordingEndpoint
-) -> None:
-    here = {**RAG, "base_url": ours.base_url}
-    add_rule(store, "live", judge=here, actor="Mara")
-    for model in ("second", "third"):
-        set_judge(store, "live", judge=with_model(here, model), actor="Mara")
-    with store.reading() as connection:
-        specs = [judge_spec(connection, version) for version in list_versions(connection)]
-    assert [spec and spec["base_url"] for spec in specs] == [ours.base_url] * 3
-    assert job_address(store, with_model(RAG, "second")).host == host(ours)
-    added = add_rule(store, "other", judge=with_model(RAG, "second"), actor="Mara")
-    assert added.judge["base_url"] == ours.base_url
-    change_rule(store, "other", RuleState.REMOVED, "Mara")
-    change_rule(store, "live", RuleState.REMOVED, "Mara")
-    assert job_address(store, with_model(RAG, "third")).host == host(ours), "a removed rule"
-
-
 def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_gives_one(
     store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
