@@ -1,6 +1,6 @@
 """The exceptions of Judgeboard. The text of an exception is the message for the user."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 
 class JudgeboardError(Exception):
@@ -23,20 +23,22 @@ class MissingOption(BadInput):
 
 
 class MissingSetting(BadInput):
-    """An environment variable is not set. With the value ``example``, a command line would work."""
+    """An environment variable is not set. With the values ``examples``, by variable, a command line would work."""
 
-    def __init__(self, message: str, variable: str, example: str) -> None:
-        """Make the error from its text, the name of the variable and a value."""
+    def __init__(self, message: str, examples: Mapping[str, str]) -> None:
+        """Make the error from its text and the values."""
         super().__init__(message)
-        self.variable, self.example = variable, example
+        self.examples = examples
 
 
 class AddressUnknown(BadInput):
-    """An earlier release stored only the host of the last address of a judge version."""
+    """The address of a judge version is not stored: it has used no host, or an earlier release stored only the host."""
 
-    def __init__(self, version: str, host: str) -> None:
-        """Make the error from the title of the judge version and its last host."""
-        super().__init__(f"{version} last used the host {host}. The whole address is not stored: give it again")
+    def __init__(self, version: str, host: str | None) -> None:
+        """Make the error from the title of the judge version and its last host, None if it has used none."""
+        before = "has used no host yet" if host is None else f"last used the host {host}"
+        missing = "Its address" if host is None else "The whole address"
+        super().__init__(f"{version} {before}. {missing} is not stored: give it{'' if host is None else ' again'}")
         self.host = host
 
 

@@ -21,6 +21,7 @@
   const SUBJECT = /^\D*\d+/; // the part of a row that names the answer or the item
   const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
   const REASON = ".st-key-skip_row input"; // the reason to skip, whose form replaces the buttons for decisions
+  const SKIPPABLE = /^q\d+$/; // a row where J opens and closes this form
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
   const NOBODY = 300; // ms without a change of the page after which a press without a button is forgotten
@@ -49,6 +50,7 @@
   let clicked = -SILENT; // when a held press was clicked whose run has not begun
   let edited = null; // the field whose text is not sent yet
   let left = null; // a press that left such a field: {at, ran, begun}; the run that takes the text may draw its button
+  let reason = null; // whether the last J opened or closed the form for the reason; null if the page shows it
   const scrolled = new Set(); // panes that are not at their top
 
   const typing = (target) => Boolean(target?.closest?.("input, textarea, [contenteditable=true]"));
@@ -226,6 +228,7 @@
     if (head()?.dataset.row !== row) {
       const subject = row?.match(SUBJECT)?.[0];
       row = head()?.dataset.row;
+      reason = null;
       appeared = now();
       if (subject !== row?.match(SUBJECT)?.[0]) toTop();
     }
@@ -247,6 +250,12 @@
     queue(key, at);
   };
 
+  /* Whether the form for the reason is open once the page has followed the keys. */
+  const asksReason = () => {
+    if (idle() && !running() && now() - moved > NOBODY) reason = null;
+    return reason ?? Boolean(visible(REASON));
+  };
+
   /* Another key also leaves the form for the reason, however soon after the J that opened it. */
   const leaveReason = (at) => {
     last = { key: null, at };
@@ -254,6 +263,7 @@
   };
 
   const queue = (key, at) => {
+    if (key === "J" && SKIPPABLE.test(row)) reason = !asksReason();
     const wakes = idle();
     waiting.push({ key, row, path: location.pathname, since: Math.round(at - appeared), at: now(), tries: 0 });
     if (head()) {
@@ -280,7 +290,7 @@
     if (typing(event.target)) {
       if (event.key === "Escape") {
         event.target.blur();
-        if (head() && event.target === visible(REASON)) leaveReason(event.timeStamp);
+        if (head() && event.target === visible(REASON) && asksReason()) leaveReason(event.timeStamp);
       }
       const ours = saves ? taker({ key: SAVE }) : /^F[246789]$/.test(event.key);
       if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
@@ -298,6 +308,7 @@
       return;
     }
     note();
+    if (event.key === "Escape" && head() && asksReason()) leaveReason(event.timeStamp);
     if (head() && plain && !event.shiftKey && event.key.length === 1 && typesSentence(event)) {
       swallow(event);
       head().dataset.lost = event.key.trim().toUpperCase() || "Space";
@@ -321,7 +332,7 @@
     if (!ours || !(head() || waiting.length || (drawing() && !hasKeys()))) return;
     swallow(event);
     if (hasNewText) left = { at: now(), ran: running(), begun: false };
-    if (/^Key[YNU]$/.test(event.code) && visible(REASON)) leaveReason(event.timeStamp);
+    if (/^Key[YNU]$/.test(event.code) && head() && asksReason()) leaveReason(event.timeStamp);
     press(saves ? SAVE : `${shifted ? "Shift+" : ""}${nameOf(event)}`, event.timeStamp);
   };
   window.addEventListener("keydown", take, true);
@@ -395,7 +406,8 @@
     const wanted = asks !== message && asks && visible(ASKED[asks.split(" ")[0]]);
     if (wanted) wanted.focus();
     if (wanted || !asks) message = asks;
-    const field = visible(`[class*="st-key-reason_"] input${OPENED[last.key] ? `, ${OPENED[last.key]}` : ""}`);
+    const form = asksReason() ? REASON : null; // not a form that is about to close
+    const field = visible([form, OPENED[last.key]].filter(Boolean).join());
     if (field && field !== asked) field.focus();
     asked = field;
   };

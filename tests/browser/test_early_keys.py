@@ -213,6 +213,49 @@ def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Pa
     assert bare.locator("input").input_value() == "yd"
 
 
+FORM = "document.body.insertAdjacentHTML('beforeend', '<div class=st-key-skip_row><input></div>')"
+
+
+@pytest.fixture
+def item(bare: Page) -> Page:
+    """An item of a queue, with the buttons to skip and to decide."""
+    bare.evaluate("head.dataset.row = 'q7'; draw('J'); draw('Y'); draw('N')")
+    return bare
+
+
+def test_keys_before_the_reason_to_skip_is_drawn_leave_it(item: Page) -> None:
+    item.keyboard.press("j")
+    item.keyboard.press("Escape")
+    done(item, "J", "J")
+    item.evaluate(FORM)
+    item.wait_for_timeout(100)
+    expect(item.locator("input")).not_to_be_focused()
+    item.keyboard.press("y")  # the server has not closed the form yet
+    done(item, "J", "J", "Y")
+    assert item.locator("input").input_value() == ""
+
+
+def test_a_decision_before_the_reason_to_skip_is_drawn_leaves_it_and_decides(item: Page) -> None:
+    item.keyboard.press("j")
+    item.keyboard.press("n")
+    done(item, "J", "J", "N")
+
+
+def test_letters_are_text_once_the_reason_to_skip_has_the_cursor_and_esc_closes_it(item: Page) -> None:
+    item.keyboard.press("j")
+    item.evaluate(FORM)
+    expect(item.locator("input")).to_be_focused()
+    item.keyboard.type("yes")
+    assert item.locator("input").input_value() == "yes"
+    item.evaluate("document.activeElement.blur()")  # the form stays
+    item.wait_for_timeout(500)
+    item.keyboard.press("Escape")
+    done(item, "J", "J")
+    item.keyboard.press("Escape")  # before the server has closed it
+    item.wait_for_timeout(100)
+    done(item, "J", "J")
+
+
 LIST = """
   const app = document.querySelector("[data-testid=stApp]").dataset;
   const runs = (state) => { app.testScriptState = state; };

@@ -6,7 +6,6 @@ import email.policy
 import email.utils
 import ipaddress
 import json
-import shlex
 import smtplib
 import socket
 import ssl
@@ -16,15 +15,15 @@ from datetime import datetime, timedelta
 from html import escape
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 
 import httpcore
 
-from judgeboard.alerts.rules import destination_of
+from judgeboard.alerts.destinations import address_in, alert_command, destination_of, mail_server
 from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
-from judgeboard.settings.masking import register_secret, without_secrets
-from judgeboard.settings.model import ENVIRONMENT, load_settings, variable_of
+from judgeboard.settings.masking import without_secrets
+from judgeboard.settings.model import load_settings, variable_of
 from judgeboard.store.alerts import Delivery, begin_attempt, due_deliveries, end_attempt
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -72,7 +71,7 @@ def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:
 def send(destination: str, message: Message) -> None:
     """Send a message without known secrets; raise NotSent or BadInput with a reason that contains no secret."""
     kind, value = destination_of(destination)
-    webhook = _address_in(value, ("https", "http")) if kind in BODIES else None  # first, so that its secret is known
+    webhook = address_in(value, ("https", "http")) if kind in BODIES else None  # first, so that its secret is known
     message = {name: without_secrets(part) if isinstance(part, str) else part for name, part in message.items()}
     if webhook is not None:
         _post(webhook, json.dumps(BODIES[kind](message)).encode(), message["id"])
@@ -172,25 +171,6 @@ class _CheckedNetwork(httpcore.SyncBackend):
         raise failure or NotSent("the host name of the webhook has no address")
 
 
-def _address_in(variable: str, schemes: Iterable[str]) -> SplitResult:
-    """Return the address in an environment variable; no error shows it."""
-    value = ENVIRONMENT.get(variable)
-    if not value:
-        raise BadInput(f"the environment variable {variable} is not set where the worker runs")
-    try:
-        address = urlsplit(value.strip())
-        # Whoever knows the path of a webhook can post there.
-        register_secret(value.strip(), address.path, address.query, unquote(address.password or ""))
-        is_usable = address.scheme in schemes and address.hostname and (address.port or 1) and value.isascii()
-    except ValueError:
-        is_usable = False
-    if not is_usable:
-        raise BadInput(
-            f"the environment variable {variable} has no {' or '.join(f'{each}://' for each in schemes)} address"
-        )
-    return address
-
-
 def _post(address: SplitResult, body: bytes, message_id: str) -> None:
     headers: dict[bytes | str, bytes | str] = {
         "content-type": "application/json",
@@ -221,20 +201,16 @@ def _post(address: SplitResult, body: bytes, message_id: str) -> None:
 
 
 def _send_mail(to: str, message: Message) -> None:
-    variable = variable_of("smtp")
-    server = _address_in(variable, ("smtp", "smtp+starttls", "smtps"))
-    sender = load_settings().smtp_from or unquote(server.username or "")
-    if "@" not in sender:
-        raise BadInput(f"set {variable_of('smtp_from')} to the sender's e-mail address")
+    server = mail_server()
     mail = email.message.EmailMessage(policy=email.policy.SMTP)
     mail["Subject"] = " ".join(f"[Judgeboard] {message['title']}".split())
-    mail["From"], mail["To"] = sender, to
+    mail["From"], mail["To"] = server.sender, to
     mail["Date"] = email.utils.format_datetime(utc_now())
     mail["Message-ID"] = f"<{message['id']}@judgeboard>"
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(f"{message['text']}\n\nRule: {message['rule']}\nMessage: {message['id']}\n")
     try:
-        with _mail_server(server) as connection:
+        with _connection(server.address) as connection:
             connection.send_message(mail)
     except smtplib.SMTPRecipientsRefused as error:
         codes = ", ".join(str(code) for code, _ in error.recipients.values())
@@ -245,7 +221,7 @@ def _send_mail(to: str, message: Message) -> None:
         raise NotSent(f"the mail server did not take the message: {type(error).__name__}") from None
 
 
-def _mail_server(server: SplitResult) -> smtplib.SMTP:
+def _connection(server: SplitResult) -> smtplib.SMTP:
     host, context = server.hostname or "", ssl.create_default_context()
     if server.scheme == "smtps":
         connection: smtplib.SMTP = smtplib.SMTP_SSL(host, server.port or 465, timeout=_TIMEOUT_S, context=context)
@@ -255,8 +231,6 @@ def _mail_server(server: SplitResult) -> smtplib.SMTP:
         if server.scheme == "smtp+starttls":
             connection.starttls(context=context)
         if server.password is not None:
-            if server.scheme == "smtp":
-                raise BadInput(f"{variable_of('smtp')} has a password: use smtps:// or smtp+starttls://")
             connection.login(unquote(server.username or ""), unquote(server.password))
     except BaseException:
         connection.close()
@@ -265,17 +239,11 @@ def _mail_server(server: SplitResult) -> smtplib.SMTP:
 
 
 def _run_command(message: Message) -> None:
-    variable = variable_of("alert_command")
-    command = load_settings().alert_command
-    if not command:
-        raise BadInput(f"the environment variable {variable} is not set where the worker runs")
+    words, variable = alert_command(), variable_of("alert_command")
     try:
-        words = shlex.split(command)
         subprocess.run(  # noqa: S603 - the operator's own command, without a shell
             words, input=json.dumps(message).encode(), capture_output=True, check=True, timeout=_COMMAND_TIMEOUT_S
         )
-    except ValueError:
-        raise BadInput(f"{variable} is not a command: a quotation mark is missing") from None
     except subprocess.CalledProcessError as error:
         raise NotSent(f"the command in {variable} ended with exit code {error.returncode}") from None
     except subprocess.TimeoutExpired:

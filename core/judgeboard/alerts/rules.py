@@ -1,6 +1,7 @@
 """Alert rules as people write them: read, check, add, pause, resume and remove them."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
@@ -11,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict
 from sqlalchemy import Connection
 
 from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
+from judgeboard.alerts.destinations import WEBHOOKS, check_settings, destination_of
 from judgeboard.alerts.levels import (
     DEFAULT_WINDOW,
     LEVEL_MEASURES,
@@ -23,7 +25,7 @@ from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput, MissingSetting, NotFound
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.settings.model import load_settings, variable_of
+from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.alerts import (
     Level,
     NewAlertRule,
@@ -44,37 +46,6 @@ LARGEST_THRESHOLD = 1e12
 NEVER = "never"
 DAILY = "24h"
 _HOURS = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)(?:\s+(\S+))?", re.ASCII)
-_VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
-_MAIL = re.compile(r"[^\s@,;:<>\"()]+@[^\s@,;:<>\"()]+", re.ASCII)
-WEBHOOKS = ("webhook", "slack", "teams")
-
-
-class Destination(NamedTuple):
-    """Where messages go: a webhook in an environment variable, an e-mail address, or the command of the worker."""
-
-    kind: str
-    value: str
-
-
-def destination_of(text: str) -> Destination:
-    """Return a destination such as "slack:env:SLACK_URL", "email:ops@example.org" or "command"; raise BadInput."""
-    kind, _, value = text.strip().partition(":")
-    if kind in WEBHOOKS:
-        variable = _VARIABLE.fullmatch(value)
-        if variable is None:  # the value is not shown: it may be the secret
-            raise BadInput(
-                f"the address of a webhook is a secret: store it in an environment variable of the worker, and write "
-                f"{kind}:env:NAME_OF_THE_VARIABLE"
-            )
-        return Destination(kind, variable[1])
-    if kind == "email":
-        if not _MAIL.fullmatch(value):
-            raise BadInput("an e-mail destination has one address: email:ops@example.org")
-        return Destination(kind, value)
-    if text.strip() == "command":
-        return Destination("command", "")
-    kinds = ", ".join(f"{each}:env:VARIABLE" for each in WEBHOOKS)
-    raise BadInput(f"unknown destination: write {kinds}, email:ADDRESS or command")
 
 
 class QuietHours(NamedTuple):
@@ -167,7 +138,7 @@ def _level(written: WrittenRule) -> tuple[float, Level]:
     elif written.below is not None and written.above is None:
         direction, threshold = "below", written.below
     else:
-        raise BadInput("above: a level has one threshold: above or below")
+        raise BadInput("above: a level needs one threshold: give either above or below")
     low, high = MEASURES[measure].bounds or (0.0, 100.0)
     if written.criterion is not None:
         name, low, high = "a criterion", -LARGEST_THRESHOLD, LARGEST_THRESHOLD
@@ -255,25 +226,29 @@ def _check_names(connection: Connection, rule: NewAlertRule) -> None:
         find_criterion(connection, rule.level.criterion, rule.level.judge)
 
 
-# Kind of destination -> the field of `Settings` that it needs, what this is, and an example.
-_NEEDED = {
-    "email": ("smtp", "the mail server", "smtp://mail.example.org"),
-    "command": ("alert_command", "a command that gets each message", "tee -a alerts.jsonl"),
-}
-
-
 def _check_settings(rule: NewAlertRule) -> None:
-    """Raise MissingSetting if this process could not send the messages of a rule, because a variable is not set.
+    """Raise BadInput if this process could not send the messages of a rule, MissingSetting if a variable is not set.
 
-    The variable of a webhook is not checked: the rule names it, so nobody forgets it.
+    The variable of a webhook may be set for the worker alone, because the rule names it: see `unset_words`.
     """
-    settings = load_settings()
     for destination in rule.destinations:
-        field, words, example = _NEEDED.get(destination_of(destination).kind, ("", "", ""))
-        if field and not getattr(settings, field):
-            variable = variable_of(field)
-            why = f"to: {destination} needs the environment variable {variable} ({words})"
-            raise MissingSetting(f"{why}: set it here and for the worker", variable, example)
+        try:
+            check_settings(destination)
+        except MissingSetting as missing:
+            message = f"to: {destination}: {missing}; set it here and for the worker"
+            raise MissingSetting(message, missing.examples) from None
+        except BadInput as unusable:
+            raise BadInput(f"to: {destination}: {unusable}") from None
+
+
+def unset_words(destinations: Iterable[str]) -> str | None:
+    """Return which variables of webhooks are not set for this process; None if all are."""
+    known = (destination_of(each) for each in destinations)
+    unset = [each.value for each in known if each.kind in WEBHOOKS and not ENVIRONMENT.get(each.value)]
+    if not unset:
+        return None
+    start = f"The environment variable {unset[0]} is" if len(unset) == 1 else f"{', '.join(unset)} are"
+    return f"{start} not set here: no message is sent unless the worker has {'it' if len(unset) == 1 else 'them'}."
 
 
 def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> None:

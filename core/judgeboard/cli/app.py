@@ -205,7 +205,8 @@ def _mended(error: Exception) -> str:
     if isinstance(error, MissingOption) and _takes(error.add[0]):
         return f", for example: `{same_command(*error.add)}`"
     if isinstance(error, MissingSetting):
-        return f", for example: `{error.variable}={shlex.quote(error.example)} {same_command()}`"
+        settings = " ".join(f"{variable}={shlex.quote(value)}" for variable, value in error.examples.items())
+        return f", for example: `{settings} {same_command()}`"
     if isinstance(error, UnknownName):
         return f"; for example: `{same_command(instead={error.wanted: error.known})}`"
     return ""

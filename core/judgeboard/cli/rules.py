@@ -139,7 +139,7 @@ def add(
         if not confirm_host(change):
             raise
         added = add(confirmed_host=change.now)
-    lines = [line for line in rule_progress(store) if line.name == added.name]
+    lines = rule_progress(store, name=added.name)
     options.show(lines[0], rule_lines(lines))
     options.suggest("serve")
 

@@ -40,7 +40,7 @@ class Unreadable(Exception):
 
 
 def first_items(items: Iterator[T], count: int) -> tuple[list[T], Iterator[T]]:
-    """Return the first items, and an iterator over all; if the file is unreadable after some, it raises that there."""
+    """Return the first items, and an iterator over all. Where an item is unreadable, the iterator raises Unreadable."""
     first: list[T] = []
     failure: Unreadable | None = None
     try:

@@ -28,9 +28,9 @@ from judgeboard.store.leases import (
     renew_lease,
     withdraw_skips,
 )
-from judgeboard.store.next_items import add_own_item, add_training_items, take_lease, take_lease_at
+from judgeboard.store.next_items import add_training_items, own_item, take_lease, take_lease_at
 from judgeboard.store.queue_filling import follow_queues
-from judgeboard.store.queue_items import QueueItem, item_by_id
+from judgeboard.store.queue_items import QueueItem, insert_items, item_by_id
 from judgeboard.store.queues import Queue, may_take_from, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import lock_response
@@ -238,8 +238,8 @@ def _next(
         return leased
     if queue.training:
         add_training_items(connection, queue, reviewer.id, now)
-    if queue.repeat_rate or queue.test_rate:
-        add_own_item(connection, queue, reviewer.id, now)
+    if (own := own_item(connection, queue, reviewer.id, now)) is not None:
+        insert_items(connection, queue.id, [own], now)
     lease = take_lease(connection, queue.id, reviewer.id, secrets.token_urlsafe(16), now=now, until=until)
     if lease is None:  # another session of the reviewer may have taken the last item between these statements
         return _leased_before(connection, queue, reviewer, holding, now, until)

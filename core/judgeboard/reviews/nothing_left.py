@@ -6,8 +6,8 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from judgeboard.store.clock import utc_now
-from judgeboard.store.leases import ItemsFor, count_items_for, count_with_others, own_progress
-from judgeboard.store.next_items import training_answers
+from judgeboard.store.leases import ItemCounts, count_items_for, count_with_others, own_progress
+from judgeboard.store.next_items import own_item, training_answers
 from judgeboard.store.queues import Queue
 from judgeboard.text import counted
 
@@ -16,23 +16,26 @@ from judgeboard.text import counted
 class NothingLeft:
     """A queue in which a person can lease nothing now. Others have leased ``with_others`` items that may come later."""
 
-    counts: ItemsFor
+    counts: ItemCounts
     with_others: int
 
     @property
     def reason(self) -> str:
         """The reason as a sentence."""
-        items, reviewed, waiting = self.counts
+        items, reviewed = self.counts.items, self.counts.reviewed
         if not items:
-            return "It has no items for you."
+            return "The queue has no items for you."
         if reviewed == items:
             return f"You have reviewed {'the only item' if items == 1 else f'all {items:,} items'}."
         own = f" You have reviewed {counted(reviewed, 'item')}." if reviewed else ""
         if self.with_others:
             return f"Others have leased {counted(self.with_others, 'item')}, which may become available later.{own}"
-        if waiting:
-            return f"{counted(waiting, 'item')} {'needs' if waiting == 1 else 'need'} reviews by others.{own}"
-        return f"{'The only item is' if items == 1 else f'All {items:,} items are'} reviewed.{own}"
+        if self.counts.open:
+            needs = "needs" if self.counts.open == 1 else "need"
+            return f"{counted(self.counts.open, 'item')} {needs} reviews by others.{own}"
+        declined = "declined" if self.counts.declined == items else "reviewed or declined"
+        finished = declined if self.counts.declined else "reviewed"
+        return f"{'The only item is' if items == 1 else f'All {items:,} items are'} {finished}.{own}"
 
 
 def nothing_left(
@@ -41,7 +44,8 @@ def nothing_left(
     """Return why a person can lease nothing in a queue now; None if something is left for them."""
     at = now or utc_now()
     _, left = own_progress(connection, queue.id, reviewer_id, at, most=1)
-    if left or (queue.training and training_answers(connection, queue, reviewer_id)):
+    training = queue.training and training_answers(connection, queue, reviewer_id)
+    if left or training or own_item(connection, queue, reviewer_id, at) is not None:
         return None
     counts = count_items_for(connection, queue.id, reviewer_id)
     return NothingLeft(counts, count_with_others(connection, queue.id, reviewer_id, at))

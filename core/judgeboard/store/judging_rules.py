@@ -101,7 +101,7 @@ SET_JUDGE = "set_rule_judge"
 
 
 def _read(connection: Connection, query: Select[Any]) -> list[JudgingRule]:
-    # A rule with another judge has a new id, but the time when the rule was added.
+    # Setting another judge gives a rule a new id, and keeps the time when it was added. So the time comes first.
     rows = connection.execute(query.order_by(JUDGING_RULE.c.at, JUDGING_RULE.c.id)).all()
     earlier = _earlier_judges(connection) if rows else {}
     return [
@@ -132,6 +132,15 @@ def _earlier_judges(connection: Connection) -> dict[int, tuple[EarlierJudge, ...
 def list_rules(connection: Connection) -> list[JudgingRule]:
     """Return the judging rules that are not removed, oldest first."""
     return _read(connection, _RULES.where(_LISTED))
+
+
+def judges_of_rules(connection: Connection, judge_version_id: int) -> list[dict[str, Any]]:
+    """Return the judge fields of the rules with a judge version, the newest rule first.
+
+    Rules that were removed or got another judge come last.
+    """
+    rules = select(JUDGING_RULE.c.judge).where(JUDGING_RULE.c.judge_version_id == judge_version_id)
+    return list(connection.scalars(rules.order_by(case((_LISTED, 0), else_=1), JUDGING_RULE.c.id.desc())))
 
 
 def get_rule(connection: Connection, rule_id: int) -> JudgingRule:

@@ -252,35 +252,40 @@ def is_declined(connection: Connection, item_id: int) -> bool:
 
 def count_declined(connection: Connection, queue_id: int) -> int:
     """Return the number of items of a queue that ended because somebody declined them, without adjudicated items."""
-    query = select(func.count(SKIP.c.queue_item_id.distinct())).where(
-        SKIP.c.reason == CANNOT_BE_JUDGED,
-        NOT_UNDONE,
-        SKIP.c.queue_item_id == QUEUE_ITEM.c.id,
-        QUEUE_ITEM.c.queue_id == queue_id,
-        QUEUE_ITEM.c.state == ItemState.AGREED.value,
-        QUEUE_ITEM.c.repeat_for.is_(None),
+    query = select(func.count()).where(
+        QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.repeat_for.is_(None), _ENDED_BY_DECLINE
     )
     return connection.execute(query).scalar_one()
 
 
-class ItemsFor(NamedTuple):
-    """The number of items of a queue, how many of them a person ``reviewed``, and how many still need reviews."""
+_ENDED_BY_DECLINE = and_(
+    QUEUE_ITEM.c.state == ItemState.AGREED.value,
+    exists().where(SKIP.c.queue_item_id == QUEUE_ITEM.c.id, SKIP.c.reason == CANNOT_BE_JUDGED, NOT_UNDONE),
+)
+
+
+class ItemCounts(NamedTuple):
+    """The items of a queue for one person: all, those they ``reviewed``, those that need reviews, those declined."""
 
     items: int
     reviewed: int
     open: int
+    declined: int
 
 
-def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> ItemsFor:
+def count_items_for(connection: Connection, queue_id: int, reviewer_id: int) -> ItemCounts:
     """Count the items of a queue for one person, without repeats and test items of other people."""
-    reviewed = case((_reviewed_by(QUEUE_ITEM.c.id, reviewer_id), 1))
-    needs_reviews = case((QUEUE_ITEM.c.state == ItemState.OPEN.value, 1))
-    query = select(func.count(), func.count(reviewed), func.count(needs_reviews)).where(
+    conditions = (
+        _reviewed_by(QUEUE_ITEM.c.id, reviewer_id),
+        QUEUE_ITEM.c.state == ItemState.OPEN.value,
+        _ENDED_BY_DECLINE,
+    )
+    query = select(func.count(), *(func.count(case((condition, 1))) for condition in conditions)).where(
         QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state != ItemState.LEFT.value,
         or_(QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.repeat_for == reviewer_id),
     )
-    return ItemsFor(*connection.execute(query).one())
+    return ItemCounts._make(connection.execute(query).one())
 
 
 def work_mark(connection: Connection) -> tuple[int | None, ...]:

@@ -27,12 +27,14 @@ EARLIEST = timedelta(days=7)
 CANDIDATES = 100  # gold labels among which a test item is drawn
 
 
-def add_own_item(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> int | None:
-    """Add a test item or a repeat for a reviewer, at the queue's rates; return the new item.
+def own_item(connection: Connection, queue: Queue, reviewer_id: int, now: datetime) -> NewItem | None:
+    """Return the test item or repeat that a reviewer gets next, at the queue's rates; None if they get neither.
 
     The queue's seed, the reviewer and their number of finished items give the random number that decides. Each number
-    of finished items adds at most one item, even if that item is leased ahead, released or skipped.
+    of finished items gives at most one item, even if that item is leased ahead, released or skipped.
     """
+    if not (queue.test_rate or queue.repeat_rate):
+        return None
     done = connection.execute(
         select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
     ).scalar_one()
@@ -49,8 +51,7 @@ def add_own_item(connection: Connection, queue: Queue, reviewer_id: int, now: da
     if response_id is None:
         return None
     first = connection.execute(select(func.min(LEASE.c.position)).where(LEASE.c.queue_id == queue.id)).scalar() or 0.0
-    item = NewItem(response_id=response_id, position=first - 1, repeat_for=reviewer_id, test=tested is not None)
-    return insert_items(connection, queue.id, [item], now)[0]
+    return NewItem(response_id=response_id, position=first - 1, repeat_for=reviewer_id, test=tested is not None)
 
 
 def _answer_to_test(connection: Connection, queue: Queue, reviewer_id: int, number: float) -> int | None:

@@ -89,7 +89,7 @@ class Actions(DraftActions, ABC):
 
     def give(self, grade: str, value: Any) -> None:
         """Give a label, groundedness or quality, or remove it if it has this value already."""
-        removes = not self.draft.keeps(grade, value) and getattr(self.draft, grade) == value
+        removes = not self.draft.use_restored(grade, value) and getattr(self.draft, grade) == value
         setattr(self.draft, grade, None if removes else value)
         if grade == "groundedness":
             self.session.refill(self.draft)
@@ -160,7 +160,7 @@ class Actions(DraftActions, ABC):
         safely(self.session, self.reviewer, lambda reviewer: self._try(reviewer, decision), self.request_key, retry)
 
     def saved_words(self, decision: Decision) -> str:
-        """Return that a decision is stored, with a label that says something else: both are kept as given."""
+        """Return the message that a decision is stored. It names a label that differs from the decision."""
         label, implied = self.draft.label, IMPLIED.get(decision)
         other = "" if label is None or implied is None or label is implied else f", with the label {label}"
         return f"Saved: {SAVED[decision]} {self.name}{other}"
@@ -487,9 +487,16 @@ class QueueActions(Actions):
             work.check_open()
         for review_id, first in reveals:
             with suppress(JudgeboardError):  # the review is stored: if the reveal fails, the next item follows
-                reveal(self.store, review_id, reviewer=reviewer)
-                work.reveal = Reveal(read_item(self.store, self.leased.lease, reviewer), review_id, first, draft)
-                self.session.put_draft(self.subject, draft.copied())
+                self._reveal(reviewer, review_id, first, draft)
+
+    def _reveal(self, reviewer: Reviewer, review_id: int, first: Decision, draft: Draft) -> None:
+        """Show the judge beside the blind review. Where no judge has a usable verdict, the next item follows."""
+        judged = read_item(self.store, self.leased.lease, reviewer)
+        if judged.item is None or not judged.item.currents:
+            return
+        reveal(self.store, review_id, reviewer=reviewer)
+        self.work.reveal = Reveal(judged, review_id, first, draft)
+        self.session.put_draft(self.subject, draft.copied())
 
     def _drop(self, message: str, *, refused: bool) -> None:
         self.session.say(message, refused=refused)

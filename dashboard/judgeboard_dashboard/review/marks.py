@@ -44,7 +44,7 @@ class MarkActions(DraftActions):
         draft, mark = self.draft, replace(self.statements[self.at or 0], status=status)
         draft.at, subject = self.at or 0, subject_of(mark)
         before = draft.marks.get(subject)
-        if not draft.keeps(subject, status) and before is not None and before.status is status:
+        if not draft.use_restored(subject, status) and before is not None and before.status is status:
             del draft.marks[subject]
         else:
             draft.marks[subject] = mark

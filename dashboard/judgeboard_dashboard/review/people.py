@@ -24,6 +24,7 @@ from judgeboard_dashboard.review.pairs import stored_words
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking_columns, store
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.first_steps import STEPS, before_import, empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, go
 from judgeboard_dashboard.widgets.tables import (
@@ -41,8 +42,6 @@ from judgeboard_dashboard.widgets.texts import (
     RULES_HELP,
     capital,
     caption,
-    confirm,
-    confirmation,
     count,
     day,
     heading,

@@ -20,11 +20,12 @@ from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import QUEUES, known_people
 from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, reading, saving, stacking_columns, store
+from judgeboard_dashboard.widgets.confirmations import confirm
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.first_steps import next_button
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, confirm, count, empty, heading, note
+from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, note
 
 USUAL_REACH = 0.07
 """The precision at which the slider starts: plus or minus 7 percentage points."""

@@ -53,6 +53,7 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.sign_in import sign_in
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
@@ -60,8 +61,6 @@ from judgeboard_dashboard.widgets.texts import (
     WORST_HELP,
     capital,
     caption,
-    confirm,
-    confirmation,
     count,
     day,
     empty,

@@ -20,7 +20,7 @@ from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.claims import statements_of
-from judgeboard_dashboard.review.drafts import Draft
+from judgeboard_dashboard.review.drafts import Draft, own_field
 from judgeboard_dashboard.theme import SPANS
 from judgeboard_dashboard.widgets.keys import key_button
 
@@ -84,8 +84,8 @@ class SchemaActions(DraftActions):
         if field.type is FieldType.SPANS:
             self._mark(field, value)
         elif field.many or field.type is FieldType.RANKING:
-            values[field.name] = self.draft.toggled(field.name, value, before or ())
-        elif not self.draft.keeps(field.name, value) and before is not None and before == value:
+            values[field.name] = self.draft.toggle(own_field(field.name), value, before or ())
+        elif not self.draft.use_restored(own_field(field.name), value) and before is not None and before == value:
             del values[field.name]
         else:
             values[field.name] = value
@@ -103,7 +103,7 @@ class SchemaActions(DraftActions):
             self.session.say(SELECT_FIRST, refused=True)
             return
         spans = self.draft.values.get(field.name, [])
-        self.draft.values[field.name] = self.draft.toggled(field.name, {"type": kind, **place}, spans)
+        self.draft.values[field.name] = self.draft.toggle(own_field(field.name), {"type": kind, **place}, spans)
         self.session.say("")
 
     def _place(self, field: SchemaField) -> dict[str, int] | None:

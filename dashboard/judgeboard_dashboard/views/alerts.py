@@ -16,6 +16,7 @@ from judgeboard.alerts.rules import (
     change_alert_rule,
     limits_words,
     reminder_words,
+    unset_words,
 )
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.people.permissions import Action
@@ -29,6 +30,7 @@ from judgeboard.store.alerts import (
     open_events,
 )
 from judgeboard.store.criteria import Criterion, criteria_by_judge
+from judgeboard.store.jobs import live_workers
 from judgeboard.trends.measures import MEASURES
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import (
@@ -39,21 +41,12 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot, table
-from judgeboard_dashboard.widgets.texts import (
-    capital,
-    caption,
-    confirm,
-    confirmation,
-    heading,
-    rule_words,
-    sentence,
-    when,
-)
+from judgeboard_dashboard.widgets.texts import capital, caption, heading, rule_words, sentence, when
 
 MOST = 50
-_ADDED = "alert_rule_added"
 EVENT_COLUMNS: Columns[tuple[str, AlertEvent]] = {
     Column("Since", width=120): lambda event: when(event[1].opened_at),
     Column("Rule", width=160): lambda event: event[0],
@@ -121,10 +114,12 @@ def alerts() -> None:
 
 def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     heading("New rule")
+    is_added = is_confirmed("alert")
+    confirmation("alert")  # above the form: a longer table may have moved the button out of sight
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
         return
-    if st.session_state.pop(_ADDED, False):
+    if is_added:
         st.session_state["alert_name"] = ""  # the next rule has another name
     left, right = stacking_columns("alerts_form", 2, gap="large")
     with left:
@@ -144,6 +139,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         if condition.subject is not None:
             placeholder = "All answers, or for example query_type=QA" if of_level else "All"
             only = st.text_input(f"Only this {condition.subject}", key=f"alert_only_{when_}", placeholder=placeholder)
+        side = next((each for each in ("above", "below") if each in of_level), None)
+        has_threshold = of_level[side] is not None if side else above is not None or condition.unit is None
     with right:
         to = st.text_area(
             "Destinations, one per line",
@@ -154,8 +151,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         )
         remind = st.text_input("Reminder every", DAILY, key="alert_remind", help="A period, or never")
         quiet = st.text_input("Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin")
-    confirmation("alert")  # above the button: below it, a longer table may have moved it out of sight
-    if st.button("Add rule", key="alert_add", type="primary", disabled=not (name.strip() and to.strip()), wrap=False):
+    usable = bool(name.strip() and to.strip()) and has_threshold
+    if st.button("Add rule", key="alert_add", type="primary", disabled=not usable, wrap=False):
         with saving():
             written = WrittenRule(
                 name=name,
@@ -168,8 +165,20 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 quiet=quiet.strip() or None,
             )
             add_alert_rule(store(), written, reviewer)
-            st.session_state[_ADDED] = True
-            confirm("alert", f"Added: {' '.join(name.split())}. Workers evaluate it every minute.")
+            unset = unset_words(written.to)
+            next_step = f"{unset} {_next_step()}" if unset else _next_step()
+            confirm("alert", f"Added: {' '.join(name.split())}.", next_step)
+
+
+def _next_step() -> str:
+    """Return what happens next by a rule that was just stored."""
+    with reading() as connection:
+        if live_workers(connection):
+            return "Workers evaluate it every minute."
+    return (
+        "No worker runs now. A worker evaluates it every minute: `judgeboard worker`. To evaluate it once: "
+        "`judgeboard alerts check`"
+    )
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:

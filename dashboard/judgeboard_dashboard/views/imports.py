@@ -26,6 +26,7 @@ from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.uploads import expect_upload
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.import_labels import ask_label_set, ask_labels, chosen_labels, label_set_key
 from judgeboard_dashboard.widgets.imports import (
     Choice,
@@ -51,7 +52,7 @@ from judgeboard_dashboard.widgets.imports import (
 )
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import capital, caption, confirm, confirmation, count, empty, heading, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, heading, when
 
 _TRIAL = "import_trial"
 _DONE = "import_done"

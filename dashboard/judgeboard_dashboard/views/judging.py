@@ -38,12 +38,12 @@ from judgeboard_dashboard.session import (
     stacking_columns,
     store,
 )
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
 from judgeboard_dashboard.widgets.rejudge_form import destination, known_judges, show_destination
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
-from judgeboard_dashboard.widgets.texts import caption, confirm, confirmation, count, duration, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when
 
-_ADDED = "judging_rule_added"
 OFFLINE = "lexical (word overlap, no model)"
 CHAT = "rag (chat model)"
 
@@ -140,7 +140,7 @@ def _change_judge(rule: RuleProgress, reviewer: Reviewer) -> None:
     if st.button("Save judge", key=key, type="primary", disabled=not chosen.agreed, wrap=False):
         with saving():
             changed = set_judge(store(), rule.name, judge=chosen.spec, confirmed_host=chosen.host, actor=reviewer)
-            confirm("judge_of_rule", f"Saved: {rule.name} has the judge {changed.judge_title} now. {_next_step(rule)}")
+            confirm("judge_of_rule", f"Saved: {rule.name} has the judge {changed.judge_title} now.", _next_step(rule))
 
 
 class _ChosenJudge(NamedTuple):
@@ -190,13 +190,16 @@ def _specs(rule: RuleProgress | None) -> dict[str, dict[str, Any]]:
 
 def _form() -> None:
     heading("New rule")
+    is_added = is_confirmed("rule")
+    confirmation("rule")  # above the form: a longer table may have moved the button out of sight
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
         return
     with reading() as connection:
         known_types = occurring_values(connection, RESPONSE.c.query_type, LOGGED)
-    if st.session_state.pop(_ADDED, False):
-        st.session_state["judging_name"] = ""  # the next rule has another name
+    if is_added:
+        # The next rule has another name, and the judge's own model.
+        st.session_state["judging_name"] = st.session_state["judging_model"] = ""
     left, right = stacking_columns("judging_form", 2, gap="large")
     with left:
         name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
@@ -211,7 +214,6 @@ def _form() -> None:
         calls = st.number_input("Maximum calls per day", 1, value=None, key="judging_calls", placeholder="No limit")
         existing = st.toggle("Also judge the answers that are stored already", key="judging_existing")
     usable = bool(name.strip()) and chosen.agreed
-    confirmation("rule")  # above the button: below it, a longer table may have moved it out of sight
     if st.button("Add rule", key="judging_add", type="primary", disabled=not usable, wrap=False):
         with saving():
             added = add_rule(
@@ -226,10 +228,9 @@ def _form() -> None:
                 confirmed_host=chosen.host,
                 actor=reviewer,
             )
-            st.session_state[_ADDED] = True
-            [rule] = (each for each in rule_progress(seen()) if each.name == added.name)
+            [rule] = rule_progress(seen(), name=added.name)
             what = f"{rule.judge}, {rule.rate_words} of {describe(rule.where)}"
-            confirm("rule", f"Added: {rule.name} ({what}). {_next_step(rule)}")
+            confirm("rule", f"Added: {rule.name} ({what}).", _next_step(rule))
     caption("To use another prompt or address, use a terminal: `judgeboard rules add --help`")
 
 

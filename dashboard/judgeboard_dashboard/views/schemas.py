@@ -14,8 +14,9 @@ from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import current_reviewer, page, reading, saving, stacking_columns, store
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.tables import show_rows
-from judgeboard_dashboard.widgets.texts import caption, confirm, confirmation, heading, sentence
+from judgeboard_dashboard.widgets.texts import caption, heading, sentence
 
 EXAMPLE = """name: support
 fields:

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
-import streamlit as st
-
 from judgeboard.settings.model import DEFAULT_DATABASE
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.clock import utc_now
@@ -116,18 +114,6 @@ _NUMBER = re.compile(
     r"(?<![\w.,\[])(?<![^\W\d][-/])(\d+ in \d+|\d(?:[\d,]*\d)?(?:\.\d+)?(?: %)?)"
     r"(?![\w.,]*\d)(?![-/]?[^\W\d])(?![^\[\]]*\])"
 )
-
-
-def confirm(place: str, words: str) -> None:
-    """Keep a sentence about what was just stored; `confirmation` of this place shows it in the next run."""
-    st.session_state[f"confirmed_{place}"] = words
-
-
-def confirmation(place: str) -> None:
-    """Show once what was just stored, if anything was."""
-    words: str | None = st.session_state.pop(f"confirmed_{place}", None)
-    if words:
-        show(tag("div", commands(words), cls="jb-say", role="status"))
 
 
 def sentence(text: str, *, lead: str = "") -> None:

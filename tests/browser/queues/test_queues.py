@@ -254,6 +254,28 @@ def test_esc_and_a_decision_leave_the_reason_to_skip(reviewer, site) -> None:
     assert len(site.reviews()) == before + 1
 
 
+@pytest.mark.parametrize("pause", [0, 60, 150, 300])  # ms between two keys
+def test_keys_leave_the_reason_to_skip_at_any_speed(reviewer, site, pause: int) -> None:
+    page = reviewer("Mara")
+    opened(page, site.queue(3))
+    reason = page.locator('[class*="st-key-reason_"] input')
+    before, first = len(site.reviews()), row(page)
+    for key in ("j", "Escape"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(pause)
+    page.keyboard.press("y")
+    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
+    assert [review[1] for review in site.reviews()[before:]] == ["confirm"]
+    settled(page)
+    page.keyboard.press("j")
+    page.wait_for_timeout(pause)
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(1_000)
+    idle(page)
+    expect(reason).to_have_count(0)
+    assert len(site.reviews()) == before + 1
+
+
 def test_a_held_key_and_mashed_keys_decide_one_item(reviewer, site) -> None:
     name = site.queue(4)
     page = reviewer("Holger")

@@ -14,10 +14,12 @@ from typing import Never
 import pytest
 from sqlalchemy import insert, select
 
+import judgeboard.settings
 from graded_log import GradedLog
 from hook_server import Hook, hook_server
 from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
+from judgeboard.alerts.delivery import send
 from judgeboard.alerts.events import check, evaluate, follow
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule, quiet_hours
 from judgeboard.cli.app import run
@@ -298,27 +300,71 @@ def test_a_webhook_that_does_not_answer_delays_no_evaluation(
     assert waits == pytest.approx([5, 5, 20, 300])
 
 
+SERVER, SENDER, COMMAND = "JUDGEBOARD_SMTP", "JUDGEBOARD_SMTP_FROM", "JUDGEBOARD_ALERT_COMMAND"
+TO_MAIL = "email:ops@example.org"
+
+
 @pytest.mark.parametrize(
-    ("destination", "variable"), [("command", "JUDGEBOARD_ALERT_COMMAND"), ("email:ops@example.org", "JUDGEBOARD_SMTP")]
+    ("destination", "settings", "missing"),
+    [
+        ("command", {}, [COMMAND]),
+        ("command", {COMMAND: " "}, [COMMAND]),
+        (TO_MAIL, {}, [SERVER, SENDER]),
+        (TO_MAIL, {SENDER: "jb@example.org"}, [SERVER]),
+        (TO_MAIL, {SERVER: "smtp://mail.example.org"}, [SENDER]),
+        (TO_MAIL, {SERVER: "smtp://mail.example.org", SENDER: "jb"}, [SENDER]),
+    ],
 )
 def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets_it(
     sqlite_store: Store,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     destination: str,
-    variable: str,
+    settings: dict[str, str],
+    missing: list[str],
 ) -> None:
     words = ["alerts", "add", "old flags", "--when", "old_flags", "--to", destination, "--db", address(sqlite_store)]
-    monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(judgeboard.settings, "_forms", ())  # another case has made the example a known secret
+    for variable in (SERVER, SENDER, COMMAND):
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in settings.items():
+        monkeypatch.setenv(variable, value)
     assert run(words) == 2
     refusal = capsys.readouterr().err
-    assert f"to: {destination} needs the environment variable {variable} (" in refusal
-    setting, program, *suggested = shlex.split(refusal.split("`")[1])
-    assert (setting.partition("=")[0], program, suggested) == (variable, "judgeboard", words)
+    assert f"to: {destination}: the environment variable {missing[0]} " in refusal
+    suggested = shlex.split(refusal.split("`")[1])
+    examples, suggested_words = suggested[: len(missing)], suggested[len(missing) :]
+    assert [example.partition("=")[0] for example in examples] == missing
+    assert suggested_words == ["judgeboard", *words]
     with sqlite_store.reading() as connection:
         assert list_alert_rules(connection) == []
-    monkeypatch.setenv(variable, setting.partition("=")[2])
-    assert run(suggested) == 0
+    for example in examples:
+        monkeypatch.setenv(*example.split("="))
+    assert run(words) == 0
+
+
+@pytest.mark.parametrize(
+    ("destination", "variable", "value", "reason"),
+    [
+        (TO_MAIL, SERVER, "garbage", "the environment variable JUDGEBOARD_SMTP has no smtp:// or "),
+        (TO_MAIL, SERVER, "smtp://mara:S3CRET@mail.example.org", "JUDGEBOARD_SMTP has a password: use smtps://"),
+        ("command", COMMAND, "tee 'S3CRET", "JUDGEBOARD_ALERT_COMMAND is not a command: a quotation mark is missing"),
+    ],
+)
+def test_a_destination_whose_setting_is_not_usable_is_refused_as_sending_to_it_would_be(
+    sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, destination: str, variable: str, value: str, reason: str
+) -> None:
+    monkeypatch.setenv(SENDER, "jb@example.org")
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(BadInput, match=f"^to: {destination}: ") as added:
+        add(sqlite_store, to=(destination,))
+    with pytest.raises(BadInput) as sent:
+        send(destination, {"id": "5d0c"})
+    assert str(added.value) == f"to: {destination}: {sent.value}"
+    assert reason in str(sent.value)
+    assert "S3CRET" not in str(sent.value)
+    with sqlite_store.reading() as connection:
+        assert list_alert_rules(connection) == []
 
 
 def test_the_commands_keep_rules_and_check_them(

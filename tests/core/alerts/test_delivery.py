@@ -114,7 +114,7 @@ def test_a_plain_mail_server_needs_a_sender_and_may_refuse_the_address(monkeypat
     mailbox = Mailbox()
     with mail_server(mailbox) as port:
         monkeypatch.setenv("JUDGEBOARD_SMTP", f"smtp://localhost:{port}")
-        with pytest.raises(BadInput, match="set JUDGEBOARD_SMTP_FROM"):
+        with pytest.raises(BadInput, match="JUDGEBOARD_SMTP_FROM has no e-mail address"):
             send("email:mara@example.org", MESSAGE)
         monkeypatch.setenv("JUDGEBOARD_SMTP_FROM", "ops@example.org")
         send("email:mara@example.org", MESSAGE)

@@ -1,14 +1,18 @@
 """Why a person has nothing left in a queue, as the pages and ``queue next`` say it."""
 
+import random
+
 import pytest
 
-from judgeboard.domain import Decision, QueueOrder
-from judgeboard.reviews.leases import skip
+from engines import on_sqlite
+from judgeboard.domain import Decision, ItemState, QueueOrder
+from judgeboard.reviews.leases import LeasedItem, release, skip
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.store.engine import Store
+from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.queues import queue_named
 from judgeboard.store.reviewers import Reviewer
-from queue_case import QueueCase, queue_case
+from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase, queue_case
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def reason(case: QueueCase, who: Reviewer) -> str | None:
 
 def test_the_reason_names_what_others_have_only_if_it_may_come_to_this_person(case: QueueCase) -> None:
     case.queue(needed=2)
-    assert reason(case, case.mara) == "It has no items for you."
+    assert reason(case, case.mara) == "The queue has no items for you."
     case.flagged(0.1, 0.2)
     assert reason(case, case.mara) is None
     for _ in range(2):
@@ -55,3 +59,70 @@ def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: Queu
     assert reason(case, case.mara) is None, "its items are stored when Mara begins"
     case.review(case.mara)
     assert reason(case, case.mara) == "You have reviewed the only item."
+
+
+def test_a_declined_item_is_not_called_reviewed(case: QueueCase) -> None:
+    case.queue()
+    for declines, expected in (
+        (True, "The only item is declined."),
+        (False, "All 2 items are reviewed or declined."),
+        (False, "All 3 items are reviewed or declined."),
+    ):
+        case.flagged(0.1)
+        leased = case.lease(case.mara)
+        if declines:
+            skip(case.store, leased.token, case.mara, reason=CANNOT_BE_JUDGED, now=case.now)
+        else:
+            case.say(leased, case.mara)
+        assert reason(case, case.jon) == expected
+
+
+def test_a_repeat_that_comes_next_is_left(case: QueueCase) -> None:
+    case.flagged(0.1)
+    case.queue(repeat_rate=0.95)
+    case.review(case.mara)
+    assert reason(case, case.mara) == "You have reviewed the only item."
+    case.later(days=8)
+    assert reason(case, case.mara) is None
+    assert reason(case, case.jon) == "The only item is reviewed."
+    case.review(case.mara)
+    assert reason(case, case.mara) == "You have reviewed all 2 items."
+
+
+def act(case: QueueCase, leased: LeasedItem, who: Reviewer, chance: random.Random) -> None:
+    """Decide the item, skip or decline it, release it or keep it."""
+    match chance.randrange(8):
+        case 0:
+            skip(case.store, leased.token, who, now=case.now)
+        case 1:
+            skip(case.store, leased.token, who, reason=CANNOT_BE_JUDGED, now=case.now)
+        case 2:
+            release(case.store, leased.token, who, now=case.now)
+        case 3:
+            pass  # the person keeps the item
+        case _:
+            case.say(leased, who, chance.choice((CONFIRM, DISMISS, UNSURE)))
+
+
+@on_sqlite
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_left_exactly_where_no_item_can_be_leased(case: QueueCase, seed: int) -> None:
+    chance = random.Random(seed)
+    case.queue(needed=2, repeat_rate=0.5, test_rate=0.3, lease_seconds=3_600)
+    for _ in range(80):
+        operation = chance.choice(("answer", "time", "adjudicate", *["review"] * 6))
+        who = chance.choice(case.people)
+        if operation == "answer":
+            case.flagged(0.1)
+        elif operation == "time":
+            case.later(hours=chance.choice((0.5, 2, 200)))
+        elif operation == "adjudicate":
+            conflicts = [item for item in case.items() if item["state"] == ItemState.CONFLICT.value]
+            if conflicts:
+                case.adjudicate(conflicts[0]["id"])
+        else:
+            why = reason(case, who)
+            leased = case.take(who)
+            assert (why is None) == (leased is not None), f"{who.name}: {why}"
+            if leased is not None:
+                act(case, leased, who, chance)
