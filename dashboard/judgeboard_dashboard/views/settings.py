@@ -85,7 +85,7 @@ def refused(key: str, value: float | None) -> str | None:
 def origin_words(line: SettingLine) -> str:
     """Return the origin of a value in words."""
     if line.is_fixed:
-        return f"set by {line.origin}, which overrides the value stored here"
+        return f"set by {line.origin}"
     if line.origin == "stored" and line.at is not None:
         return f"by {line.by}, {when(line.at)}"
     return "default"
