@@ -140,7 +140,7 @@ def compare_sources(
         "no_random_sample": int((known.labelled[at_a] & known.labelled[at_b] & ~labelled).sum()),
     }
     whole = changes.predicted()
-    reached = _conclusion(whole.change, within)
+    reached = conclusion(complement(whole.change, 0), within)
     wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else whole.labels_needed
     to_label = None
     if reached is Conclusion.NOT_SHOWN and wanted is not None and len(usable) >= max(wanted, MIN_GROUPS):
@@ -247,10 +247,6 @@ class _Changes:
         return ~self.usable * np.int64(labels.min() >= 2)
 
 
-def _conclusion(change: Estimate, within: float) -> Conclusion:
-    return conclusion(complement(change, 0), within)
-
-
 def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within: float) -> tuple[TypeChange, ...]:
     inside = [changes.at(np.asarray(codes == code)) for code in range(len(names))]
     measured = [each.predicted() for each in inside]
@@ -267,7 +263,7 @@ def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within:
                 change=change,
                 p=each.p,
                 p_holm=None if each.p is None else next(adjusted),
-                conclusion=_conclusion(change, within),
+                conclusion=conclusion(complement(change, 0), within),
             )
         )
     return tuple(types)
@@ -290,8 +286,8 @@ def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, s
     if not unlabelled:
         return None
     missing = math.sqrt(share) - float(sample.is_sampled.mean())
-    n = max(math.ceil(missing * count_log(connection, where)), 1)
-    if sample.is_random and n < unlabelled:
+    n = math.ceil(missing * count_log(connection, where))
+    if sample.is_random and 0 < n < unlabelled:
         words, options = f"label a random sample of {counted(n, 'answer')}", f"--plan rate --n {n}"
     else:  # where people chose a part and labelled it completely, a sample draws from the other parts only
         others = "the other answer" if unlabelled == 1 else f"the other {unlabelled:,} answers"

@@ -1,6 +1,7 @@
 """Two judge versions, and two sources of answers: the published figures by the command, and logs made by hand."""
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Callable
@@ -25,10 +26,11 @@ from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE, REVIEW
+from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE, REVIEW, REVIEWER
 from judging_log import address
 from recordings import records
 
@@ -562,6 +564,28 @@ def test_the_queue_that_is_shown_gives_a_figure_beside_chosen_labels(log: Graded
     assert result.conclusion is Conclusion.BETTER
     chosen = result.left_out["no_random_sample"]
     assert f"The labels on both answers of {chosen} other questions do not count" in result.sentence
+    with log.store.reading() as connection:
+        eve = connection.execute(select(REVIEWER.c.id).where(REVIEWER.c.name == "eve")).scalar_one()
+    hidden = "a comparison of sources counts all answers, but 240 of the 480 answers are hidden from you"
+    with Seen(log.store, eve).reading() as connection, pytest.raises(BadInput, match=hidden):
+        compare_sources(connection, "app a", "app b")
+
+
+def test_a_change_that_is_not_shown_has_the_queue_that_would_show_it(sqlite_log: GradedLog) -> None:
+    two_sources(sqlite_log, 240, labelled=30, bad_b=28)
+    reviewed_in_random_order(sqlite_log.store)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.conclusion, result.labelled) == (Conclusion.NOT_SHOWN, 30)
+    assert result.labels_needed is not None
+    assert 30 < result.labels_needed < 240
+    more = result.labels_needed - 30
+    answers = math.ceil(480 * ((result.labels_needed / 240) ** 0.5 - 30 / 240))
+    assert result.sentence.endswith(
+        f"from 240 questions, 30 with labels on both answers. To show a change of this size, about {more} more "
+        f"questions must have labels on both answers. For that, label a random sample of {answers} answers: "
+        f"`judgeboard queue create ab --plan rate --n {answers} --where 'model=app a' --where 'model=app b'`"
+    )
 
 
 @pytest.mark.parametrize(("answers", "questions"), [(30, "30"), (7, "7")])
