@@ -282,6 +282,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "version": versions[rag],
         ("version", JudgeVersion): JudgeVersion("new", "rag"),
         "version_id": rag,
+        "judge_version_id": rag,
         "version_ids": (rag, nli),
         "viewer": queues.mara.id,
         "what": "judge",
