@@ -213,6 +213,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "n": 5,
         "number": 1,
         "of_pairs": False,
+        "of_versions": (),
         "old_version_id": rag,
         "origin": "local",
         "pair_id": answer.pair_id,
