@@ -356,6 +356,7 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/agreement/(sentence|notes)": "They say which answers they are about.",
     r"/figures/agreement/statistics/auroc/(low|high|method)": "The interval holds near 1 and with few bad answers.",
     r"/figures/health/checks/\d+/(sentence|statistic/(low|high|method))": "The same interval of AUROC.",
+    r"/figures/health/checks/11/statistic/(value|n)": "Only graded answers that stand for all judged ones count.",
     r"/figures/trends( of flags| corrected)?/panels": "All answers come before the query types.",
     r"/figures/rate( by type/slices/\d+| by type)?/(sentence|warnings/)": "Unusable verdicts are named.",
     r"/figures/rate( by type(/slices/\d+)?)?/in_all_answers/\w+/n": "n counts the labels of the class it divides by.",

@@ -15,10 +15,9 @@ from judgeboard.errors import BadInput
 from judgeboard.people.roster import add_person, change_role, ensure_reviewer, remove_person
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.runs.jobs import recent_jobs
-from judgeboard.runs.judging import make_judge
+from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.reviewers import find_reviewer
 from judgeboard.store.tables import DRAFT
 from judgeboard_dashboard import server as serving
@@ -295,14 +294,14 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
     page.query_params["response"] = str(page_rows.responses["claims"])
     page.switch_page("views/rejudge.py")
     assert "A lead must run one first" in markup(page.run())
-    with sqlite_store.writing() as connection:
-        ensure_version(connection, make_judge("rag", name="ours", model="m", api_key="none").version)
+    judge = {"kind": "rag", "name": "ours", "model": "m", "base_url": "http://localhost:9/v1"}
+    add_rule(sqlite_store, "live", judge=judge, actor="Mara")
     page.run()
     assert next(each for each in page.selectbox if each.label == "Judge version").options == ["ours v1 · m"]
     assert not page.text_input
     page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
-    assert (job.actor, job.judge["name"], "base_url" in job.judge) == (ANN, "ours", False)
+    assert (job.actor, job.judge["name"], job.judge["base_url"]) == (ANN, "ours", judge["base_url"])
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.REVIEWER, Role.LEAD, Role.ADMIN])
