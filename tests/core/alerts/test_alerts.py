@@ -14,7 +14,6 @@ from typing import Never
 import pytest
 from sqlalchemy import insert, select
 
-import judgeboard.settings
 from graded_log import GradedLog
 from hook_server import Hook, hook_server
 from judgeboard.alerts import events
@@ -27,6 +26,7 @@ from judgeboard.domain import AlertCondition, MessageKind, RuleState, Status
 from judgeboard.errors import BadInput
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.runs.worker import Worker
+from judgeboard.settings import masking
 from judgeboard.store.alerts import (
     alert_rule_named,
     begin_attempt,
@@ -324,7 +324,7 @@ def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets
     missing: list[str],
 ) -> None:
     words = ["alerts", "add", "old flags", "--when", "old_flags", "--to", destination, "--db", address(sqlite_store)]
-    monkeypatch.setattr(judgeboard.settings, "_forms", ())  # another case has made the example a known secret
+    monkeypatch.setattr(masking, "_forms", ())  # another case has made the example a known secret
     for variable in (SERVER, SENDER, COMMAND):
         monkeypatch.delenv(variable, raising=False)
     for variable, value in settings.items():
