@@ -139,8 +139,6 @@ def _them(count: int) -> str:
 
 CorrelationFrom = Literal["labels", "verdicts", "assumed"]
 """Where the correlation of labels of one evidence group is known from: labels, the judge's verdicts, or nowhere."""
-ASSUMED_CORRELATION = 0.15
-"""The correlation where nothing is known. In RAGTruth, six answers to each question, it is 0.156."""
 
 _LEAST_EFFECT = 1.01  # of a design effect
 _GAP = "a part of the answers has no label of a random sample"
@@ -441,6 +439,10 @@ def _of_groups(plan: LabelPlan) -> str | None:
         return None
     answers = "answers to one question from the same passages"
     larger = f"the variance is {plan.design_effect:.2f} times larger"
+    if plan.question == "kappa":  # its correlation is that of the judge's errors, measured or assumed
+        return (
+            f"{answers.capitalize()} may be alike, so the plan counts a variance {plan.design_effect:.2f} times larger."
+        )
     if plan.correlation is None or plan.correlation_from in {None, "labels"}:
         return f"{answers.capitalize()} are alike, so {larger}."
     alike = f"If {answers} are alike (correlation {two_decimals(plan.correlation)}), {larger}."
