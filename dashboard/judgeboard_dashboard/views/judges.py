@@ -264,7 +264,10 @@ def _jury(report: JuryReport) -> None:
     ):
         caption(text)
     described = report.jury.described.removeprefix(", ")
-    under = (f"Agreement with people is measured {described}." if described else None, *report.notes)
+    under = (
+        f"The agreement with people holds {described}. n counts the labels behind it." if described else None,
+        *report.notes,
+    )
     table(Table.of((report.jury, *report.members), JURY_COLUMNS), key="jury_members", under=under)
 
 

@@ -138,7 +138,7 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     words = " ".join(texts(app, "jb-cap jb-under"))
     for part in (
         "Unanimous on 8 of 12 answers judged by all members: 67 %",
-        "Agreement with people is measured in all 12 answers.",
+        "The agreement with people holds in all 12 answers. n counts the labels behind it.",
         "Fleiss' kappa of the members: 0.5",
         "12 of 12 answers have a verdict of the jury.",
     ):
