@@ -98,7 +98,7 @@ SUGGESTED_COOKIE = "judgeboard_suggested"  # the same name, until somebody enter
 LONGEST_NAME = 60
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NAME = "reviewer_name"
-_PAGE, _ASKED = "page_title", "name_asked_on"
+_PAGE, _ASKED, _VISIT = "page_title", "name_asked_on", "page_visit"
 _SUGGESTED, _REPLACED = "name_suggested", "name_replaced"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
@@ -189,6 +189,7 @@ def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[
     true, the page is about answers and also shows how many of them are hidden.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
+    st.session_state[_VISIT] = visit() + (st.session_state.get(_PAGE) != title)
     st.session_state[_PAGE] = title
     if st.session_state.get(_ASKED, title) != title and not reviewer_name():
         st.session_state[_NAME] = suggested_name()  # another page suggested it, and the person did not change it
@@ -200,6 +201,11 @@ def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[
             _show_hidden()
     with caught():
         yield
+
+
+def visit() -> int:
+    """Return how many pages this browser session has opened; a page that is opened again counts again."""
+    return int(st.session_state.get(_VISIT, 0))
 
 
 def stacking_columns(

@@ -130,6 +130,36 @@ def test_what_is_read_from_the_page_equals_what_is_stored(window, site) -> None:
     assert hosts == {"localhost"}
 
 
+# Whether the last character of an element's text is on the left of its first.
+ENDS_LEFT = """node => {
+  const left = (at) => {
+    const range = document.createRange();
+    range.setStart(node.firstChild, at);
+    range.setEnd(node.firstChild, at + 1);
+    return range.getBoundingClientRect().left;
+  };
+  return left(node.firstChild.length - 1) < left(0);
+}"""
+
+
+def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site) -> None:
+    hebrew = "כמה עולה המנוי."
+    messages = ({"role": "assistant", "content": hebrew}, {"role": "user", "content": "How much is it?"})
+    with site.store.writing() as connection:
+        response = Response(
+            "texts", "hebrew", hebrew, hebrew, (hebrew,), messages=messages, metadata={"channel": hebrew}
+        )
+        (id_,) = store_responses(connection, [response]).new
+    page, _hosts = window
+    visit(page, f"/item?response={id_}")
+    for place in (".jb-answer", ".jb-turn .jb-lines", ".jb-log > :nth-child(even)"):
+        texts = page.locator(place).filter(has_text=hebrew)
+        expect(texts.first).to_be_visible()
+        assert texts.evaluate_all(f"nodes => nodes.map({ENDS_LEFT})") == [True], place
+    english = page.locator(".jb-turn .jb-lines").filter(has_text="How much")
+    assert english.evaluate(ENDS_LEFT) is False
+
+
 def test_the_list_of_hostile_texts_calls_nobody_either(window) -> None:
     page, hosts = window
     page.goto("/queue?query_type=odd")

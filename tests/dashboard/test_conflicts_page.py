@@ -3,7 +3,7 @@
 from sqlalchemy import update
 
 from app_pages import press, shown, texts
-from judgeboard.domain import ItemState
+from judgeboard.domain import ItemState, QueueOrder
 from judgeboard.store.tables import DRAFT, QUEUE_ITEM
 from judgeboard_dashboard.review.drafts import draft_writer
 from queue_case import CONFIRM, DISMISS, queue_case
@@ -44,7 +44,10 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
         note.set_value("why")
         return press(page, "confirm_")
 
-    page = adjudicated(open_page("conflicts", reviewer="Lead", conflict=first))
+    page = open_page("conflicts", reviewer="Lead", conflict=first)
+    assert "2 open conflicts" in texts(page, "jb-head")[0]
+    page = adjudicated(page)
+    assert "1 open conflict" in texts(page, "jb-head")[0]
     assert page.query_params["conflict"] in {second, (second,)}
     assert "is adjudicated" in texts(page, "jb-head")[0]
     page = adjudicated(page)
@@ -81,3 +84,41 @@ def test_a_lead_corrects_the_answer_and_a_reload_keeps_the_reason(open_page, sql
     assert review["corrected_answer"] == "It is 60 m long."
     draft_writer().flush()
     assert case.rows(DRAFT) == []
+
+
+def test_the_same_keys_keep_the_grades_of_a_conflict_that_is_opened_again(open_page, sqlite_store, monkeypatch) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    case.queue(needed=2)
+    case.review(case.mara, CONFIRM)
+    case.review(case.jon, DISMISS)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    conflict = str(case.items()[0]["id"])
+    page = press(open_page("conflicts", reviewer="Lead", conflict=conflict), "groundednessD_")
+    page = press(page, "list_")
+    assert "conflict" not in page.query_params
+    page.query_params["conflict"] = conflict
+    page = press(page.run(), "groundednessD_")
+    [note] = [field for field in page.text_input if field.key and field.key.startswith("note_")]
+    note.set_value("why")
+    press(page, "confirm_")
+    assert case.reviews()[-1]["groundedness"] == 0.5
+
+
+def test_each_person_has_one_card_and_one_line_where_a_reveal_changed_nothing(
+    open_page, sqlite_store, monkeypatch
+) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.1)
+    people = (case.mara, case.jon, case.lead)
+    case.queue(needed=3, blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=people)
+    for who, decision in ((case.mara, CONFIRM), (case.jon, DISMISS), (case.lead, DISMISS)):
+        case.reveal(case.review(who, decision), who, decision)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    names = [person.name for person in people]
+    page = open_page("conflicts", reviewer=case.lead.name, conflict=str(case.items()[0]["id"]))
+    cards = next(text for text in texts(page) if text.startswith("Reviews"))
+    assert [cards.count(name) for name in names] == [1, 1, 1]
+    assert cards.count("blind, kept after seeing the judge") == 3
+    signals = next(text for text in texts(page) if "People" in text).partition("History")[0]
+    assert [signals.count(name) for name in names] == [1, 1, 1]

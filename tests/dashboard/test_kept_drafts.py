@@ -65,6 +65,47 @@ def test_an_answer_outside_queues_keeps_its_draft_too(queues, page_rows, open_pa
     assert gaps.proto.type == "primary"
 
 
+def chosen(page: AppTest) -> list[str]:
+    buttons = [button for start in ("groundedness", "quality") for button in page.button if start in button.key]
+    return [button.key for button in buttons if button.proto.type == "primary"]
+
+
+def passed_over(page: AppTest, _open_page) -> AppTest:
+    return press(press(page, "next"), "previous")
+
+
+def visited_later(page: AppTest, _open_page) -> AppTest:
+    return page.switch_page("views/overview.py").run().switch_page("views/item.py").run()
+
+
+def reopened(page: AppTest, open_page) -> AppTest:
+    return open_page("item", **{name: page.query_params[name] for name in page.query_params})
+
+
+@pytest.mark.parametrize(
+    ("address", "leave_and_return"),
+    [("flag", passed_over), ("flag", visited_later), ("flag", reopened), ("queue", visited_later), ("queue", reopened)],
+)
+def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
+    queues, page_rows, open_page, address: str, leave_and_return
+) -> None:
+    """Reviewers who return to an item type their grades again: that must not store a review without grades."""
+    page = open_page("item", **{address: {"flag": page_rows.flags["plain-05"], "queue": "q"}[address]})
+    grades = ["groundednessD", "quality3"]
+    for _ in range(2):
+        for grade in grades:
+            page = press(page, f"{grade}_")
+        assert chosen(page) == grades
+        page = leave_and_return(page, open_page)
+        assert chosen(page) == grades, "the draft comes back"
+    for _ in range(2):
+        page = press(page, "quality3_")
+    assert chosen(page) == ["groundednessD"], "the second press removes a grade"
+    press(page, "confirm_")
+    stored = queues.reviews()[-1]
+    assert (stored["groundedness"], stored["quality"]) == (0.5, None)
+
+
 def unnamed_draft(page_rows, open_page) -> AppTest:
     """Open an item with the name that the queue page suggested, and begin a draft on it."""
     page = open_page("queue", reviewer="", flag=page_rows.flags["claims"])

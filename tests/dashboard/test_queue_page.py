@@ -6,11 +6,13 @@ import pytest
 from sqlalchemy import insert
 from streamlit.testing.v1 import AppTest
 
-from app_pages import markup, press
+from app_pages import markup, press, shown
 from judgeboard.domain import Decision, QueueOrder, Response
 from judgeboard.reports.output import Column, Table, to_csv
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import work_mark
+from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, QUEUE
 from judgeboard_dashboard.review.queues import PEOPLE_COLUMNS, list_table, progress_words, sample_words
@@ -109,6 +111,21 @@ def test_the_list_of_keys_opens_after_the_reveal_too(open_page, sqlite_store, mo
     assert "You and the judge" in markup(page)
     assert "jb-keys" not in markup(page)
     assert "jb-keys" in markup(press(page, "keys_"))
+
+
+def test_the_reveal_compares_with_the_judge_that_has_a_verdict(open_page, sqlite_store, monkeypatch) -> None:
+    case = queue_case(sqlite_store)
+    case.flagged(0.9)  # the primary judge's only verdict
+    [response_id] = case.add("second alone")
+    case.judge(response_id, 0.1, judge="second")
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "primary_judge", "rag", "test")
+    alone = RowFilter(ids=("second alone",))
+    case.queue(where=alone, flagged_only=False, max_items=1, blind_judge=True, order=QueueOrder.OLDEST)
+    monkeypatch.setenv("JUDGEBOARD_DB", str(sqlite_store.engine.url.database))
+    page = press(press(open_page("item", queue="q"), "groundednessD_"), "confirm_")
+    assert "You: 0.50second v1: 0.10" in shown(page)
+    assert "rag has not judged it yet." in shown(page)
 
 
 @pytest.fixture

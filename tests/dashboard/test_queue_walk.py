@@ -196,6 +196,15 @@ def test_where_another_queue_keeps_the_judge_hidden_the_next_item_comes_and_noth
 
 
 @on_sqlite
+def test_where_no_judge_has_a_verdict_the_next_item_comes_and_nothing_is_asked_about_the_judge(case) -> None:
+    ids = case.add("not judged", "not judged either")
+    work, session = started(case, **BLIND, flagged_only=False, max_items=2), ReviewSession()
+    press(work, session)
+    assert (work.reveal, work.current.item.response_id) == (None, ids[1])
+    assert session.message.startswith("Saved")
+
+
+@on_sqlite
 def test_a_review_whose_reveal_is_refused_is_reported_as_saved(case, monkeypatch) -> None:
     def refused(*_args: object, **_options: object) -> None:
         raise DecisionRefused("You must also review this item blind in another queue.")

@@ -153,14 +153,14 @@ def test_the_same_digits_after_an_undo_give_the_same_levels(actions: SchemaActio
         for number in (3, 1, 4):
             actions.pick(number)
         assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 5}
-        actions.session.put_draft(1, actions.draft.brought_back())
+        actions.session.put_draft(1, actions.draft)
     schema = LabelSchema("list", (SchemaField("order", FieldType.RANKING, on="passages"),))
     ranks = SchemaActions(actions.session, 2, schema, SimpleNamespace(passages=("a", "b", "c")))
     for _ in range(2):
         for number in (2, 0, 1):
             ranks.pick(number)
         assert ranks.draft.values == {"order": [3, 1, 2]}
-        ranks.session.put_draft(2, ranks.draft.brought_back())
+        ranks.session.put_draft(2, ranks.draft)
 
 
 def test_a_field_named_as_a_part_of_the_draft_keeps_its_own_restored_values(actions: SchemaActions) -> None:

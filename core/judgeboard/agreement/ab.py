@@ -1,17 +1,21 @@
 """Two sources or generators on the same questions: which one has fewer bad answers?
 
 A judge's verdicts on all questions make the labels on some of them more precise (prediction-powered inference, see
-`stats.rates`). The judge alone never decides, because its errors may differ between the two sides.
+`stats.rates`). The judge alone never decides, because its errors may differ between the two sides. Labels count if all
+answers are labelled, or if they came by a random sample in which all answers had the same chance.
 """
 
-from collections.abc import Mapping
+import math
+import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.samples import LabelledAnswers, scored_version
+from judgeboard.agreement.all_answers import evenly_sampled
+from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, scored_version
 from judgeboard.agreement.versus import start_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
@@ -28,14 +32,14 @@ from judgeboard.stats.paired import (
 )
 from judgeboard.stats.rates import predicted_mean, summed
 from judgeboard.stats.significance import holm
-from judgeboard.store.flags import reviewed_for_flags
+from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.pairs import same_questions
-from judgeboard.store.strata import BAD, UNUSABLE, picked_answers
+from judgeboard.store.strata import BAD, UNUSABLE, count_log
 from judgeboard.text import counted
 
 By = Literal["query_type"]
 
-UNFLAGGED = "no labels on questions without a flagged answer: label some of them, drawn at random"
+_TO_LABEL = 60  # labelled questions that give a first figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +63,11 @@ class SourcesCompared:
     """Two sources (or generators) on the same questions. JSON has the same fields.
 
     Changes are the share of bad answers of ``b`` minus that of ``a``: below 0, ``b`` is better. ``questions`` have an
-    answer of both sides that the judge was asked about; ``labelled`` of them have labels on both answers. ``change``
-    is measured with labels and judge, ``labels_only`` without the judge, ``judge_alone`` without labels (it never
-    decides). ``labels_needed`` is the number of labelled questions that would show a change of this size.
+    answer of both sides that the judge was asked about; ``labelled`` of them have labels on both answers that count,
+    because all answers are labelled or because the labels are a random sample. ``change`` is measured with labels and
+    judge, ``labels_only`` without the judge, ``judge_alone`` without labels (it never decides). ``labels_needed`` is
+    the number of labelled questions that would show a change of this size. ``to_label`` is the command of a queue that
+    leads to these labels, or to a first figure; None if the change is shown, or if no labels would show it.
     """
 
     a: str
@@ -78,6 +84,7 @@ class SourcesCompared:
     labels_only: Estimate
     judge_alone: Estimate
     labels_needed: int | None
+    to_label: str | None = None
     by: By | None = None
     types: tuple[TypeChange, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -96,11 +103,13 @@ def compare_sources(
     """Compare the shares of bad answers of two sources, or of two generators, on the same questions.
 
     ``judge_version`` defaults to the newest version of the primary judge. ``within`` (0 to 1) is the increase of the
-    bad share that still counts as good. Raises NotFound for unknown names.
+    bad share that still counts as good. Raises NotFound for unknown names, and BadInput if answers are hidden from the
+    viewer.
     """
     version = scored_version(connection, judge_version)
     asked = same_questions(connection, a, b)
     known = LabelledAnswers(connection, version)
+    known.check_nothing_hidden("a comparison of sources")
     answers = known.answers
     order = np.argsort(answers.response_ids)
     ids = answers.response_ids[order]
@@ -109,7 +118,10 @@ def compare_sources(
     bad = answers.verdicts == BAD
     scores = np.where(np.isnan(answers.scores), bad.astype(np.float64), 1 - answers.scores)
     usable = (answers.verdicts[at_a] != UNUSABLE) & (answers.verdicts[at_b] != UNUSABLE)
-    labelled = known.labelled[at_a] & known.labelled[at_b]
+    inside = np.zeros(len(order), dtype=np.bool_)
+    inside[at_a] = inside[at_b] = True
+    counting = evenly_sampled(known, inside)
+    labelled = among(asked.a[judged], counting) & among(asked.b[judged], counting)
     types = asked.query_types.at(judged)
     changes = _Changes(
         scores=np.where(usable, scores[at_b] - scores[at_a], 0.0),
@@ -118,7 +130,6 @@ def compare_sources(
         labelled=labelled,
         values=(known.values[at_b] - known.values[at_a])[labelled],
         groups=answers.evidence_groups[at_a],
-        flagged=_flagged(connection, asked.a[judged], asked.b[judged], labelled),
     )
     one_side = int((known.labelled[at_a] ^ known.labelled[at_b]).sum())
     left_out = {
@@ -126,9 +137,14 @@ def compare_sources(
         "question_repeated": asked.repeated,
         "not_judged": int((~judged).sum()),
         "labelled_on_one_side": one_side,
+        "no_random_sample": int((known.labelled[at_a] & known.labelled[at_b] & ~labelled).sum()),
     }
     whole = changes.predicted()
-    reached = _conclusion(whole.change, changes, within)
+    reached = conclusion(complement(whole.change, 0), within)
+    wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else whole.labels_needed
+    to_label = None
+    if reached is Conclusion.NOT_SHOWN and wanted is not None and len(usable) >= max(wanted, MIN_GROUPS):
+        to_label = _to_label(connection, known.sample(inside, by_group=False), asked.where, wanted / len(usable))
     result = SourcesCompared(
         a=a,
         b=b,
@@ -144,25 +160,13 @@ def compare_sources(
         labels_only=within_range(changes.labels_only(), -1, 1),
         judge_alone=within_range(changes.judge_alone(), -1, 1),
         labels_needed=whole.labels_needed,
+        to_label=None if to_label is None else to_label.command,
         by=by,
         types=_by_type(changes, types.names, types.codes, within) if by else (),
         left_out={reason: n for reason, n in left_out.items() if n},
         warnings=(),
     )
-    return _with_words(result, usable)
-
-
-def _flagged(connection: Connection, a: IntArray, b: IntArray, labelled: BoolArray) -> BoolArray:
-    """Return which questions have a flagged answer; none if no label was made because of a flag.
-
-    Labels that were made because of a flag say nothing about other questions. Questions with a flagged answer are
-    then a stratum of their own.
-    """
-    by_flag = reviewed_for_flags(connection)
-    if not (labelled & (among(a, by_flag) | among(b, by_flag))).any():
-        return np.zeros(len(a), dtype=np.bool_)
-    flagged = picked_answers(connection)
-    return among(a, flagged) | among(b, flagged)
+    return _with_words(result, usable, to_label)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +179,6 @@ class _Changes:
     labelled: BoolArray
     values: FloatArray
     groups: IntArray
-    flagged: BoolArray
 
     def at(self, rows: BoolArray) -> "_Changes":
         """Return some of the questions, by a mask."""
@@ -186,7 +189,6 @@ class _Changes:
             self.labelled[rows],
             self.values[rows[self.labelled]],
             self.groups[rows],
-            self.flagged[rows],
         )
 
     @property
@@ -194,9 +196,20 @@ class _Changes:
         """The number of evidence groups with a labelled question."""
         return len(np.unique(self.groups[self.labelled]))
 
+    @property
+    def too_few(self) -> str | None:
+        """Why the labelled questions are too few for a figure; None if they are enough."""
+        groups, n = self.labelled_groups, len(self.values)
+        if groups >= MIN_GROUPS:
+            return None
+        unit, n = ("questions", n) if n < MIN_GROUPS else ("evidence groups", groups)
+        return f"too few {unit} with labels on both answers (n = {n}, at least {MIN_GROUPS} needed)"
+
     def labels_only(self) -> Estimate:
         """Return the change on the labelled questions: that of `predicted` if the judge says nothing."""
-        if len(self.values) < 2 or np.ptp(self.values) == 0:
+        if self.too_few is not None:
+            return unmeasured(len(self.values), self.too_few)
+        if np.ptp(self.values) == 0:
             return change_of_shares(self.values, grouping(self.groups[self.labelled], len(self.values)))
         n = len(self.scores)
         groups = grouping(self.groups, n)
@@ -212,12 +225,11 @@ class _Changes:
     def predicted(self) -> MeanChange:
         """Return the change of all questions from labels and judge."""
         n = len(self.values)
-        strata, smallest = self._strata()
-        if smallest < 2:
-            why = "fewer than 2 questions have labels on both answers" if n < 2 or not self.flagged.any() else UNFLAGGED
-            return MeanChange(unmeasured(n, why))
+        if self.too_few is not None:
+            return MeanChange(unmeasured(n, self.too_few))
         if np.ptp(self.values) == 0:
             return MeanChange(without_spread(float(self.values[0]), n, grouping(self.groups[self.labelled], n)))
+        strata = self._strata()
         count = int(strata.max()) + 1
         groups = grouping(self.groups, len(strata)).codes
         sums = summed(strata, self.scores, groups, count, self.labelled, self.values)
@@ -225,24 +237,14 @@ class _Changes:
         df = max(self.labelled_groups - count, 1)
         return MeanChange(predicted_mean(*sums, share=False), df)
 
-    def _strata(self) -> tuple[IntArray, int]:
-        """Return the stratum of each question, and the number of labels in the stratum that has fewest.
+    def _strata(self) -> IntArray:
+        """Return the stratum of each question.
 
         Questions without two usable verdicts are a stratum of their own if enough of them are labelled. Otherwise
         their predicted change is 0, which is valid too.
         """
-        for codes in (2 * self.flagged.astype(np.int64) + ~self.usable, self.flagged.astype(np.int64)):
-            names, strata = np.unique(codes, return_inverse=True)
-            labels = np.bincount(strata[self.labelled], minlength=len(names))
-            if len(labels) and labels.min() >= 2:
-                break
-        return strata, int(labels.min()) if len(labels) else 0
-
-
-def _conclusion(change: Estimate, changes: _Changes, within: float) -> Conclusion:
-    if changes.labelled_groups < MIN_GROUPS:
-        return Conclusion.NOT_SHOWN
-    return conclusion(complement(change, 0), within)
+        labels = np.bincount(self.usable[self.labelled], minlength=2)
+        return ~self.usable * np.int64(labels.min() >= 2)
 
 
 def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within: float) -> tuple[TypeChange, ...]:
@@ -261,13 +263,41 @@ def _by_type(changes: _Changes, names: tuple[str, ...], codes: IntArray, within:
                 change=change,
                 p=each.p,
                 p_holm=None if each.p is None else next(adjusted),
-                conclusion=_conclusion(change, questions, within),
+                conclusion=conclusion(complement(change, 0), within),
             )
         )
     return tuple(types)
 
 
-def _with_words(result: SourcesCompared, usable: BoolArray) -> SourcesCompared:
+class _ToLabel(NamedTuple):
+    """What to label, as a sentence without its full stop, and the command of a queue with these answers."""
+
+    words: str
+    command: str
+
+
+def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, share: float) -> _ToLabel | None:
+    """Return what to label so that the labels on both answers of this ``share`` of the questions count.
+
+    ``sample`` are the labels of both sides, ``where`` is their filter. Both answers of a question are in a random
+    sample of answers with the square of one answer's chance. None if people decided all answers.
+    """
+    unlabelled = int(sample.unlabelled.sum())
+    if not unlabelled:
+        return None
+    missing = math.sqrt(share) - float(sample.is_sampled.mean())
+    n = math.ceil(missing * count_log(connection, where))
+    if sample.is_random and 0 < n < unlabelled:
+        words, options = f"label a random sample of {counted(n, 'answer')}", f"--plan rate --n {n}"
+    else:  # where people chose a part and labelled it completely, a sample draws from the other parts only
+        others = "the other answer" if unlabelled == 1 else f"the other {unlabelled:,} answers"
+        words, where = f"label {others} to these questions", replace(where, graded=False)
+        options = f"--all-answers --limit {count_log(connection, where)}"
+    conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
+    return _ToLabel(words, f"judgeboard queue create ab {options} {conditions}")
+
+
+def _with_words(result: SourcesCompared, usable: BoolArray, to_label: _ToLabel | None) -> SourcesCompared:
     unusable = int((~usable).sum())
     warnings = []
     if unusable:
@@ -277,18 +307,48 @@ def _with_words(result: SourcesCompared, usable: BoolArray) -> SourcesCompared:
         warnings.append(
             f"The judge alone would find {result.b} {alone.value} than {result.a}. The labels do not show it."
         )
-    return replace(result, sentence=_sentence(result), warnings=tuple(warnings))
+    return replace(result, sentence=" ".join(_sentences(result, to_label)), warnings=tuple(warnings))
 
 
-def _sentence(result: SourcesCompared) -> str:
-    labelled = f"{counted(result.questions, 'question')}, {result.labelled:,} with labels on both answers"
+def _sentences(result: SourcesCompared, to_label: _ToLabel | None) -> Iterator[str]:
     start = start_words(result.conclusion, result.a, result.b, result.within)
     if result.change.value is None:
-        return f"{start}: {result.change.reason} ({labelled})."
-    start += f": the share of bad answers changes by {points_words(result.change, sign=True)}, from {labelled}."
+        yield f"{start}."
+        yield from _no_figure(result)
+        if to_label is not None:
+            yield f"For a first figure, {to_label.words}: `{to_label.command}`"
+        return
+    labelled = f"{counted(result.questions, 'question')}, {result.labelled:,} with labels on both answers"
+    yield f"{start}: the share of bad answers changes by {points_words(result.change, sign=True)}, from {labelled}."
+    yield from _not_counted(result)
     if result.conclusion is not Conclusion.NOT_SHOWN or result.labels_needed is None:
-        return start
+        return
     if result.labels_needed > result.questions:
-        return f"{start} Even labels on all questions will probably not show a change of this size."
-    more = max(result.labels_needed - result.labelled, 1)
-    return f"{start} To show a change of this size, label both answers of about {counted(more, 'more question')}."
+        yield "Even labels on all questions will probably not show a change of this size."
+    elif to_label is not None:
+        more = counted(result.labels_needed - result.labelled, "more question")
+        yield f"To show a change of this size, about {more} must have labels on both answers."
+        yield f"For that, {to_label.words}: `{to_label.command}`"
+
+
+def _no_figure(result: SourcesCompared) -> Iterator[str]:
+    """Yield why there is no figure for all questions."""
+    chosen = result.left_out.get("no_random_sample", 0)
+    if result.questions < MIN_GROUPS:
+        yield f"Too few questions (n = {result.questions}, at least {MIN_GROUPS} needed)."
+    elif result.labelled:
+        reason = result.change.reason or ""
+        yield f"{reason[:1].upper()}{reason[1:]}."
+        yield from _not_counted(result)
+    elif chosen:
+        are = "is" if chosen == 1 else "are"
+        of_them = f"the {chosen:,} with labels on both answers {are} no random sample"
+        yield f"There is no figure for all {result.questions:,} questions: {of_them}."
+    else:
+        yield f"There is no figure for all {result.questions:,} questions: none of them has labels on both answers."
+
+
+def _not_counted(result: SourcesCompared) -> Iterator[str]:
+    if chosen := result.left_out.get("no_random_sample"):
+        others = counted(chosen, "other question")
+        yield f"The labels on both answers of {others} do not count, because they are no random sample."

@@ -42,6 +42,7 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.served_notices import labels_by_notice
+from judgeboard.agreement.unjudged_answers import UnjudgedAnswers, unjudged_answers
 from judgeboard.domain import Estimate, Label
 from judgeboard.errors import NotFound
 from judgeboard.stats.alternative_annotator import (
@@ -341,6 +342,10 @@ def _judge_figures(
         statistics |= _between_generators(connection, choice, compared.pairs)
     if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).pairs.n:
         statistics = _with_numbers(statistics, judge_statistics(numbers.pairs, choice.unit, choice.human).estimates)
+    unjudged = None
+    if isinstance(source, AnswerRatings) and only is None:
+        others = ((each, source.compared(each).pairs.n) for each in source.versions)
+        unjudged = unjudged_answers(connection, version, choice.where, of_pairs.n, others)
     alt_test, tests = _stand_in_tests(connection, choice, source, version)
     everybody, answers = choice.reviewer_id is None, choice.unit == "responses"
     result = AgreementResult(
@@ -354,11 +359,12 @@ def _judge_figures(
         unusable=None if answers else choice.unusable,
         title=version.title,
         judge_versions=measured_versions([version]),
-        sentence=_judge_sentence(choice, source, version, compared, of_pairs, in_all) if only is None else "",
+        sentence=_judge_sentence(choice, source, version, compared, of_pairs, in_all, unjudged) if only is None else "",
         n=of_pairs.n,
         answers=None if in_all is None else in_all.described,
         graded=graded,
         to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
+        unjudged=unjudged,
         left_out=({"hidden": in_all.hidden} if in_all and in_all.hidden else {}) | compared.left_out,
         statistics=statistics,
         confusion=of_pairs.confusion,
@@ -548,7 +554,10 @@ def _judge_sentence(
     rated: RatingPairs,
     statistics: PairStatistics,
     in_all: InAllAnswers | None,
+    unjudged: UnjudgedAnswers | None,
 ) -> str:
+    if unjudged is not None:
+        return unjudged.sentence(statistics.n)
     if statistics.n == 0 and isinstance(source, AnswerRatings):
         return nothing_to_compare(source.source, version, source.grade)
     each = f"grades of {choice.things} by people"

@@ -11,6 +11,7 @@ from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.ratings import grouping_of
 from judgeboard.agreement.served_notices import NoticeLabels
+from judgeboard.agreement.unjudged_answers import UnjudgedAnswers
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
@@ -137,6 +138,7 @@ class AgreementResult:
     people's labels came by known chances, the figures are for all ``answers`` with a verdict (otherwise None). If not
     all of them are graded, ``graded`` has the weighted figures on the graded answers alone, and each other statistic is
     about these. ``to_label`` says what to label for figures of all answers, None if nothing is missing.
+    ``unjudged`` are graded answers that the judge has to judge first, None if people have to grade more.
     ``human`` and ``compared_with`` name the grades that a judge is compared with. ``inconsistent`` and ``unusable`` are
     the options for pairs. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
     ``against_gold`` people with gold labels. If these lists are long, ``shortened`` tells what is left out, by name.
@@ -162,6 +164,7 @@ class AgreementResult:
     answers: int | None = None
     graded: Statistics = field(default_factory=dict)
     to_label: ToLabel | None = None
+    unjudged: UnjudgedAnswers | None = None
     rater_pairs: tuple[RaterPair, ...] = ()
     self_agreement: tuple[RaterPair, ...] = ()
     against_gold: tuple[RaterAgainstGold, ...] = ()

@@ -1,6 +1,7 @@
 """Alert rules as people write them: read, check, add, pause, resume and remove them."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
@@ -11,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict
 from sqlalchemy import Connection
 
 from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
-from judgeboard.alerts.destinations import check_settings, destination_of
+from judgeboard.alerts.destinations import WEBHOOKS, check_settings, destination_of
 from judgeboard.alerts.levels import (
     DEFAULT_WINDOW,
     LEVEL_MEASURES,
@@ -24,6 +25,7 @@ from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import BadInput, MissingSetting, NotFound
 from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.settings import ENVIRONMENT
 from judgeboard.store.alerts import (
     Level,
     NewAlertRule,
@@ -136,7 +138,7 @@ def _level(written: WrittenRule) -> tuple[float, Level]:
     elif written.below is not None and written.above is None:
         direction, threshold = "below", written.below
     else:
-        raise BadInput("above: a level has one threshold: above or below")
+        raise BadInput("above: a level needs one threshold: give either above or below")
     low, high = MEASURES[measure].bounds or (0.0, 100.0)
     if written.criterion is not None:
         name, low, high = "a criterion", -LARGEST_THRESHOLD, LARGEST_THRESHOLD
@@ -225,7 +227,10 @@ def _check_names(connection: Connection, rule: NewAlertRule) -> None:
 
 
 def _check_settings(rule: NewAlertRule) -> None:
-    """Raise BadInput if this process could not send the messages of a rule, MissingSetting if a variable is not set."""
+    """Raise BadInput if this process could not send the messages of a rule, MissingSetting if a variable is not set.
+
+    The variable of a webhook may be set for the worker alone, because the rule names it: see `unset_words`.
+    """
     for destination in rule.destinations:
         try:
             check_settings(destination)
@@ -234,6 +239,16 @@ def _check_settings(rule: NewAlertRule) -> None:
             raise MissingSetting(message, missing.examples) from None
         except BadInput as unusable:
             raise BadInput(f"to: {destination}: {unusable}") from None
+
+
+def unset_words(destinations: Iterable[str]) -> str | None:
+    """Return which variables of webhooks are not set for this process; None if all are."""
+    known = (destination_of(each) for each in destinations)
+    unset = [each.value for each in known if each.kind in WEBHOOKS and not ENVIRONMENT.get(each.value)]
+    if not unset:
+        return None
+    start = f"The environment variable {unset[0]} is" if len(unset) == 1 else f"{', '.join(unset)} are"
+    return f"{start} not set here: no message is sent unless the worker has {'it' if len(unset) == 1 else 'them'}."
 
 
 def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> None:

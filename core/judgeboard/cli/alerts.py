@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.asking import warned
 from judgeboard.cli.options import FiniteRange
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.store.filters import LevelMeasure
@@ -80,7 +81,7 @@ def alerts_command() -> None:
 @click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")
 def add(**chosen: Any) -> None:
     """Add an alert rule. No address with a secret is stored: a rule names the environment variable that has it."""
-    from judgeboard.alerts.rules import WrittenRule, add_alert_rule
+    from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_words
     from judgeboard.store.alerts import alert_rule_named
 
     store = options.open_store(create=True)
@@ -88,7 +89,7 @@ def add(**chosen: Any) -> None:
     with store.reading() as connection:
         rule = alert_rule_named(connection, chosen["name"].strip())
         lines = list(rule_lines(connection, [rule]))
-    options.show(rule, lines)
+    options.show(rule, lines, warned([unset_words(rule.destinations)]))
     options.suggest("alerts", "test", rule.name)
 
 

@@ -272,7 +272,7 @@ def confirm_host(change: "OtherHost") -> bool:
 
 def address_unknown(error: "AddressUnknown") -> BadInput:
     """Return the error with the command that gives the whole address."""
-    command = options.same_command("--base-url", f"http://{error.host}/v1")
+    command = options.same_command("--base-url", f"http://{error.host or 'localhost:8000'}/v1")
     return BadInput(f"{error}, for example: `{command}`")
 
 

@@ -90,7 +90,8 @@ def _other_option(context: click.Context, wrong: str, possible: Sequence[str]) -
     if "list" in _commands(context) and not _has(context, "--json"):
         name = context.info_name or ""
         return options.same_command(instead={name: f"{name} list"})
-    possible = [name for name in possible if name != "--help"]
+    typed = {word.partition("=")[0] for word in context.meta.get("words", ())}
+    possible = [name for name in possible if name != "--help" and name not in typed]
     return options.same_command(instead={wrong: possible[0]}) if possible else None
 
 

@@ -110,7 +110,7 @@ def agreement_command(
     from judgeboard.agreement.measure import measure_agreement
     from judgeboard.agreement.reliance import reliance, stand_in_sentence
     from judgeboard.agreement.result import shortened
-    from judgeboard.reports.agreement import fields_table, result_lines, to_grade_more
+    from judgeboard.reports.agreement import fields_table, next_command, result_lines
     from judgeboard.reports.output import text_lines
     from judgeboard.store.filters import RowFilter, describe
 
@@ -149,7 +149,7 @@ def agreement_command(
         write_whole(report, lambda file: file.write(page))
         lines.append(f"written to {report}")
     options.show(result, lines)
-    more = to_grade_more(result)
+    more = next_command(result)
     if more is not None:
         options.suggest_command(more)
     elif report is None:

@@ -160,6 +160,7 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
     Its answers are withdrawn with all that was derived from them: verdicts, flags, feedback, comments, queue items.
     They appear nowhere any more. Their ids are free, so the file can be imported again. After an import of verdicts,
     grades or feedback, these are withdrawn, and the answers stay. Answers on which people decided are listed and stay.
+    An import that `import list` shows as not finished may still be running: stop it before you undo it.
 
     Exit code 0: the import is undone; 1: something stays, because people decided on it.
     """
@@ -193,12 +194,13 @@ def import_list() -> None:
 
 
 def _batch_line(batch: "ImportBatch") -> str:
-    """Return an import as a line; an interrupted one has no counts."""
-    rows = "interrupted"
+    """Return an import as a line. One without counts is running, or it was interrupted."""
+    rows = "not finished"
     if batch.counts is not None:
         rows = f"{batch.counts.get('new', 0):,} new, {batch.counts.get('rejected', 0):,} rejected"
     undone = "" if batch.undone_at is None else f"; undone {batch.undone_at:%Y-%m-%d %H:%M} UTC"
-    return f"{batch.id}  {batch.at:%Y-%m-%d %H:%M} UTC  {batch.file}  {batch.kind}: {rows}; by {batch.actor}{undone}"
+    start = f"{batch.id}  {batch.at:%Y-%m-%d %H:%M} UTC  {_plain(batch.file)}"
+    return f"{start}  {batch.kind}: {rows}; by {batch.actor}{undone}"
 
 
 # Kind of file -> the command that uses it.

@@ -162,7 +162,7 @@ def group(
 class CommandWithArguments(click.Group):
     """A command with arguments and subcommands: the first word may name a subcommand.
 
-    A file with the name of a subcommand is written ./undo.
+    To use a file with the name of a subcommand, write ./undo.
     """
 
     allow_interspersed_args = True

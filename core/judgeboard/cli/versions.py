@@ -151,9 +151,9 @@ def versus_command(judge_versions: tuple[str, ...], within: float) -> int:
 def ab_command(a: str, b: str, judge_version: str | None, by: Literal["query_type"] | None, within: float) -> int:
     """Show whether one source of answers is better than another one.
 
-    Compares the shares of bad answers on questions that both sources answered. People must label both answers of some
-    randomly drawn questions. The judge's verdicts narrow the interval, but never decide alone. Exit code 0: B is
-    better, or worse by at most --within; 1: worse; 2: too few labels to decide.
+    Compares the shares of bad answers on questions that both sources answered. Labels count if they are a random
+    sample, or if all these answers are labelled. The judge's verdicts narrow the interval, but never decide alone. Exit
+    code 0: B is better, or worse by at most --within; 1: worse; 2: too few labels to decide.
     """
     from judgeboard.agreement.ab import compare_sources
 

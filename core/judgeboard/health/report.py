@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
-from judgeboard.health.calls import cost, make_and_judge, position, self_consistency, unusable
+from judgeboard.health.calls import LEAST, cost, make_and_judge, position, self_consistency, unusable
 from judgeboard.health.family import family, self_enhancement, weaker
 from judgeboard.health.models import model_table
 from judgeboard.health.record import Check, JudgeRecord, KeptRecords, LevelCounts, State, effect_words, read_record
@@ -33,6 +33,7 @@ from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import AnswerStart, answer_starts
 from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
+from judgeboard.text import counted
 
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
     {
@@ -196,7 +197,10 @@ def health_sentence(report: HealthReport) -> str:
     rest += f"; {missing} {'is' if missing == 1 else 'are'} not measured yet" if missing else ""
     if not warned:
         no_warning = f"{report.judge}: none of {sound} checks warns{rest}."
-        return no_warning if sound or unclear else f"{report.judge}: nothing is measured yet."
+        if sound or unclear:
+            return no_warning
+        few = f" ({counted(report.asked, 'call')} so far). Judge more answers, or choose another judge version"
+        return f"{report.judge}: nothing is measured yet{few if report.asked < LEAST else ''}."
     names = ", ".join(check_title(check)[0].lower() + check_title(check)[1:] for check in warnings)
     verb = "warns" if warned == 1 else "warn"
     return f"{report.judge}: {warned} of {warned + sound} checks {verb} ({names}){rest}."

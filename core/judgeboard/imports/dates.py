@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from enum import StrEnum
 from typing import Any
 
@@ -38,33 +38,47 @@ class DatesOfColumn:
 def dates_of(column: str, values: Iterable[Any]) -> DatesOfColumn | None:
     """Return what the dates of a column show; None if no value is a date with the year last.
 
-    The first date that is possible in one order only decides: 31/02/2026 is no date and shows nothing.
+    The first date that is possible in one order only decides: 31/02/2026 does not exist and shows nothing.
     """
     undecided: DatesOfColumn | None = None
     for value in values:
         orders = orders_of(value)
-        if orders is not None and len(orders) == 1:
+        if len(orders) == 1:
             return DatesOfColumn(column, value.strip(), orders[0])
         if orders:
             undecided = undecided or DatesOfColumn(column, value.strip(), None)
     return undecided
 
 
-def orders_of(value: Any) -> list[DateOrder] | None:
-    """Return the orders in which a date with the year last is possible; None if the value has another form.
+def orders_of(value: Any) -> list[DateOrder]:
+    """Return the orders in which the day of a date with the year last exists; none for a value of another form.
 
     Dates with dots, such as 03.04.2026, have the day first everywhere.
     """
-    match = _YEAR_LAST.fullmatch(value) if isinstance(value, str) else None
+    match = _matched(value)
     if match is None:
-        return None
+        return []
     orders = [DateOrder.DAY_FIRST] if match[2] == "." else [*DateOrder]
-    return [order for order in orders if _is_possible(with_year_first(value, order))]
+    return [order for order in orders if _exists(_day_of(match, order))]
 
 
-def _is_possible(value: str) -> bool:
+def is_impossible_date(value: Any) -> bool:
+    """Whether a value is a date with the year last that does not exist, such as 31/02/2026."""
+    return _matched(value) is not None and not orders_of(value)
+
+
+def _matched(value: Any) -> re.Match[str] | None:
+    return _YEAR_LAST.fullmatch(value) if isinstance(value, str) else None
+
+
+def _day_of(match: re.Match[str], order: DateOrder) -> str:
+    day, month = (match[1], match[3]) if order is DateOrder.DAY_FIRST else (match[3], match[1])
+    return f"{match[4]}-{int(month):02}-{int(day):02}"
+
+
+def _exists(day: str) -> bool:
     try:
-        datetime.fromisoformat(value)
+        date.fromisoformat(day)
     except ValueError:
         return False
     return True
@@ -72,14 +86,13 @@ def _is_possible(value: str) -> bool:
 
 def with_year_first(value: Any, order: DateOrder | None) -> Any:
     """Return a date with the year last as ISO 8601, "2026-04-03T09:30:00"; any other value is unchanged."""
-    match = _YEAR_LAST.fullmatch(value) if order is not None and isinstance(value, str) else None
-    if match is None:
+    match = _matched(value)
+    if match is None or order is None:
         return value
-    one, _, two, year, hour, minute, second, fraction, half, zone = match.groups()
-    day, month = (one, two) if order is DateOrder.DAY_FIRST else (two, one)
-    date = f"{year}-{int(month):02}-{int(day):02}"
+    day = _day_of(match, order)
+    hour, minute, second, fraction, half, zone = match.groups()[4:]
     if hour is None:
-        return date
+        return day
     hours = int(hour) if half is None else int(hour) % 12 + (12 if half in "pP" else 0)
     time = f"{hours:02}:{minute}:{second or '00'}{fraction or ''}"
-    return f"{date}T{time}{'Z' if zone == 'UTC' else zone or ''}"
+    return f"{day}T{time}{'Z' if zone == 'UTC' else zone or ''}"

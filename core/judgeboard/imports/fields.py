@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.dates import DateOrder, orders_of, with_year_first
+from judgeboard.imports.dates import DateOrder, is_impossible_date, orders_of, with_year_first
 from judgeboard.imports.values import MISSING, Meanings, is_missing, spelled_number, word_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.text import MAX_NAME, as_utc
@@ -406,15 +406,13 @@ class Cells:
         value = self.get(field)
         if value is None:
             return None
-        if orders_of(value) == []:
-            raise Unusable(field, f"{value!r} is not a date of the calendar")
-        iso = with_year_first(value, self.dates)
-        if iso is value:
-            return checked(field, as_utc, value)
-        try:
-            return as_utc(iso)
-        except ValueError:
-            raise Unusable(field, f"{value!r} is not a {self.dates} date, as the others of this file are") from None
+        if is_impossible_date(value):
+            raise Unusable(field, f"{value!r} does not exist")
+        orders = orders_of(value)
+        if orders and self.dates not in (None, *orders):
+            raise Unusable(field, f"{value!r} is not a {self.dates} date, as the others of this file are")
+        order = orders[0] if len(orders) == 1 else self.dates
+        return checked(field, as_utc, with_year_first(value, order))
 
     def choice(self, field: str, choices: type[Choice]) -> Choice | None:
         """Return the member of an enumeration for a word in upper or lower case."""
@@ -460,10 +458,10 @@ def chosen(field: str, value: Any, choices: type[Choice]) -> Choice | None:
 
 
 def checked(field: str, check: Callable[[Any], Value], value: Any) -> Value:
-    """Return ``check(value)``; a ValueError becomes Unusable."""
+    """Return ``check(value)``; a ValueError, or an OverflowError for a huge number, becomes Unusable."""
     try:
         return check(value)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise Unusable(field, str(error)) from None
 
 

@@ -100,7 +100,7 @@ class _Look:
             median(len(text.split()) for text in texts) if texts else 0.0,
             _share(lambda value: isinstance(value, str) and _ASKS.search(value) is not None, present),
             _share(_is_prose, present),
-            1.0 if dates_of("", texts) is not None else _share(_is_time, present),
+            1.0 if dates_of("", texts) is not None else _share(is_time, present),
             _share(_has_passages, present),
             len({*map(str, present)}) == len(present),
         )
@@ -116,10 +116,11 @@ def _is_prose(value: Any) -> bool:
         return False
     words = value.split()
     code = len(words) == 1 and re.search(r"\d|://|@", words[0])
-    return not code and re.search(r"[^\W\d_]{2}", value) is not None and not _is_time(value)
+    return not code and re.search(r"[^\W\d_]{2}", value) is not None and not is_time(value)
 
 
-def _is_time(value: Any) -> bool:
+def is_time(value: Any) -> bool:
+    """Whether a value is a time with the year first, or a number of seconds or milliseconds since 1970."""
     number = spelled_number(value) if isinstance(value, str) else value
     if isinstance(number, bool) or (isinstance(number, int | float) and number < _EPOCH):
         return False

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.errors import BadInput
-from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of, orders_of
+from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of
 from judgeboard.imports.fields import Columns, ColumnUse, nested_names
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_meant
-from judgeboard.imports.proposals import propose
+from judgeboard.imports.proposals import is_time, propose
 from judgeboard.store.filters import metadata_path, value_at
 
 TIMES = frozenset({"asked_at", "at"})
@@ -98,7 +98,7 @@ class FirstRows:
         self._rows: list[Mapping[str, Any]] = []
         self._taken: dict[str, str] = {}
         self._undecided: DatesOfColumn | None = None
-        self._impossible = False  # whether a date with the year last is none in the calendar
+        self._has_other_dates = False  # with the year first, or numbers
         self.decided: DatesOfColumn | None = None
 
     @property
@@ -108,17 +108,15 @@ class FirstRows:
 
     @property
     def is_clear(self) -> bool:
-        """Whether all required fields have a column, and the order of day and month is known or not needed."""
-        return bool(self._rows) and not self._missing and not (self._open_dates or self._impossible_alone)
+        """Whether all required fields have a column, and the order of day and month is known or not needed.
+
+        A first row without a date, or with a date that has the year first, does not show which dates come later.
+        """
+        return bool(self._rows) and not self._missing and (self.order is not None or TIMES.isdisjoint(self._taken))
 
     @property
     def _open_dates(self) -> DatesOfColumn | None:
         return self._undecided if self.order is None else None
-
-    @property
-    def _impossible_alone(self) -> bool:
-        """Whether the only dates with the year last are impossible: one in a later row may show the order."""
-        return self._impossible and self._undecided is None and self.order is None
 
     @property
     def _missing(self) -> tuple[str, ...]:
@@ -141,10 +139,12 @@ class FirstRows:
         for theirs in {self._taken[ours] for ours in TIMES & self._taken.keys()}:
             value = values.get(theirs)
             dates = dates_of(theirs, [value]) if self.order is None else None
-            self._impossible = self._impossible or orders_of(value) == []
             if dates is not None and dates.order is not None:
                 self.decided = dates
-            self._undecided = self._undecided or dates
+            # If the file has other dates, a later one that may be either is one rejected row: the file is not refused.
+            self._has_other_dates = self._has_other_dates or (dates is None and is_time(value))
+            if not self._has_other_dates:
+                self._undecided = self._undecided or dates
 
     def proposed(self, needed: Collection[str]) -> dict[str, str]:
         """Return the likely fields of columns that are not read, ``{theirs: ours}``."""

@@ -10,7 +10,15 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format, first_items
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
-from judgeboard.imports.exports import AnswersOfExport, Export, ExportRows, RowOfAnswer, RowWithEarlier, recognised
+from judgeboard.imports.exports import (
+    AnswersOfExport,
+    Export,
+    ExportRows,
+    RowOfAnswer,
+    RowWithEarlier,
+    has_needed,
+    recognised,
+)
 from judgeboard.imports.exports.turns import IN_MESSAGES
 from judgeboard.imports.fields import (
     OWN_EXPORT_ONLY,
@@ -29,7 +37,7 @@ from judgeboard.imports.values import Meanings, meanings_of
 from judgeboard.text import MAX_NAME, counted
 
 LOOK_AHEAD = 1_000
-FIRST_ROWS = 20  # the rows by which an export of another tool is recognised
+FIRST_ROWS = 20  # the rows by which an export of another tool is recognised, if they show anything
 LABELLED = ("grades", "verdicts")  # kinds of files with labels
 
 
@@ -161,22 +169,25 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _of_export(self, items: Iterator[Row | Rejected]) -> Iterator[Row | Rejected]:
         """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
-        ahead, rows = first_items(items, FIRST_ROWS)
-        first = [item.values for item in ahead if isinstance(item, Row)]
-        if self._recognises and self.export is None and first:
-            self.export = recognised(first, self._recognises, self._key_mapping)
-            if self._key_mapping and self.export is None:
+        if self._recognises and self.export is None:
+            for count in (FIRST_ROWS, LOOK_AHEAD):
+                ahead, items = first_items(items, count)
+                first = [item.values for item in ahead if isinstance(item, Row)]
+                self.export = recognised(first, self._recognises, self._key_mapping)
+                if self.export is not None or any(has_needed(row, self._recognises) for row in first):
+                    break  # otherwise, all of them may be empty or damaged
+            if self._key_mapping and self.export is None and first:
                 raise BadInput(
                     f"--map {next(iter(self._key_mapping))}: {self.name} is not a log of conversations. "
                     "Each row needs a list `messages` whose messages have role and content."
                 )
         if self.export is None:
-            return rows
+            return items
         self.kind.of_traces = self.export.of_traces
         if self._any_source:
             self.kind.tool_source = self.export.source
             self.kind.source = self.export.source if self.kind.brings_answers else None
-        return self.export.rows(rows)
+        return self.export.rows(items)
 
     def _record(self, row: Row) -> Any:
         if isinstance(row, RowOfAnswer):

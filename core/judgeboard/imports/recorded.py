@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -234,7 +234,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         by_judge: dict[RecordedJudge, dict[int, int]] = {}
         for index in sorted(responses.keys() - rows.problems.keys()):
             by_judge.setdefault(records[index].recorded_judge, {})[index] = responses[index].id
-        waiting: dict[int, tuple[JudgmentsOfVersion, list[int]]] = {}  # with the rows, by version
+        waiting: dict[int, _NewVerdicts] = {}  # by version
         for judge, response_ids in by_judge.items():
             version = recorded_version(connection, judge, now)
             if version.id in waiting:  # a version can have two names, and its verdicts are compared with stored ones
@@ -249,7 +249,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
                     rows.refuse(index, "judge_version", reason)
             elif new:
                 run_id = self.run(connection, version, now)
-                waiting[version.id] = JudgmentsOfVersion(version, run_id, [*new.values()]), [*new]
+                waiting[version.id] = _NewVerdicts(JudgmentsOfVersion(version, run_id, [*new.values()]), [*new])
         _store(connection, waiting, rows, now)
         return rows.stored()
 
@@ -301,14 +301,19 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         return scores
 
 
-def _store(
-    connection: Connection, waiting: dict[int, tuple[JudgmentsOfVersion, list[int]]], rows: RowOutcomes, now: datetime
-) -> None:
+class _NewVerdicts(NamedTuple):
+    """The judgments of a version that are not stored yet, with the index of the row of each."""
+
+    judgments: JudgmentsOfVersion
+    indexes: list[int]
+
+
+def _store(connection: Connection, waiting: dict[int, _NewVerdicts], rows: RowOutcomes, now: datetime) -> None:
     """Store the judgments of several versions, whose rows are then new. Empties ``waiting``."""
-    counts = store_judgments_of_versions(connection, [judgments for judgments, _ in waiting.values()], now)
-    for stored, (_, indexes) in zip(counts, waiting.values(), strict=True):
+    counts = store_judgments_of_versions(connection, [each.judgments for each in waiting.values()], now)
+    for stored, each in zip(counts, waiting.values(), strict=True):
         # Another process may have stored some of the verdicts in the meantime.
-        rows.new |= set(indexes[:stored])
+        rows.new |= set(each.indexes[:stored])
     waiting.clear()
 
 

@@ -1,6 +1,7 @@
 """Logged responses, and feedback of users on stored responses."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,13 +21,15 @@ from judgeboard.imports.fields import (
     ColumnNames,
     Unusable,
     checked,
+    chosen,
     may_be_either,
     metadata_in,
     parsed_json,
     simple_name,
 )
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Problem, RowOutcomes, Stored
-from judgeboard.imports.values import python_list
+from judgeboard.imports.values import python_list, spelled_number
+from judgeboard.store.filters import metadata_field
 from judgeboard.store.responses import (
     content,
     content_hash,
@@ -39,11 +42,10 @@ from judgeboard.store.responses import (
 )
 from judgeboard.store.storing import add_feedback, store_responses
 from judgeboard.store.traces import received_among
-from judgeboard.text import as_utc
+from judgeboard.text import as_utc, counted
 
 MAX_COST = 1_000_000.0
-FEEDBACK_DETAILS = "feedback_details"
-"""The name in the metadata of what objects of feedback have beside their values, such as a comment."""
+MAX_BESIDE = 30  # names of keys in a message
 
 
 class ResponseImport(ImportKind[Response]):
@@ -101,10 +103,19 @@ class ResponseImport(ImportKind[Response]):
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._copies: dict[str, int] = {}  # the last number used for each hash of several rows
+        self._beside_feedback: Counter[str] = Counter()  # the keys of feedback objects that are not stored
+
+    def messages(self) -> Iterator[str]:
+        """Yield the keys of feedback objects that are not stored."""
+        if self._beside_feedback:
+            first = self._beside_feedback.most_common(MAX_BESIDE)
+            names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in first)
+            yield f"not stored: {names}; of an object of feedback, the value, the user and the time are stored"
 
     def build(self, cells: Cells) -> Response:
         """Return the response of a row."""
         response = self._response(cells)
+        self._beside_feedback.update(_beside_feedback(cells))
         if not response.external_id:
             return replace(response, external_id=self._free_id(response))
         if not self.seen.add(f"{response.source}\0{response.external_id}"):
@@ -113,7 +124,6 @@ class ResponseImport(ImportKind[Response]):
 
     def _response(self, cells: Cells) -> Response:
         passages, details = passages_in(cells)
-        feedback, others = feedback_in(cells)
         return Response(
             source=cells.name("source") or self.source or "",
             external_id=cells.name("external_id", MAX_ID) or "",
@@ -126,9 +136,9 @@ class ResponseImport(ImportKind[Response]):
             messages=_messages(cells),
             reference=_reference(cells),
             asked_at=cells.time("asked_at"),
-            metadata=metadata_in(cells, context_details=details, **{FEEDBACK_DETAILS: others}),
+            metadata=metadata_in(cells, context_details=details),
             kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
-            feedback=feedback,
+            feedback=feedback_in(cells),
         )
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
@@ -136,7 +146,7 @@ class ResponseImport(ImportKind[Response]):
         elsewhere: dict[int, int] = {}
         if self.of_traces:
             elsewhere = self._stored_elsewhere(connection, records)
-        elif self.tool_source is not None or self.earlier or any(FEEDBACK_DETAILS in each.metadata for each in records):
+        elif self.tool_source is not None or self.earlier:
             records = self._as_stored_earlier(connection, records)
         own = [index for index in range(len(records)) if index not in elsewhere]
         stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
@@ -174,9 +184,6 @@ class ResponseImport(ImportKind[Response]):
         return list(kept)
 
     def _earlier(self, record: Response) -> Iterator[Response]:
-        if FEEDBACK_DETAILS in record.metadata:  # earlier releases left them out
-            others = {name: value for name, value in record.metadata.items() if name != FEEDBACK_DETAILS}
-            yield replace(record, metadata=others)
         for row in self.earlier.get(record.external_id, ()):
             with suppress(Unusable):  # a value that is only in the earlier row
                 yield replace(self._response(Cells.of(row)), source=record.source, feedback=record.feedback)
@@ -237,7 +244,7 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
     def build(self, cells: Cells) -> ImportedFeedback:
         """Return the feedback of a row."""
         user, at = cells.name("user"), cells.time("at")
-        feedback, _ = feedback_in(cells)
+        feedback = feedback_in(cells)
         if not feedback:
             raise Unusable("thumbs", "no feedback: give thumbs (up or down) or stars (1 to 5)")
         dated = tuple(replace(each, user=each.user or user, at=each.at or at) for each in feedback)
@@ -380,36 +387,49 @@ def thumbs_up(value: str | bool) -> bool | None:
 _FIELDS = (("thumbs", FeedbackKind.THUMBS), ("stars", FeedbackKind.STARS), ("feedback", None))
 
 
-def feedback_in(cells: Cells) -> tuple[tuple[Feedback, ...], list[dict[str, Any]] | None]:
-    """Return the feedback of a row, and the other values of its feedback objects, such as a comment.
+def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
+    """Return the feedback of a row. The columns ``thumbs`` and ``stars`` have a scale, ``feedback`` has none.
 
-    The columns ``thumbs`` and ``stars`` have a scale, ``feedback`` has none. Words (up, down, 👍, true, good, …) are
-    thumbs. Numbers follow the column's scale; as thumbs, -1 is down. Without a scale, 2 to 5 are stars. 0, 1 and -1 may
-    be thumbs or stars, so they are left out, and `Columns` reports them. An object names its scale
-    (``{"kind": "stars", "value": 4}``) or has one value under the name of such a column: ``{"thumbs": "up"}``,
-    ``{"rating": 4}``. It may have ``user`` and ``at``. A list may have several objects.
+    Words (up, down, 👍, true, good, …) are thumbs. Numbers follow the column's scale; as thumbs, -1 is down. Without a
+    scale, 2 to 5 are stars. 0, 1 and -1 may be thumbs or stars, so they are left out, and `Columns` reports them. An
+    object names its scale (``{"kind": "stars", "value": 4}``) or has one value under the name of such a column:
+    ``{"thumbs": "up"}``, ``{"rating": 4}``. It may have ``user`` and ``at``. A list may have several objects.
     """
     feedback: list[Feedback] = []
-    details: list[dict[str, Any]] = []
     for field, scale in _FIELDS:
-        value = cells.number(field)
-        if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
-            value = parsed_json(field, value)
+        value = _feedback_value(cells, field)
         if isinstance(value, list | dict):
             items = value if isinstance(value, list) else [value]
             if not all(isinstance(item, dict) for item in items):
                 raise Unusable(field, "a list of feedback may contain only objects")
-            for item in items:
-                read, others = object_of_feedback(field, item)
-                feedback.append(read)
-                details.append(others)
+            feedback += [feedback_of_object(field, item) for item in items]
         elif value is not None and (scale is not None or not may_be_either(value)):
             feedback.append(_from_value(field, value, scale))
-    return tuple(feedback), details if any(details) else None
+    return tuple(feedback)
 
 
-def object_of_feedback(field: str, value: Mapping[str, Any]) -> tuple[Feedback, dict[str, Any]]:
-    """Return the feedback in an object, and its other values. Raises Unusable if it has none or several."""
+def _feedback_value(cells: Cells, field: str) -> Any:
+    value = cells.number(field)
+    return parsed_json(field, value) if isinstance(value, str) and value.lstrip()[:1] in {"{", "["} else value
+
+
+def _beside_feedback(cells: Cells) -> Iterator[str]:
+    """Yield the names of keys in feedback objects that are not read, such as ``feedback.comment``."""
+    for field, _ in _FIELDS:
+        value = _feedback_value(cells, field)
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, dict):
+                yield from (metadata_field((cells.taken[field], name)) for name in unread_keys(item))
+
+
+def unread_keys(value: Mapping[str, Any]) -> list[str]:
+    """Return the keys of an object of feedback that have a value and are not read, such as a comment."""
+    read = {"user", "at"} | ({"kind", "value"} if value.get("kind") is not None else dict(_named_values(value)).keys())
+    return [name for name, each in value.items() if each not in (None, "", [], {}) and name not in read]
+
+
+def feedback_of_object(field: str, value: Mapping[str, Any]) -> Feedback:
+    """Return the feedback in an object. Raises Unusable if it has none or several values."""
     key, scale = "value", value.get("kind")
     if scale is None:
         named = list(_named_values(value))
@@ -421,11 +441,8 @@ def object_of_feedback(field: str, value: Mapping[str, Any]) -> tuple[Feedback, 
         raise Unusable(field, f'{score} may be thumbs or stars: write {{"thumbs": {score}}} or {{"stars": {score}}}')
     if user is not None and not isinstance(user, str):
         raise Unusable(field, f"the user is {json_kind(user)}, not a text")
-    feedback = _from_value(field, score, None if scale is None else checked(field, FeedbackKind, scale))
-    others = {
-        name: each for name, each in value.items() if each is not None and name not in {"kind", key, "user", "at"}
-    }
-    return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at)), others
+    feedback = _from_value(field, score, chosen(field, scale, FeedbackKind))
+    return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at))
 
 
 def _named_values(value: Mapping[str, Any]) -> Iterator[tuple[str, FeedbackKind | None]]:
@@ -442,7 +459,9 @@ def _from_value(field: str, value: Any, scale: FeedbackKind | None) -> Feedback:
     if isinstance(value, str | bool):
         is_up = thumbs_up(value)
         if is_up is None:
-            raise Unusable(field, f"{str(value)[:60]!r} is neither thumbs nor stars")
+            is_number = not isinstance(spelled_number(str(value)), str)
+            reason = "is a text: write the number without quotes" if is_number else "is neither thumbs nor stars"
+            raise Unusable(field, f"{str(value)[:60]!r} {reason}")
         if scale is FeedbackKind.STARS:
             raise Unusable(field, f"{value!r} is not a number of stars")
         return Feedback(FeedbackKind.THUMBS, float(is_up))

@@ -13,6 +13,8 @@ Name = str | int
 """An id or a name."""
 Time = str | float
 """A time in ISO 8601, or seconds since 1970."""
+Thumbs = Literal["up", "down", -1, 0, 1] | bool
+"""A user's thumbs: 1 and True are up, -1, 0 and False are down."""
 
 
 class RequestBody(BaseModel):
@@ -49,7 +51,7 @@ class SentAnswer(RequestBody):
     reference: str | list[str] | None = Field(None, description="The right answer, also `ground_truth`.")
     asked_at: Time | None = Field(None, description="Time of the question in ISO 8601, also `timestamp`.")
     metadata: dict[str, Any] | None = Field(None, description="What else is known.")
-    thumbs: Literal["up", "down", -1, 0, 1] | bool | None = Field(None, description="Feedback of the user.")
+    thumbs: Thumbs | None = Field(None, description="Feedback of the user.")
     stars: float | None = Field(None, ge=1, le=5, description="Feedback of the user, 1 to 5 stars.")
     feedback: list[dict[str, Any]] | dict[str, Any] | str | float | bool | None = Field(
         None, description='Feedback of users: `{"thumbs": "up", "user": "ann"}` or a list.'
@@ -115,7 +117,7 @@ class SentFeedback(RequestBody):
     trace_id: Name | None = Field(None, description="Id of the trace of the answer.")
     span_id: Name | None = Field(None, description="Id of a span of that trace.")
     source: Name | None = Field(None, description="Source of the answer (default: that of the key, or any).")
-    thumbs: Literal["up", "down", -1, 0, 1] | bool | None = Field(None, description="Needed, unless there are `stars`.")
+    thumbs: Thumbs | None = Field(None, description="Needed, unless there are `stars`.")
     stars: float | None = Field(None, ge=1, le=5)
     kind: Literal["thumbs", "stars"] | None = Field(None, description="Instead: the scale of `value`.")
     value: float | str | bool | None = None

@@ -151,7 +151,7 @@ def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
     if len(subjects) != 1:
         raise BadInput(f"feedback {number} needs one of {', '.join(_SUBJECTS)}")
     try:
-        feedback, _ = feedback_in(_cells(entry))
+        feedback = feedback_in(_cells(entry))
     except Unusable as fault_:
         raise BadInput(f"feedback {number}: {fault_.field}: {fault_.reason}") from None
     if not feedback:
@@ -300,7 +300,7 @@ def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], 
     for response_id, external_id, source in connection.execute(query).all() if scores else ():
         entry = scored(scores[response_id])
         with suppress(Unusable):
-            feedback[response_id], _ = feedback_in(Cells.of(entry.answer or {}))
+            feedback[response_id] = feedback_in(Cells.of(entry.answer or {}))
         for row in entry.verdicts:
             numbers = [name for name, value in row.get("raw", {}).items() if isinstance(value, int | float)]
             if numbers:

@@ -27,7 +27,7 @@ class _Write(NamedTuple):
     done: Future[Any]
 
     def begin(self) -> bool:
-        """Whether a request still waits for this write. Then it waits until the write ends."""
+        """Begin the write, so that its request waits for its end. Return False if no request waits for it."""
         return self.done.running() or (not self.done.cancelled() and self.done.set_running_or_notify_cancel())
 
 

@@ -139,12 +139,14 @@ def result_lines(result: AgreementResult) -> Iterator[str]:
             yield f"\n{text}" if kind == "h3" else f"Note: {text}" if kind == "note" else text
 
 
-def to_grade_more(result: AgreementResult) -> str | None:
-    """Return the command that lets people grade the missing items.
+def next_command(result: AgreementResult) -> str | None:
+    """Return the command that judges the graded answers, or else lets people grade the missing items.
 
-    These are the answers that figures of all answers need, or else the items up to ten. None if enough are graded, or
-    if no people grade.
+    These are the answers that figures of all answers need, or else the items up to ten. None if enough are graded, if
+    no people grade, or if the judge cannot judge the graded answers.
     """
+    if result.unjudged is not None:
+        return result.unjudged.command
     if result.n >= MIN_PAIRS or result.of not in {"judge", "people"}:
         return None if result.to_label is None else result.to_label.command
     if result.unit == "pairs":

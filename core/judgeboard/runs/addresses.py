@@ -13,7 +13,7 @@ from judgeboard.llm.provider import host_of
 from judgeboard.settings import load_settings, provider_address
 from judgeboard.store.jobs import last_job_of_version
 from judgeboard.store.judge_versions import StoredVersion, find_version
-from judgeboard.store.judging_rules import list_rules
+from judgeboard.store.judging_rules import judges_of_rules
 from judgeboard.store.runs import last_asked_run
 
 ADDRESS = ("provider", "base_url")
@@ -69,9 +69,8 @@ def _known_addresses(connection: Connection, version_id: int) -> Iterator[Addres
     job = last_job_of_version(connection, version_id)
     if job is not None:
         yield configured_address(job.judge)
-    for rule in list_rules(connection):
-        if rule.judge_version_id == version_id:
-            yield configured_address(rule.judge)
+    for judge in judges_of_rules(connection, version_id):
+        yield configured_address(judge)
     for name, provider in PROVIDERS.items():
         yield configured_address({"provider": name})
         yield Address(name, provider.base_url)
@@ -80,14 +79,15 @@ def _known_addresses(connection: Connection, version_id: int) -> Iterator[Addres
 def known_address(connection: Connection, version_id: int) -> Address | None:
     """Return where the last run of a judge version sent texts, before its first run the address of its judging rule.
 
-    Returns None if neither is known. Of several rules, the newest with an address of its own counts.
+    Returns None if neither is known. Of several rules, the newest with an address of its own counts. A rule that was
+    removed or got another judge counts if no other rule has the version.
     """
     last = last_address(connection, version_id)
     if last is not None:
         return last.address
-    for rule in reversed(list_rules(connection)):
-        if rule.judge_version_id == version_id and rule.judge.get("base_url"):
-            return configured_address(rule.judge)
+    for judge in judges_of_rules(connection, version_id):
+        if judge.get("base_url"):
+            return configured_address(judge)
     return None
 
 
@@ -101,8 +101,9 @@ def at_last_address(
 ) -> dict[str, Any]:
     """Return the options ``chosen``, with the `known_address` of the judge version that ``make`` makes of them.
 
-    An address in the options or in the environment takes precedence, as does another provider. A version without a
-    known address keeps its options. Raises AddressUnknown if only the host of the last address is known.
+    An address in the options or in the environment takes precedence, as does another provider. A version whose judging
+    rules had no address keeps its options, as does a new version. Raises AddressUnknown if no address of a stored
+    version was ever chosen, or if only the host of its last run is known.
     """
     options = dict(chosen)
     if options.get("replies") is not None or options.get("base_url"):
@@ -118,8 +119,10 @@ def at_last_address(
     known = known_address(connection, version.id)
     if options.get("provider") not in (None, None if known is None else known.provider):
         return options
-    if known is None and (last := last_address(connection, version.id)) is not None:
-        raise AddressUnknown(version.title, last.hosts.partition(", ")[0])
+    if known is None:
+        last = last_address(connection, version.id)
+        if last is not None or not judges_of_rules(connection, version.id):
+            raise AddressUnknown(version.title, None if last is None else last.hosts.partition(", ")[0])
     return options | address_options(known)
 
 

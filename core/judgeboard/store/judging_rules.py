@@ -134,6 +134,15 @@ def list_rules(connection: Connection) -> list[JudgingRule]:
     return _read(connection, _RULES.where(_LISTED))
 
 
+def judges_of_rules(connection: Connection, judge_version_id: int) -> list[dict[str, Any]]:
+    """Return the judge fields of the rules with a judge version, the newest rule first.
+
+    Rules that were removed or got another judge come last.
+    """
+    rules = select(JUDGING_RULE.c.judge).where(JUDGING_RULE.c.judge_version_id == judge_version_id)
+    return list(connection.scalars(rules.order_by(case((_LISTED, 0), else_=1), JUDGING_RULE.c.id.desc())))
+
+
 def get_rule(connection: Connection, rule_id: int) -> JudgingRule:
     """Return a judging rule by id, or raise NotFound."""
     rules = _read(connection, _RULES.where(JUDGING_RULE.c.id == rule_id))

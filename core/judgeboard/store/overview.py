@@ -79,11 +79,16 @@ class DayCounts:
 
 @dataclass(frozen=True, slots=True)
 class JudgeDay(AskCounts):
-    """Counts of a judge on a UTC day; ``cost_micro`` sums the known costs, ``unpriced`` counts the unknown ones."""
+    """Counts of a judge on a UTC day; ``cost_micro`` sums the known costs.
+
+    ``unpriced`` counts the judgments of unknown cost, ``free`` those that cost nothing: of offline judges and own
+    endpoints.
+    """
 
     day: date
     cost_micro: int | None = None
     unpriced: int = 0
+    free: int = 0
 
 
 def count_open_flags(connection: Connection, *, before: datetime | None = None) -> int:
@@ -126,19 +131,21 @@ def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) 
     # The other kinds make no calls of their own.
     calling = VERSION.c.kind.not_in((RECORDED, *COMBINED_KINDS))
     versions = select(VERSION.c.id).where(calling if judge is None else VERSION.c.name == judge)
+    cost_micro = JUDGMENT.c.cost_micro
+    free = func.count(case((cost_micro == 0, 1)))
     query = (
-        select(
-            index, JUDGMENT.c.status, func.count(), func.sum(JUDGMENT.c.cost_micro), func.count(JUDGMENT.c.cost_micro)
-        )
+        select(index, JUDGMENT.c.status, func.count(), func.sum(cost_micro), func.count(cost_micro), free)
         # The index begins with the version, so the versions are listed also for all judges.
         .where(JUDGMENT.c.judge_version_id.in_(versions), JUDGMENT.c.created_at >= _start(days[0]))
         .group_by(_INDEX, JUDGMENT.c.status)
     )
     counted: list[dict[str, int]] = [{} for _ in days]
-    for at, status, n, cost, priced in connection.execute(by_index(query, JUDGMENT, "ix_judgment_created")):
+    rows = connection.execute(by_index(query, JUDGMENT, "ix_judgment_created"))
+    for at, status, n, cost, priced, without_cost in rows:
         today = counted[at]
         today[status] = n
         today["unpriced"] = today.get("unpriced", 0) + n - priced
+        today["free"] = today.get("free", 0) + without_cost
         if cost is not None:
             today["cost_micro"] = today.get("cost_micro", 0) + int(cost)
     return [JudgeDay(day, **today) for day, today in zip(days, counted, strict=True)]
@@ -317,7 +324,7 @@ class Overview:
 def sum_of_days(days: Sequence[JudgeDay]) -> JudgeDay:
     """Return the sums of one or more days, with the last day's date."""
     costs = [day.cost_micro for day in days if day.cost_micro is not None]
-    names = (*days[-1].by_status, "unpriced")
+    names = (*days[-1].by_status, "unpriced", "free")
     sums = {name: sum(getattr(day, name) for day in days) for name in names}
     return JudgeDay(day=days[-1].day, cost_micro=sum(costs) if costs else None, **sums)
 

@@ -310,13 +310,15 @@ def _clash(pair: Pair, content_hash: str, stored: _Known) -> tuple[str, str] | N
 class SameQuestions(NamedTuple):
     """The answers ``a`` and ``b`` (ids) to each question, with its type.
 
-    ``only_one`` counts the answers whose question the other side did not answer. ``repeated`` counts the answers whose
-    question occurs several times on a side and cannot be told apart by its passages.
+    ``where`` is the filter of all answers of both sides. ``only_one`` counts the answers whose question the other side
+    did not answer. ``repeated`` counts the answers whose question occurs several times on a side and cannot be told
+    apart by its passages.
     """
 
     a: IntArray
     b: IntArray
     query_types: TextColumn
+    where: RowFilter
     only_one: int
     repeated: int
 
@@ -351,7 +353,9 @@ def same_questions(connection: Connection, a: str, b: str) -> SameQuestions:
     by_evidence = _matched(evidence, left[0], left[1])
     at_a, at_b = (np.concatenate(pair) for pair in zip(by_text, by_evidence, strict=True))
     shared = np.isin(texts.codes, np.intersect1d(texts.codes[rows[0]], texts.codes[rows[1]]))
-    return SameQuestions(ids[at_a], ids[at_b], types.at(at_a), int((~shared).sum()), int(shared.sum()) - 2 * len(at_a))
+    where = RowFilter(sources=(a, b)) if column is RESPONSE.c.source else RowFilter(models=(a, b))
+    repeated = int(shared.sum()) - 2 * len(at_a)
+    return SameQuestions(ids[at_a], ids[at_b], types.at(at_a), where, int((~shared).sum()), repeated)
 
 
 def _names(connection: Connection, column: ColumnElement[Any]) -> list[str]:

@@ -317,14 +317,22 @@ def conflict_rows(
     connection: Connection, queue_id: int | None = None, *, after: int = 0, limit: int = 50
 ) -> list[ConflictRow]:
     """Return the open conflicts of a queue, or of all open queues, by id, with ids above ``after``."""
+    query = _open_conflicts(queue_id).where(QUEUE_ITEM.c.id > after).order_by(QUEUE_ITEM.c.id).limit(limit)
+    return [record_of(ConflictRow, row) for row in connection.execute(query)]
+
+
+def count_conflicts(connection: Connection, queue_id: int | None = None) -> int:
+    """Return the number of open conflicts of a queue, or of all open queues."""
+    conflicts = _open_conflicts(queue_id).subquery()
+    return connection.execute(select(func.count()).select_from(conflicts)).scalar_one()
+
+
+def _open_conflicts(queue_id: int | None) -> Select[Any]:
     is_open = select(QUEUE.c.id).where(QUEUE.c.state == QueueState.OPEN.value).correlate(None)
-    in_conflict = (
+    return _CONFLICTS.where(
         QUEUE_ITEM.c.queue_id.in_(is_open) if queue_id is None else QUEUE_ITEM.c.queue_id == queue_id,
         QUEUE_ITEM.c.state == ItemState.CONFLICT.value,
-        QUEUE_ITEM.c.id > after,
     )
-    query = _CONFLICTS.where(*in_conflict).order_by(QUEUE_ITEM.c.id).limit(limit)
-    return [record_of(ConflictRow, row) for row in connection.execute(query)]
 
 
 def own_conflict_rows(connection: Connection, reviewer_id: int, *, limit: int) -> list[ConflictRow]:

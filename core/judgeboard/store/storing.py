@@ -111,15 +111,16 @@ def store_judgments_of_versions(
     numbered = [(number, item) for number, each in enumerate(of_versions) for item in each.items]
     for batch in batches(numbered):
         responses = read_responses(connection, {item.response_id for _, item in batch}, lock=True)
-        changed: dict[bool, set[int]] = {True: set(), False: set()}  # with and without flags
+        judged: set[int] = set()  # responses whose flags may change
+        measured: set[int] = set()  # responses with measurements only, which change no flag
         for number, group in itertools.groupby(batch, key=itemgetter(0)):
             version, run_id, _ = of_versions[number]
             items = [item for _, item in group]
             if new := insert_judgments(connection, version.id, run_id, items, now):
-                changed[not _is_measurement(connection, version)].update(item.response_id for item in items)
+                ids = measured if _is_measurement(connection, version) else judged
+                ids.update(item.response_id for item in items)
                 stored[number] += new
-        changed[False] -= changed[True]
-        for flags, ids in changed.items():
+        for ids, flags in ((judged, True), (measured - judged, False)):
             if ids:
                 _update_after_change(connection, [each for each in responses if each.id in ids], now, flags=flags)
     return stored

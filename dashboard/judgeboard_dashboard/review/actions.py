@@ -487,9 +487,16 @@ class QueueActions(Actions):
             work.check_open()
         for review_id, first in reveals:
             with suppress(JudgeboardError):  # the review is stored: if the reveal fails, the next item follows
-                reveal(self.store, review_id, reviewer=reviewer)
-                work.reveal = Reveal(read_item(self.store, self.leased.lease, reviewer), review_id, first, draft)
-                self.session.put_draft(self.subject, draft.copied())
+                self._reveal(reviewer, review_id, first, draft)
+
+    def _reveal(self, reviewer: Reviewer, review_id: int, first: Decision, draft: Draft) -> None:
+        """Show the judge beside the blind review. Where no judge has a usable verdict, the next item follows."""
+        judged = read_item(self.store, self.leased.lease, reviewer)
+        if judged.item is None or not judged.item.currents:
+            return
+        reveal(self.store, review_id, reviewer=reviewer)
+        self.work.reveal = Reveal(judged, review_id, first, draft)
+        self.session.put_draft(self.subject, draft.copied())
 
     def _drop(self, message: str, *, refused: bool) -> None:
         self.session.say(message, refused=refused)

@@ -55,8 +55,9 @@ class Draft:
     the digits fill in ``field_at``. ``correcting``: the field for the corrected answer is shown; ``answer`` is the
     uncorrected answer, and ``discarded`` the correction that was discarded last, with its ``in_suite``. ``selection``
     is the selected text, ``selected`` the last selection that the browser sent.
-    ``modes`` are names of failure modes. ``restored`` are the values that undo brought back, with what they grade: a
-    field of the draft, an `own_field` or the subject of a mark. The first press on one of them keeps it.
+    ``modes`` are names of failure modes. ``restored`` are the values that the draft had when it came on the
+    screen, with what they grade: a field of the draft, an `own_field` or the subject of a mark. The first press on
+    one of them keeps it.
     """
 
     quality: int | None = None
@@ -201,7 +202,7 @@ class Draft:
         )
 
     def brought_back(self) -> "Draft":
-        """Return a copy for the item of an undone review: the same keys, pressed again, give the same draft."""
+        """Return a copy that comes on the screen: the same keys, pressed again, give the same draft."""
         restored: list[tuple[object, Any]] = [(name, getattr(self, name)) for name in BUILT_IN]
         restored += [("modes", mode) for mode in self.modes]
         restored += [(subject, mark.status) for subject, mark in self.marks.items()]
@@ -283,7 +284,8 @@ class ReviewSession:
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
     has seen: later reviews of the pair by this reviewer are not blind. ``again`` has the last job that judged an answer
     again, by response. ``names_reviewer``: the next decision says the reviewer's name, which was only suggested.
-    ``drafter`` is the id of the person whose drafts these are.
+    ``drafter`` is the id of the person whose drafts these are. ``screen`` is the visit of the page and the subject of
+    the screen that was drawn last, None after a list.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -308,6 +310,7 @@ class ReviewSession:
     again: dict[int, AgainJob] = field(default_factory=dict)
     names_reviewer: bool = False
     drafter: int | None = None
+    screen: tuple[int, int] | None = None
     _first_flags: tuple[int, frozenset[int]] | None = None
     used_keys: set[str] = field(default_factory=set)
     _pair_list: tuple[object, ListedPairs] | None = None
@@ -323,9 +326,18 @@ class ReviewSession:
 
     def put_draft(self, subject: int, draft: Draft) -> None:
         """Set the draft for a subject; all its fields are refilled."""
-        self.drafts[subject] = draft
+        draft = self.drafts[subject] = draft.brought_back()
         self.refill(draft)
         draft.noted = draft.shown
+
+    def show_draft(self, visit: int, subject: int) -> None:
+        """Note that the draft for a subject is on the screen, in this `visit` of the page.
+
+        After another screen, the draft is brought back.
+        """
+        if self.screen != (visit, subject) and subject in self.drafts:
+            self.drafts[subject] = self.drafts[subject].brought_back()
+        self.screen = visit, subject
 
     def refill(self, draft: Draft | CommentDraft) -> None:
         """Refill the fields on the screen from the draft, except the note."""

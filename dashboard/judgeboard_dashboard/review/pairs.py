@@ -208,7 +208,7 @@ def one_pair(address: PairAddress) -> None:
         request_key=session.request_key(row),
         subject=-address.pair_id,
         name=f"pair {address.pair_id}",
-        seconds=appear(row, [screen.question, screen.left, screen.right, *screen.passages]),
+        seconds=appear(session, -address.pair_id, row, [screen.question, screen.left, screen.right, *screen.passages]),
         screen=screen,
     )
     keep_draft(session, actions.store, reviewer, actions.subject)

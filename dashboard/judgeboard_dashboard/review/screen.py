@@ -19,7 +19,15 @@ from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
-from judgeboard_dashboard.session import accept_name, name_field, name_is_suggested, open_rows, reviewer_name, signed_in
+from judgeboard_dashboard.session import (
+    accept_name,
+    name_field,
+    name_is_suggested,
+    open_rows,
+    reviewer_name,
+    signed_in,
+    visit,
+)
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
 
 # decision, label if a flag is shown, label if no flag is shown, key, icon, meaning
@@ -69,11 +77,14 @@ def take_input(session: ReviewSession) -> None:
         open_rows(goal.page, **goal.query)
 
 
-def appear(row: str, texts: Iterable[str | None]) -> Callable[[], float]:
-    """Start the clock of a screen with these texts. Return a function that returns the seconds spent on the screen.
+def appear(session: ReviewSession, subject: int, row: str, texts: Iterable[str | None]) -> Callable[[], float]:
+    """Show the draft for a subject, and start the clock of its screen with these texts.
+
+    Return a function that returns the seconds spent on the screen.
 
     Call this before anything is drawn, because the next key press may interrupt the drawing.
     """
+    session.show_draft(visit(), subject)
     keys = keyboard()
     keys.appear(row, time.monotonic(), longest_pause(sum(len(text or "") for text in texts)))
     return lambda: keys.seconds(time.monotonic())

@@ -5,7 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from judgeboard.domain import Stage
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
+from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
@@ -27,6 +29,7 @@ from judgeboard_dashboard.widgets.texts import (
 
 MOST = 50
 MOST_MARKS = 5
+MOST_REVIEWS = 6
 MOST_REASONING = 20_000  # characters
 DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "undone"}
 STAGES = {"blind": "blind", "revealed": "judge shown", "adjudication": "adjudication"}
@@ -252,7 +255,8 @@ def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
 def _unusable(item: Item) -> Html:
     failed = next((judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge), None)
     if failed is None:
-        return tag("div", "Not judged yet.", cls="jb-mut")
+        others = any(judgment.judge_kind != RUBRIC for judgment in item.currents)
+        return tag("div", f"{item.primary_judge} has not judged it yet." if others else "Not judged yet.", cls="jb-mut")
     raw = tag("details", tag("summary", "Raw output"), tag("div", failed.raw, cls="jb-raw")) if failed.raw else None
     reason = tag("div", f"No usable verdict: {failed.error or failed.status}", cls="jb-why")
     return tag("div", reason, raw, cls="jb-block")
@@ -329,15 +333,30 @@ def _user_lines(item: Item) -> list[Html]:
 
 
 def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:
-    current = [review for review in reviews if review.stands]
+    kept = kept_reviews(reviews)
+    current = [review for review in reviews if review.stands and review.id not in kept]
     lines: list[Html] = []
-    for place, review in enumerate(current[:3]):
+    for place, review in enumerate(current[:MOST_REVIEWS]):
         name = ("Person" if len(current) == 1 else "People") if place == 0 else ""
         who = ", ".join(filter(None, (review.reviewer, STAGES.get(review.stage or ""), day(review.at))))
         lines += [tag("span", name), tag("span", who, cls="jb-who", title=who), tag("b", _review_words(review))]
         if (own := own_fields(review)) is not None:
             lines.append(tag("span", own, cls="jb-cap jb-across"))
+    if left := len(current) - MOST_REVIEWS:
+        lines += [tag("span", f"{left} more in History", cls="jb-cap jb-across")] if left > 0 else []
     return lines
+
+
+def kept_reviews(reviews: Sequence[ItemReview | QueueReview]) -> frozenset[int]:
+    """Return the ids of the reviews after a reveal that only repeat their author's blind review."""
+    blind = {each.reviewer_id: _values(each) for each in reviews if each.stage == Stage.BLIND}
+    revealed = (each for each in reviews if each.stage == Stage.REVEALED)
+    return frozenset(each.id for each in revealed if _values(each) == blind.get(each.reviewer_id))
+
+
+def _values(review: ItemReview | QueueReview) -> tuple[Any, ...]:
+    grades = (review.decision, review.label, review.groundedness, review.quality)
+    return (*grades, review.note, review.corrected_answer, review.scores, review.choices, review.texts)
 
 
 def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None:
@@ -401,12 +420,15 @@ def queue_pane(
     if reveal is None:
         body = tag("details", tag("summary", "How to grade"), scales, guidelines)
         return join((keys, reasons)), join((signals, tag("div", body, cls="jb-pane jb-block")))
-    draft, judgment = reveal.blind_draft, primary_verdict(item)
+    judgment = next((each for each in shown_judgments(item) if each.status == "ok" and each.judge_kind != RUBRIC), None)
+    if judgment is None:  # only scores on a rubric, which have their own block
+        return join((keys, reasons)), signals
+    draft, judge = reveal.blind_draft, "Judge" if judgment is primary_verdict(item) else judgment.version_title
     lines = []
     for grade in ("groundedness", "quality", "label"):
         own, judged = (_grade_words(grade, getattr(each, grade, None)) for each in (draft, judgment))
         if own or judged:
-            yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"Judge: {judged or UNKNOWN}")
+            yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"{judge}: {judged or UNKNOWN}")
             lines.append(tag("div", tag("span", grade.capitalize()), yours, its, cls="jb-against"))
     both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
     return join((keys, both, reasons)), signals

@@ -26,7 +26,7 @@ def undo_review(
         if _withdraw(store, session, named, review.review_id, request_key):
             if review.item_id:
                 session.say("Undone: this item is in conflict again.")
-            session.put_draft(review.subject, review.draft.brought_back())
+            session.put_draft(review.subject, review.draft)
         for undoable in (session.done, session.adjudicated):
             undoable[:] = [other for other in undoable if other.review_id != review.review_id]
         answer = item(review.subject) if review.flag_id is None else flagged(review.flag_id)
@@ -60,7 +60,7 @@ def _undo_review_in_queue(
     work.undoable.remove(review)
     lease = take_item(store, review.item_id, reviewer) if withdrawn else None
     if lease is not None:
-        session.put_draft(review.subject, review.draft.brought_back())
+        session.put_draft(review.subject, review.draft)
         work.put_first(read_item(store, lease, reviewer), done=True)
 
 
@@ -74,7 +74,7 @@ def _undo_skip_in_queue(
         session.say(f"Undone: your skip of {name} is withdrawn. Others review it now.")
         return
     session.say(f"Undone: {name} is yours again.")
-    session.put_draft(subject, skipped.draft.brought_back())
+    session.put_draft(subject, skipped.draft)
     work.put_first(read_item(store, lease, reviewer), done=False)
 
 

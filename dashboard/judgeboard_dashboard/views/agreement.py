@@ -17,7 +17,7 @@ from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.rates import rate_of
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import reliance_of
-from judgeboard.agreement.result import Note, left_out_sentence
+from judgeboard.agreement.result import AgreementResult, Note, left_out_sentence
 from judgeboard.agreement.samples import judging_version
 from judgeboard.errors import NotFound
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
@@ -32,10 +32,10 @@ from judgeboard.reports.agreement import (
     figures_file,
     figures_table,
     in_all_title,
+    next_command,
     notices_table,
     report_page,
     report_results,
-    to_grade_more,
 )
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
@@ -234,10 +234,15 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
         )
     sentence(result.sentence)
     _notes(result.notes)
-    if (command := to_grade_more(result)) is not None:
-        caption(f"To let people grade them: `{command}`")
+    _next_step(result)
     if result.n:
         show_raters(result, ids, as_tables=as_tables, implied_labels=choice.implied_labels, where=choice.where)
+
+
+def _next_step(result: AgreementResult) -> None:
+    """Show the command that gives more rating pairs or ratings."""
+    if (command := next_command(result)) is not None:
+        caption(f"To {'let people grade' if result.unjudged is None else 'judge'} them: `{command}`")
 
 
 def _show_judge(shown: AgreementPage, filters: Filters) -> None:
@@ -260,7 +265,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     if not everything:
         caption(f"Filter: {describe(filters.whose.where)}. Flags are counted in the whole log.")
     if shown.result.n < MIN_PAIRS:
-        caption(f"To let people grade them: `{to_grade_more(shown.result)}`")
+        _next_step(shown.result)
         _worth_of_flags()
         return
     figures = AgreementFigures(

@@ -16,6 +16,7 @@ from judgeboard.alerts.rules import (
     change_alert_rule,
     limits_words,
     reminder_words,
+    unset_words,
 )
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.people.permissions import Action
@@ -113,10 +114,12 @@ def alerts() -> None:
 
 def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     heading("New rule")
+    is_added = is_confirmed("alert")
+    confirmation("alert")  # above the form: a longer table may have moved the button out of sight
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
         return
-    if is_confirmed("alert"):
+    if is_added:
         st.session_state["alert_name"] = ""  # the next rule has another name
     left, right = stacking_columns("alerts_form", 2, gap="large")
     with left:
@@ -136,6 +139,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         if condition.subject is not None:
             placeholder = "All answers, or for example query_type=QA" if of_level else "All"
             only = st.text_input(f"Only this {condition.subject}", key=f"alert_only_{when_}", placeholder=placeholder)
+        side = next((each for each in ("above", "below") if each in of_level), None)
+        has_threshold = of_level[side] is not None if side else above is not None or condition.unit is None
     with right:
         to = st.text_area(
             "Destinations, one per line",
@@ -146,8 +151,8 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
         )
         remind = st.text_input("Reminder every", DAILY, key="alert_remind", help="A period, or never")
         quiet = st.text_input("Quiet hours", key="alert_quiet", placeholder="22:00-07:00 Europe/Berlin")
-    confirmation("alert")  # above the button: below it, a longer table may have moved it out of sight
-    if st.button("Add rule", key="alert_add", type="primary", disabled=not (name.strip() and to.strip()), wrap=False):
+    usable = bool(name.strip() and to.strip()) and has_threshold
+    if st.button("Add rule", key="alert_add", type="primary", disabled=not usable, wrap=False):
         with saving():
             written = WrittenRule(
                 name=name,
@@ -160,7 +165,9 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
                 quiet=quiet.strip() or None,
             )
             add_alert_rule(store(), written, reviewer)
-            confirm("alert", f"Added: {' '.join(name.split())}.", _next_step())
+            unset = unset_words(written.to)
+            next_step = f"{unset} {_next_step()}" if unset else _next_step()
+            confirm("alert", f"Added: {' '.join(name.split())}.", next_step)
 
 
 def _next_step() -> str:

@@ -13,6 +13,7 @@ from judgeboard.reviews.outcome import Conflict, ConflictLine, load_conflict, op
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
+from judgeboard.store.queues import count_conflicts
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.settings import thresholds
@@ -37,7 +38,7 @@ from judgeboard_dashboard.review.screen import (
     take_input,
     undo_choice,
 )
-from judgeboard_dashboard.review.signals import DECIDED, primary_verdict, signals_pane, value_words
+from judgeboard_dashboard.review.signals import DECIDED, kept_reviews, primary_verdict, signals_pane, value_words
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.review.undo import undo_review
 from judgeboard_dashboard.session import ask_reviewer, page, reading, store
@@ -76,6 +77,7 @@ def conflicts() -> None:
     if item_id is not None:
         _one_conflict(item_id, queue, reviewer)
         return
+    review_session().screen = None
     to_adjudicate: Sequence[ConflictLine] = ()
     if may(reviewer, Action.ADJUDICATE):
         _adjudicated(queue, reviewer)
@@ -137,20 +139,22 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         conflict = load_conflict(connection, item_id, reviewer)
         item = None if conflict.item.response_id is None else load_item(connection, conflict.item.response_id)
         rubric = None if item is None else load_rubric_scores(connection, item.response_id)
+        left = count_conflicts(connection, None if queue is None else conflict.queue.id)
         threshold = thresholds(connection).cuts.of("" if item is None else item.query_type)
     adjudication, pair = conflict.adjudication, conflict.pair
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
     texts = () if item is None else item_texts(item)
     texts += () if pair is None else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
+    subject = conflict.item.response_id or -(conflict.item.pair_id or 0)
     actions = ConflictActions(
         store=store(),
         session=session,
         reviewer=reviewer,
         row=row,
         request_key=session.request_key(row),
-        subject=conflict.item.response_id or -(conflict.item.pair_id or 0),
+        subject=subject,
         name=item.external_id if item is not None else "" if pair is None else pair.external_id,
-        seconds=appear(row, texts),
+        seconds=appear(session, subject, row, texts),
         judgment=None if item is None else primary_verdict(item),
         threshold=threshold,
         conflict=conflict,
@@ -168,7 +172,10 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         actions,
         f"{state} {actions.name}",
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
-        [item.query_type if item is not None else None if pair is None else pair.query_type],
+        [
+            item.query_type if item is not None else None if pair is None else pair.query_type,
+            count(left, "open conflict") if is_open else None,
+        ],
         [
             undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue), actions),
             move("next", "Next", "J", actions.next),
@@ -221,7 +228,13 @@ def reviews_block(conflict: Conflict) -> Html:
     """Return a card for each review with its grades, note, name and time, then when and why the item was skipped."""
     differ = f"differ on {' and '.join(conflict.differ_on)}" if conflict.differ_on else ""
     label = tag("div", "Reviews", tag("span", differ), cls="jb-label")
-    cards = [_card(review, "" if conflict.queue.label_schema else " / 5") for review in conflict.reviews]
+    kept = kept_reviews(conflict.reviews)
+    keepers = {review.reviewer_id for review in conflict.reviews if review.id in kept}
+    cards = [
+        _card(review, "" if conflict.queue.label_schema else " / 5", kept=review.reviewer_id in keepers)
+        for review in conflict.reviews
+        if review.id not in kept
+    ]
     skips = [
         tag("div", f"Skipped {when(skip.at)}{f': {skip.reason}' if skip.reason else ''}", cls="jb-cap")
         for skip in conflict.skips
@@ -229,8 +242,10 @@ def reviews_block(conflict: Conflict) -> Html:
     return tag("div", tag("div", label, tag("div", *cards, cls="jb-reviews"), *skips, cls="jb-block"), cls="jb-pane")
 
 
-def _card(review: QueueReview, of: str) -> Html:
+def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
     stage = "" if review.stage is None else STAGE_NOTES[review.stage]
+    if kept and review.stage is Stage.BLIND:
+        stage = f"{stage}, kept after seeing the judge"
     decision = DECIDED.get(review.decision or "")
     if review.decision in set(Preference):
         decision = SIDES[shown_side(Preference(review.decision), Shown.AB)]

@@ -177,7 +177,7 @@ def _draw_item(
         request_key=session.request_key(row),
         subject=item.response_id,
         name=item.external_id,
-        seconds=appear(row, item_texts(item)),
+        seconds=appear(session, item.response_id, row, item_texts(item)),
         judgment=primary_verdict(item),
         threshold=limits.cuts.of(item.query_type),
         listing=listing,
@@ -375,7 +375,8 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         session.draft(leased.subject).schema = work.schema or rubric_schema(work.queue, leased.rubric.words)
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
     texts = () if item is None else item_texts(item)
-    seconds = appear(row, texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ())))
+    texts = texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ()))
+    seconds = appear(session, leased.subject, row, texts)
     leased.shown = True
     leased.expiry_shown = reveal is None and leased.expired(utc_now())
     blind = item is None or item.hidden.judge

@@ -190,13 +190,16 @@ def _specs(rule: RuleProgress | None) -> dict[str, dict[str, Any]]:
 
 def _form() -> None:
     heading("New rule")
+    is_added = is_confirmed("rule")
+    confirmation("rule")  # above the form: a longer table may have moved the button out of sight
     reviewer = ask_reviewer("Your name is stored with the rule.")
     if reviewer is None:
         return
     with reading() as connection:
         known_types = occurring_values(connection, RESPONSE.c.query_type, LOGGED)
-    if is_confirmed("rule"):
-        st.session_state["judging_name"] = ""  # the next rule has another name
+    if is_added:
+        # The next rule has another name, and the judge's own model.
+        st.session_state["judging_name"] = st.session_state["judging_model"] = ""
     left, right = stacking_columns("judging_form", 2, gap="large")
     with left:
         name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
@@ -211,7 +214,6 @@ def _form() -> None:
         calls = st.number_input("Maximum calls per day", 1, value=None, key="judging_calls", placeholder="No limit")
         existing = st.toggle("Also judge the answers that are stored already", key="judging_existing")
     usable = bool(name.strip()) and chosen.agreed
-    confirmation("rule")  # above the button: below it, a longer table may have moved it out of sight
     if st.button("Add rule", key="judging_add", type="primary", disabled=not usable, wrap=False):
         with saving():
             added = add_rule(

@@ -394,13 +394,17 @@ def usable_help(judged: JudgeDay, without_verdict: int = 0) -> str:
 
 
 def cost_words(judged: JudgeDay) -> tuple[str, str]:
-    """Return the cost of judgments in 7 days and of one: ("$ 4.18", "$ 0.0014 per judgment"), or "unknown"."""
+    """Return the cost of judgments in 7 days and of one: ("$ 4.18", "$ 0.0014 per judgment"), or "unknown".
+
+    Judgments that cost nothing are not in the cost of one.
+    """
     if not judged.asked:
         return "–", "no requests in 7 days"
     if judged.cost_micro is None:
         return "unknown", "no price known"
-    priced = judged.asked - judged.unpriced
-    each = f"{money(round(judged.cost_micro / priced))} per judgment" if judged.cost_micro and priced else "no cost"
+    paid = judged.asked - judged.unpriced - judged.free
+    judgment = "paid judgment" if judged.free else "judgment"
+    each = f"{money(round(judged.cost_micro / paid))} per {judgment}" if judged.cost_micro and paid else "no cost"
     return money(judged.cost_micro), f"{each}, {judged.unpriced:,} unknown" if judged.unpriced else each
 
 

@@ -96,7 +96,7 @@ PROBLEM_COLUMNS: Columns[RunProblem] = {
 
 
 def _rows(result: str) -> Callable[[ImportBatch], int | None]:
-    """Return the function that counts an import's rows with a result. An interrupted import has no counts."""
+    """Return the function that counts an import's rows with a result. An import that is not finished has no counts."""
     return lambda batch: (batch.counts or {}).get(result)
 
 
@@ -255,10 +255,12 @@ def _imports(batches: Sequence[ImportBatch]) -> None:
         caption("No imports yet. Import a file: `judgeboard import FILE`")
         return
     rejected = any((batch.counts or {}).get("rejected") for batch in batches)
-    interrupted = any(batch.finished_at is None for batch in batches)
+    unfinished = any(batch.finished_at is None for batch in batches)
     under = (
         "The command writes rejected rows to FILE.rejected.jsonl, in the folder of the file." if rejected else None,
-        "An import without counts was interrupted. To complete it, run the same import again." if interrupted else None,
+        "An import without counts is not finished. If it was interrupted, run the same import again."
+        if unfinished
+        else None,
     )
     rows, key = Table.of(batches, IMPORT_COLUMNS), f"imports_{batches[0].id}"
     table(rows, key=key, name="imports", under=under, most=8)

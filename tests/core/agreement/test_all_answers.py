@@ -13,7 +13,7 @@ from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import Reliance, reliance_of
 from judgeboard.domain import FlagState
-from judgeboard.reports.agreement import report_page, result_lines, slices_table, to_grade_more
+from judgeboard.reports.agreement import next_command, report_page, result_lines, slices_table
 from judgeboard.reports.front_page import log_summary, verdict
 from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.store.tables import FLAG
@@ -306,7 +306,7 @@ def test_the_verdict_of_a_report_is_limited_to_the_graded_answers(sqlite_log: Gr
     assert "of the answers get the same grade" not in page, "90 % of the graded answers is no figure of all answers"
     assert "missed by the judge" not in page
     assert result.to_label is not None
-    assert to_grade_more(result) == result.to_label.command
+    assert next_command(result) == result.to_label.command
 
 
 def test_the_table_of_stats_says_which_answers_each_row_describes(flagged_and_drawn: GradedLog) -> None:

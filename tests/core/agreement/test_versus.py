@@ -1,7 +1,9 @@
 """Two judge versions, and two sources of answers: the published figures by the command, and logs made by hand."""
 
 import json
+import math
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from judgeboard.agreement.ab import compare_sources
 from judgeboard.agreement.plans import draw_plan
 from judgeboard.agreement.versus import BothJudged, compare_versions
 from judgeboard.cli.app import run
-from judgeboard.domain import Decision, QueueOrder, Response, Status
+from judgeboard.domain import QueueOrder, Response, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
@@ -24,10 +26,11 @@ from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE
+from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE, REVIEW, REVIEWER
 from judging_log import address
 from recordings import records
 
@@ -201,6 +204,7 @@ def test_generators_compare_as_published(
     filled: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
     store = filled(by_source("ab", 0.3))
+    reviewed_in_random_order(store)
     for a, b, code in (
         ("llama-2-7b-chat", "llama-2-70b-chat", 0),  # as good: at most 0.0144 more bad answers
         ("mistral-7B-instruct", "llama-2-70b-chat", 0),
@@ -245,6 +249,7 @@ def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected
 def test_a_judge_alone_decides_nothing(filled: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:
     """It finds 13b worse than 7b, and people do not."""
     store = filled(by_source("ab", 0.3))
+    reviewed_in_random_order(store)
     words = ["--a", "llama-2-7b-chat", "--b", "llama-2-13b-chat", "--judge-version", "track_b_modernbert"]
     assert run(["ab", "--db", address(store), *words]) == 2
     printed = capsys.readouterr().out
@@ -431,6 +436,18 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
             compare_versions(connection, "old", "old v1")
 
 
+def reviewed_in_random_order(store: Store) -> None:
+    """Repeat all reviews as those of a queue with all answers in random order."""
+    rules = QueueRules("all", order=QueueOrder.RANDOM, grades=("label",), flagged_only=False, max_items=10_000)
+    create_queue(store, rules, by="test")
+    with store.writing() as connection:
+        items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM))}
+        reviews = [dict(row) for row in connection.execute(select(REVIEW)).mappings()]
+        for row in reviews:
+            row |= {"queue_item_id": items[row["response_id"]], "request_key": f"again {row.pop('id')}"}
+        connection.execute(insert(REVIEW), reviews)
+
+
 def answered(log: GradedLog, model: str, questions: list[tuple[str, str]]) -> list[int]:
     """Store an answer of a model to each question with its passage."""
     stored = [
@@ -455,6 +472,7 @@ def two_sources(log: GradedLog, n: int, *, labelled: int, bad_b: int = 0) -> tup
 
 def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) -> None:
     two_sources(log, 30, labelled=20, bad_b=5)
+    reviewed_in_random_order(log.store)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
         assert (result.questions, result.labelled, result.change.value) == (30, 20, -0.75)
@@ -481,6 +499,7 @@ def test_a_question_that_is_asked_twice_is_told_apart_by_its_passages(log: Grade
 def test_a_label_on_one_side_is_no_pair_and_an_unusable_verdict_still_counts(log: GradedLog) -> None:
     a, b = two_sources(log, 40, labelled=30, bad_b=30)
     log.review(a[35], label=GOOD)
+    reviewed_in_random_order(log.store)
     other = log.version("strict")
     log.say_all(other, a, label=GOOD, groundedness=0.9)
     log.say(other, {each: {"status": Status.REFUSED} if place < 3 else {"label": BAD} for place, each in enumerate(b)})
@@ -492,20 +511,104 @@ def test_a_label_on_one_side_is_no_pair_and_an_unusable_verdict_still_counts(log
     assert "On 3 questions the judge has no usable verdict on both answers." in result.warnings
 
 
-def test_labels_on_flagged_answers_alone_do_not_speak_for_the_other_questions(log: GradedLog) -> None:
+def say_in_queue(log: GradedLog, command: str, bad: set[int]) -> int:
+    """Create the queue of a command that was shown, and review all its items; return how many there are."""
+    assert run([*shlex.split(command)[1:], "--assign", "eve", "--db", address(log.store)]) == 0
+    with log.store.reading() as connection:
+        items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM))}
+    labels = {each: {"label": BAD if each in bad else GOOD, "queue_item_id": item} for each, item in items.items()}
+    log.reviews(labels, "ada")
+    return len(items)
+
+
+def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(log: GradedLog) -> None:
+    """Nothing tells why these labels were made; all flagged answers have one, as after an import."""
     a, b = two_sources(log, 40, labelled=0)
-    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in a[:20]})
-    for each in a[:20]:
-        log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
+    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:20], *b[:20]]})
+    log.review_all(a[:20], label=BAD)
     log.review_all(b[:20], label=GOOD)
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.labelled, result.change.value, result.conclusion) == (20, None, Conclusion.NOT_SHOWN)
-    assert "without a flagged answer" in result.sentence
-    log.review_all([*a[20:30], *b[20:30]], label=GOOD)
+    assert (result.labelled, result.left_out, result.exit_code) == (0, {"no_random_sample": 20}, 2)
+    assert (result.change.value, result.change.low, result.labels_only.value, result.p) == (None,) * 4
+    assert result.sentence == (
+        "Not shown yet whether app b is better or worse than app a. There is no figure for all 40 questions: the 20 "
+        "with labels on both answers are no random sample. For a first figure, label the other 40 answers to these "
+        f"questions: `{result.to_label}`"
+    )
+    assert result.to_label is not None
+    assert say_in_queue(log, result.to_label, set()) == 40
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
-    assert (result.labelled, result.change.value) == (30, -0.5)
+    assert (result.labelled, result.change.value, result.left_out, result.to_label) == (40, -0.5, {}, None)
+    assert result.conclusion is Conclusion.BETTER
+
+
+@on_sqlite
+def test_the_queue_that_is_shown_gives_a_figure_beside_chosen_labels(log: GradedLog) -> None:
+    a, b = two_sources(log, 240, labelled=0)
+    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:80], *b[:80]]})
+    log.review_all([*a[:30], *b[:30]], label=BAD)
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.labelled, result.left_out, result.change.value) == (0, {"no_random_sample": 30}, None)
+    assert "For a first figure, label a random sample of 240 answers: `" in result.sentence
+    assert result.to_label is not None
+    assert say_in_queue(log, result.to_label, {*a[:160], *b[:80]}) == 240
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert 40 <= result.labelled <= 80, "half of the answers, so a quarter of the questions"
+    assert result.change.low is not None
+    assert result.change.high is not None
+    assert result.change.low < -1 / 3 < result.change.high
+    assert result.conclusion is Conclusion.BETTER
+    chosen = result.left_out["no_random_sample"]
+    assert f"The labels on both answers of {chosen} other questions do not count" in result.sentence
+    with log.store.reading() as connection:
+        eve = connection.execute(select(REVIEWER.c.id).where(REVIEWER.c.name == "eve")).scalar_one()
+    hidden = "a comparison of sources counts all answers, but 240 of the 480 answers are hidden from you"
+    with Seen(log.store, eve).reading() as connection, pytest.raises(BadInput, match=hidden):
+        compare_sources(connection, "app a", "app b")
+
+
+def test_a_change_that_is_not_shown_has_the_queue_that_would_show_it(sqlite_log: GradedLog) -> None:
+    two_sources(sqlite_log, 240, labelled=30, bad_b=28)
+    reviewed_in_random_order(sqlite_log.store)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.conclusion, result.labelled) == (Conclusion.NOT_SHOWN, 30)
+    assert result.labels_needed is not None
+    assert 30 < result.labels_needed < 240
+    more = result.labels_needed - 30
+    answers = math.ceil(480 * ((result.labels_needed / 240) ** 0.5 - 30 / 240))
+    assert result.sentence.endswith(
+        f"from 240 questions, 30 with labels on both answers. To show a change of this size, about {more} more "
+        f"questions must have labels on both answers. For that, label a random sample of {answers} answers: "
+        f"`judgeboard queue create ab --plan rate --n {answers} --where 'model=app a' --where 'model=app b'`"
+    )
+
+
+@pytest.mark.parametrize(("answers", "questions"), [(30, "30"), (7, "7")])
+def test_too_few_questions_have_no_interval(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], answers: int, questions: str
+) -> None:
+    two_sources(sqlite_log, answers, labelled=7, bad_b=3)
+    reviewed_in_random_order(sqlite_log.store)
+    words = ["ab", "--a", "app a", "--b", "app b", "--by", "query_type", "--db", address(sqlite_log.store)]
+    assert run(words) == 2
+    printed = capsys.readouterr().out
+    assert re.search(r"Too few questions( with labels on both answers)? \(n = 7, at least 10 needed\)\.", printed)
+    why = "too few questions with labels on both answers (n = 7, at least 10 needed)"
+    assert f"labels without the judge: {why}" in printed
+    assert f": {why}, 7 of {questions} questions labelled" in printed
+    assert "-57" not in printed, "no figure stands beside it"
+    assert "more question" not in printed
+    run([*words, "--json"])
+    output = json.loads(capsys.readouterr().out)
+    of_type = output["types"][0]["change"]
+    for change in (output["change"], output["labels_only"], of_type):
+        assert (change["value"], change["low"], change["n"]) == (None, None, 7)
+    assert (output["to_label"] is None) == (answers == 7), "no label makes seven questions enough"
 
 
 def test_two_judges_that_never_differ_ask_for_no_labels(sqlite_log: GradedLog) -> None:

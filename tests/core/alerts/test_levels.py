@@ -258,7 +258,10 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     assert capsys.readouterr().out == "0 added, 0 replaced, 1 unchanged\n"
     words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "slack:env:SLACK"]
     assert run(["alerts", "add", "share", *words, "--db", address(store)]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    printed, warned = capsys.readouterr()
+    unset = "The environment variable SLACK is not set here: no message is sent unless the worker has it."
+    assert f"warning: {unset}" in warned
+    lines = printed.splitlines()
     assert lines[:2] == [
         "share: active; share of low groundedness > 20 %, last 50 answers",
         "  now: The primary judge has not judged an answer yet.",
@@ -268,8 +271,8 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({}, "above: a level has one threshold: above or below"),
-        ({"above": 0.2, "below": 0.1}, "above: a level has one threshold"),
+        ({}, "above: a level needs one threshold: give either above or below"),
+        ({"above": 0.2, "below": 0.1}, "above: a level needs one threshold"),
         ({"below": 2}, "below: the threshold of groundedness must be from 0 to 1, not 2"),
         ({"measure": "quality", "below": 0.5}, "below: the threshold of quality must be from 1 to 4, not 0.5"),
         ({"measure": "low_share", "above": 101}, "above: the threshold of low_share must be from 0 to 100 %, not 101"),

@@ -171,6 +171,13 @@ def test_no_refusal_suggests_a_command_that_deletes(capsys: pytest.CaptureFixtur
         assert "For example" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--db", "--db=log.db"])
+def test_no_refusal_suggests_an_option_that_was_typed(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    """The option nearest to the unknown --kind is --db."""
+    run(["import", "list", "--kind", "grades", option, *(["log.db"] if option == "--db" else [])])
+    assert capsys.readouterr().err.splitlines()[-1] == "For example: `judgeboard import list --db log.db`"
+
+
 @pytest.mark.parametrize("rule", [["level", "--below", "0.5"], ["spend", "--above", "20"], ["missing_worker"]])
 def test_an_alert_without_a_destination_is_refused_with_the_same_rule_and_one(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], rule: list[str]

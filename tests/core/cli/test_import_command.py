@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import open_store
 from judgeboard.store.export import export_tables
+from judgeboard.store.storing import start_batch
 from judgeboard.text import counted
 
 
@@ -257,7 +259,7 @@ def test_a_date_of_the_other_order_is_rejected_with_its_reason(asked) -> None:
         (("2026-04-03", "31/02/2026"), None),
     ],
 )
-def test_a_date_that_is_none_in_the_calendar_decides_nothing_and_is_rejected(asked, dates, shown: str | None) -> None:
+def test_a_date_that_does_not_exist_decides_nothing_and_is_rejected(asked, dates, shown: str | None) -> None:
     text = "\n".join(["id,query,answer,date", *(f"{number},q,a{number},{date}" for number, date in enumerate(dates))])
     code, printed = asked("log.csv", text)
     assert code == 1
@@ -265,11 +267,40 @@ def test_a_date_that_is_none_in_the_calendar_decides_nothing_and_is_rejected(ask
         [] if shown is None else [f"  dates: {shown} in date shows"]
     )
     line = dates.index("31/02/2026") + 2
-    assert f"  line {line}: asked_at: '31/02/2026' is not a date of the calendar" in printed
+    assert f"  line {line}: asked_at: '31/02/2026' does not exist" in printed
     assert sum("asked_at:" in each for each in printed) == 1
 
 
-def test_beside_a_date_that_is_none_a_date_that_may_be_either_is_asked_for(asked) -> None:
+@pytest.mark.parametrize("first", ["", "2026-04-03", "unknown", "31/02/2026"])
+def test_a_first_row_without_a_date_that_shows_the_order_leaves_it_to_later_rows(asked, first: str) -> None:
+    rows = [f"{number},q,a{number},{date}" for number, date in enumerate((first, "03/04/2026", "25/04/2026"))]
+    code, printed = asked("log.csv", "\n".join(["id,query,answer,date", *rows]))
+    assert "  dates: day first, as 25/04/2026 in date shows" in printed
+    assert sum("asked_at:" in line for line in printed) == code == (first in {"unknown", "31/02/2026"})
+
+
+def test_a_date_that_may_be_either_among_dates_with_the_year_first_is_one_rejected_row(asked) -> None:
+    code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,2026-04-03\n2,q,b,03/04/2026\n")
+    assert code == 1
+    assert printed[0].endswith("1 new, 0 unchanged, 1 rejected")
+    assert any("line 3: asked_at: '03/04/2026' has the year last, so day and month" in line for line in printed)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ("25/04/2026 25:61", "'2026-04-25T25:61:00' is not a time: write it as 2026-03-01T09:30:00Z"),
+        ("31/12/9999", "'9999-12-31' is not between the years 1970 and 2199"),
+    ],
+)
+def test_a_date_with_a_wrong_time_or_year_shows_the_order_and_is_rejected_for_this_reason(asked, wrong, reason) -> None:
+    code, printed = asked("log.csv", f"id,query,answer,date\n1,q,a,{wrong}\n2,q,b,03/04/2026\n")
+    assert code == 1
+    assert f"  dates: day first, as {wrong} in date shows" in printed
+    assert [line for line in printed if "asked_at:" in line] == [f"  line 2: asked_at: {reason}"]
+
+
+def test_beside_a_date_that_does_not_exist_a_date_that_may_be_either_is_asked_for(asked) -> None:
     code, printed = asked("log.csv", "id,query,answer,date\n1,q,a,31/02/2026\n2,q,b,03/04/2026\n")
     assert code == 2
     assert "the dates of 'date' may have the day or the month first. Nothing was stored." in printed[0]
@@ -398,6 +429,19 @@ def test_the_command_after_pairs_is_the_one_that_uses_them(tmp_path: Path, capsy
     command = capsys.readouterr().err.splitlines()[-1].removeprefix("next: judgeboard ")
     assert run(command.split()) == 0
     assert "llama: wins 100 % of 1 pair" in capsys.readouterr().out
+
+
+def test_the_list_shows_an_import_that_may_be_running_as_not_finished_and_each_import_on_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = str(tmp_path / "log.db")
+    with open_store(database, create=True).writing() as connection:
+        start_batch(
+            connection, file="may\nlog.jsonl", sha256=None, importer="x", kind="grades", actor="ann", now=utc_now()
+        )
+    assert run(["import", "list", "--db", database]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith(r"'may\nlog.jsonl'  grades: not finished; by ann")
 
 
 def test_an_import_is_undone_by_its_number_and_a_file_may_be_called_undo(

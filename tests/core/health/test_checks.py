@@ -77,6 +77,13 @@ def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> 
     )
 
 
+def test_a_version_that_made_few_calls_is_named_as_the_reason() -> None:
+    few = report_on(JudgeRecord(RAG, asked={"ok": 1, "unparsable": 0, "refused": 0, "error": 0}))
+    assert health_sentence(few) == (
+        "rag v3: nothing is measured yet (1 call so far). Judge more answers, or choose another judge version."
+    )
+
+
 def test_a_jury_is_no_model_and_is_asked_nothing_again() -> None:
     jury = replace(RAG, name="jury", kind="jury", model=None)
     for name in ("family", "self_enhancement", "weaker", "self_consistency", "position"):

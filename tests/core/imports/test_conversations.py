@@ -96,9 +96,52 @@ def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: S
         ("thumbs", 0, "ann", None),
     ]
     extra = [row["extra"] for row in stored(store).values()]
-    assert extra[0]["feedback_details"] == [{"comment": "Helped me."}]
-    assert extra[3]["feedback"] == {"rating": 1}  # thumbs or stars?
+    assert [each.get("feedback") for each in extra] == [rated, {"rating": 2}, None, {"rating": 1}, {"rating": "meh"}]
+    # A 1 may be thumbs or stars, and "meh" is neither.
     assert summary.not_read == {"messages[].feedback.comment": 1, "messages[].feedback.rating": 2}
+    assert summary.messages == ()
+
+
+def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedback(store: Store, bring) -> None:
+    """Earlier releases kept an object with a rating in the metadata, and read a bare rating beside it."""
+    rated = turns(1, feedback={"rating": 4, "comment": "fine", "by": {"name": "ann"}})
+    beside = turns(2, feedback={"rating": 2}, rating=5)
+    old = [
+        {"external_id": "c", "query": "q1", "answer": "a1", "messages": rated[:-1]},
+        {"external_id": "d", "query": "q2", "answer": "a2", "messages": beside[:-1], "feedback": 5},
+    ]
+    for row, message in zip(old, (rated[1], beside[1]), strict=True):
+        row["metadata"] = {"feedback": message["feedback"]}
+    bring(*old, kind="responses", source="openai")
+    again = bring({"id": "c", "messages": rated}, {"id": "d", "messages": beside}, kind="responses")
+    assert (counts(again), again.feedback_added) == ((0, 2, 0), 1)
+    assert [each["value"] for each in rows_of(store, FEEDBACK)] == [5, 4]
+
+
+def test_a_rating_of_the_last_reply_that_comes_later_is_added_to_it(store: Store, bring) -> None:
+    messages = turns(1, 2, lang="de")
+    bring({"id": "c", "messages": messages}, kind="responses")
+    messages[-1] |= {"feedback": {"rating": "down", "comment": "wrong"}}
+    later = bring({"id": "c", "messages": messages}, kind="responses")
+    assert (counts(later), later.feedback_added) == ((0, 2, 0), 1)
+
+
+def test_a_rating_that_is_mapped_is_read_once(store: Store, bring) -> None:
+    rated = [
+        each
+        for number, rating in ((1, 1), (2, "down"))
+        for each in turns(number, feedback={"rating": rating, "at": "2026-10-01"})
+    ]
+    mapping = {"messages[].feedback.rating": "thumbs"}
+    bring({"id": "c", "messages": rated}, kind="responses", mapping=mapping)
+    assert [each["value"] for each in rows_of(store, FEEDBACK)] == [1, 0]
+
+
+def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(store: Store, bring) -> None:
+    huge = turns(1, feedback={"kind": "stars", "value": 10**400})
+    summary = bring({"id": "c", "messages": huge}, {"id": "d", "messages": turns(2)}, kind="responses")
+    assert counts(summary) == (1, 0, 1)
+    assert "beyond 64 bits" in summary.first_rejected[0].reason
 
 
 def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Store, bring) -> None:
@@ -162,6 +205,14 @@ def test_a_first_conversation_without_a_reply_is_one_rejected_row(store: Store, 
     assert [(each.line, each.reason.partition(":")[0]) for each in summary.first_rejected] == [
         (1, "no answer" if first.get("messages") else "no question")
     ]
+
+
+@pytest.mark.parametrize("first", ["{", "{}", '{"id": "x"}', '{"id": "x", "messages": []}'])
+def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(store: Store, tmp_path: Path, first) -> None:
+    file = tmp_path / "log.jsonl"
+    file.write_text(f"{first}\n" * 25 + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")
+    summary = import_file(store, file)
+    assert counts(summary) == (2, 0, 25)
 
 
 def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: Path) -> None:

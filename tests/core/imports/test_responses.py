@@ -197,6 +197,7 @@ def test_feedback_is_read(one, column, value, expected):
         *(("feedback", "so-so"), ("feedback", "4"), ("feedback", {"score": 1}), ("feedback", [1])),
         *(("feedback", {"thumbs": 1, "stars": 5}), ("feedback", {"stars": "4"}), ("feedback", -2), ("feedback", "")),
         ("feedback", {"stars": 4, "at": "yesterday"}),
+        ("feedback", {"stars": 10**400}),
         *(
             ("feedback", {"rating": 1}),
             ("feedback", {"rating": "up", "user_rating": 4}),
@@ -224,20 +225,42 @@ def test_a_bare_one_is_told_by_the_mapping(one, scale, expected):
     assert response.feedback == (expected,)
 
 
+@pytest.mark.parametrize(
+    ("feedback", "reason"),
+    [
+        ({"rating": "4"}, "'4' is a text: write the number without quotes"),
+        ({"kind": "smiley", "value": 1}, "'smiley' is not one of thumbs, stars"),
+    ],
+)
+def test_the_reason_for_an_object_that_is_no_feedback_names_what_is_wrong(one, feedback, reason) -> None:
+    assert one({"query": "q", "answer": "a", "feedback": feedback}).reason == reason
+
+
 def test_several_feedbacks_with_user_and_time_are_kept(one):
     given = [{"kind": "thumbs", "value": 0, "user": "u", "at": "2026-03-01"}, {"stars": 2, "user": None}]
     response = one({"query": "q", "answer": "a", "feedback": given})
     assert response.feedback == (Feedback(FeedbackKind.THUMBS, 0, "u", as_utc("2026-03-01")), stars(2))
 
 
-def test_the_comment_of_feedback_is_kept_and_changes_no_answer_that_was_stored_without_it(store: Store, bring) -> None:
-    row = {"id": "r1", "query": "q", "answer": "a", "feedback": {"thumbs": "down"}}
-    bring(row, kind="responses")  # as earlier releases stored it, who left the comment out
+def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_the_comment_is_named(store: Store, bring) -> None:
+    ann = {"thumbs": "up", "comment": "fine", "user": "ann"}
+    row = {"id": "r1", "query": "q", "answer": "a"}
+    bring(row | {"feedback": ann}, row | {"id": "r2"}, kind="responses")
+    bob = {"thumbs": "down", "comment": "no, wrong", "user": "bob"}
+    later = bring(row | {"feedback": bob}, row | {"id": "r2", "feedback": ann | {"comment": "good"}}, kind="responses")
+    assert (later.new, later.unchanged, later.rejected, later.feedback_added) == (0, 2, 0, 2)
+    assert [each["extra"] for each in rows_of(store, RESPONSE)] == [{}, {}]
+    assert later.messages == (
+        "not stored: feedback.comment (2 times); of an object of feedback, the value, the user and the time are stored",
+    )
+
+
+def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedback(store: Store, bring) -> None:
+    row = {"query": "q", "answer": "a", "feedback": {"thumbs": "down"}}
+    bring(row, row, kind="responses")
     commented = row | {"feedback": {"thumbs": "down", "comment": "wrong"}}
-    again = bring(commented, row | {"id": "r2", "feedback": commented["feedback"]}, kind="responses")
-    assert (again.new, again.unchanged, again.rejected, again.feedback_added) == (1, 1, 0, 1)
-    extra = {each["external_id"]: each["extra"] for each in rows_of(store, RESPONSE)}
-    assert extra == {"r1": {}, "r2": {"feedback_details": [{"comment": "wrong"}]}}
+    again = bring(commented, row, kind="responses")
+    assert (again.new, again.unchanged, again.rejected) == (0, 2, 0)
 
 
 def test_no_feedback_is_none(one):

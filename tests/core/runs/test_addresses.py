@@ -12,16 +12,17 @@ from sqlalchemy import update
 from engines import on_sqlite
 from job_steps import ended, working
 from judgeboard.cli.app import run
+from judgeboard.domain import RuleState
 from judgeboard.errors import AddressUnknown, OtherHost
 from judgeboard.llm.endpoint import Address
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.runs.addresses import LastAddress, at_last_address, last_address
 from judgeboard.runs.jobs import job_address, job_progress, judge_spec, request_rejudge
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.runs.judging_rules import add_rule, set_judge, with_model
+from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge, with_model
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.runs import last_asked_run
 from judgeboard.store.tables import RUN
 from judging_log import address, asked, rag, runs, store_answers
@@ -188,6 +189,24 @@ def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_ru
     assert len(ours.requests) == 1 + 4
 
 
+def test_a_version_that_a_rule_had_before_keeps_the_address_of_that_rule(
+    judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint
+) -> None:
+    """Nobody chose the provider's own address for these versions: their answers must not go there."""
+    add_rule(judged, "live", judge={**RAG, "model": "second-model", "base_url": ours.base_url}, actor="Mara")
+    for model in ("third-model", "fourth-model"):
+        set_judge(judged, "live", judge={**RAG, "model": model, "base_url": ours.base_url}, actor="Mara")
+    change_rule(judged, "live", RuleState.REMOVED, "Mara")
+    with judged.reading() as connection:
+        specs = [judge_spec(connection, version) or {} for version in list_versions(connection)]
+    assert {spec.get("base_url") for spec in specs} == {ours.base_url}, "the forms show this address"
+    assert job_address(judged, with_model(RAG, "third-model")).host == host(ours)
+    rule = add_rule(judged, "again", judge=with_model(RAG, "third-model"), actor="Mara")
+    assert rule.judge["base_url"] == ours.base_url
+    add_rule(judged, "newer", judge={**RAG, "model": "fourth-model", "base_url": other.base_url}, actor="Mara")
+    assert job_address(judged, with_model(RAG, "fourth-model")).host == host(other), "a rule in use counts first"
+
+
 @on_sqlite
 def test_a_worker_sends_nothing_to_a_host_that_nobody_confirmed(
     store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch
@@ -257,3 +276,24 @@ def test_no_user_password_or_query_of_an_address_is_stored(store: Store, ours: R
         stored = last_asked_run(connection, 1)
     assert stored is not None
     assert (stored.endpoint_host, stored.provider, stored.base_url) == (host(ours), "openai", ours.base_url)
+
+
+def test_a_stored_version_without_an_address_is_sent_nowhere_until_a_person_gives_one(
+    store: Store, ours: RecordingEndpoint, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-public-address")
+    store_answers(store, 1)
+    with store.writing() as connection:  # as `align` stores an accepted prompt
+        ensure_version(connection, make_judge("rag", model="scripted", base_url=ours.base_url).version)
+    words_of_error = r"rag v1 has used no host yet\. Its address is not stored: give it"
+    with pytest.raises(AddressUnknown, match=words_of_error):
+        job_address(store, RAG)
+    with pytest.raises(AddressUnknown, match=words_of_error):
+        add_rule(store, "live", judge=RAG, actor="Mara")
+    with pytest.raises(AddressUnknown, match=words_of_error):
+        request_rejudge(store, judge=RAG, actor="Mara")
+    assert run(words(store)) == 2
+    assert "--base-url http://localhost:8000/v1`" in capsys.readouterr().err
+    assert job_address(store, {**RAG, "provider": "openai"}).host == "api.openai.com", "a person's choice"
+    assert run(words(store, "--base-url", ours.base_url)) == 0
+    assert last(store) == LastAddress(host(ours), Address("openai", ours.base_url))

@@ -112,6 +112,7 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     ):
         case.say(version, case.answer(f"a{number}"), status, cost_micro=cost)
     case.say(case.version("nli"), 1, groundedness=1.0, cost_micro=9_999)
+    case.say(case.version("lexical"), 1, groundedness=1.0, cost_micro=0)
     with case.store.writing() as connection:
         recorded = ensure_version(connection, JudgeVersion("old", RECORDED))
     case.say(recorded, 1, groundedness=1.0, cost_micro=7)  # imported: no call
@@ -122,7 +123,7 @@ def test_the_judges_days_add_up_to_what_was_asked(case) -> None:
     assert (judged.asked, judged.ok, judged.unparsable, judged.refused, judged.error) == (5, 2, 1, 1, 1)
     assert (judged.cost_micro, judged.unpriced) == (150, 3)
     by_all = sum_of_days(result.judged_by_all)
-    assert (by_all.asked, by_all.cost_micro, by_all.unpriced) == (6, 150 + 9_999, 3)
+    assert (by_all.asked, by_all.cost_micro, by_all.unpriced, by_all.free) == (7, 150 + 9_999, 3, 1)
 
 
 @on_sqlite

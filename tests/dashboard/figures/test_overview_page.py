@@ -148,6 +148,9 @@ def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
     assert usable_words(judged, 6) == ("99 %", "39 of 3,012 unusable, 6 answers without groundedness")
     assert "6 answers got a reply without groundedness" in usable_help(judged, 6)
     assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per judgment, 26 unknown")
+    # Verdicts of an offline judge beside those of a paid model do not make the paid ones look cheaper.
+    assert cost_words(JudgeDay(DAY, ok=400, cost_micro=10_000, free=300)) == ("$ 0.01", "$ 0.0001 per paid judgment")
+    assert cost_words(JudgeDay(DAY, ok=3, cost_micro=0, free=3)) == ("$ 0", "no cost")
     assert cost_words(JudgeDay(DAY, ok=3, unpriced=3)) == ("unknown", "no price known")
     assert cost_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
     assert usable_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")

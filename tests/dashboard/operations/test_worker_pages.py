@@ -128,7 +128,8 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     app = app.selectbox(key="judging_judge").set_value("rag (chat model)").run()
     assert app.button(key="judging_add").disabled, "no model is named"
     app.text_input(key="judging_model").set_value("another-model").run()
-    press(app, "judging_add")
+    app = press(app, "judging_add")
+    assert not app.text_input(key="judging_model").value, "the next rule does not get this model unnoticed"
     assert [rule.judge for rule in rule_progress(page_store)] == ["chat v2", "lexical v1", "rag v2"]
 
 
@@ -163,7 +164,8 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
     assert "Not saved: to: command: the environment variable JUDGEBOARD_ALERT_COMMAND is not set" in shown(app)
     app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
     app = press(app.run(), "alert_add")
-    assert "Added: flags. No worker runs now." in shown(app)
+    unset = "The environment variable SLACK_URL is not set here: no message is sent unless the worker has it."
+    assert f"Added: flags. {unset} No worker runs now." in shown(app)
     with page_store.reading() as connection:
         [rule] = list_alert_rules(connection)
     assert (rule.name, rule.condition, rule.destinations, rule.by) == ("flags", "open_flags", rule.destinations, "Mara")
@@ -191,8 +193,10 @@ def test_an_alert_rule_is_added_tested_paused_and_removed(
 
 
 def test_a_new_alert_rule_says_whether_a_worker_evaluates_it_and_its_name_is_text(
-    open_page: OpenPage, page_rows, page_store: Store
+    open_page: OpenPage, page_rows, page_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SLACK_URL", "https://example.org/hook")
+
     def added(name: str) -> str:
         app = open_page("alerts")
         app.text_input(key="alert_name").set_value(name)
@@ -223,7 +227,8 @@ def test_a_level_of_a_criterion_is_added_and_shows_its_figure_now(open_page: Ope
         "Share of low groundedness",
         "completeness (rubric)",
     ]
-    app.selectbox(key="alert_measure").set_value("completeness (rubric)")
+    app = app.selectbox(key="alert_measure").set_value("completeness (rubric)").run()
+    assert app.button(key="alert_add").disabled, "a level has no threshold of its own"
     app.number_input(key="alert_level").set_value(3.5)
     press(app.run(), "alert_add")
     app = open_page("alerts")

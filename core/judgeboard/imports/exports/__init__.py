@@ -276,7 +276,7 @@ class AnswersOfExport:
 def recognised(
     rows: Sequence[Mapping[str, Any]], kind: str, mapping: Mapping[str, str] | None = None
 ) -> ExportRows | None:
-    """Return the reader of the export that begins with these rows, None if it is not one of `EXPORTS`.
+    """Return the reader of the export with these first rows, None if they are not of one of `EXPORTS`.
 
     The rows decide together: one of them may be empty or damaged. It is an export if more rows look like it than have
     the required fields of the kind in columns of their own. With a ``mapping``, it is one that can be read with one.
@@ -286,12 +286,12 @@ def recognised(
     exports = [export for export in EXPORTS if not mapping or export.read_mapped is not None]
     looks = [next((export for export in exports if export.matches(row)), None) for row in rows]
     counts = Counter(export for export in looks if export is not None)
-    plain = sum(look is None and _has_needed(row, kind) for row, look in zip(rows, looks, strict=True))
+    plain = sum(look is None and has_needed(row, kind) for row, look in zip(rows, looks, strict=True))
     export, times = next(iter(counts.most_common(1)), (None, 0))
     return None if export is None or times <= plain else ExportRows(export, kind, mapping)
 
 
-def _has_needed(row: Mapping[str, Any], kind: str) -> bool:
+def has_needed(row: Mapping[str, Any], kind: str) -> bool:
     """Whether a row has values in columns for all required fields of a kind."""
     names = {simple_name(name) for name, value in row.items() if value not in (None, "")}
     own = kind_class(kind)

@@ -164,18 +164,20 @@ class _Chats:
         own_id = turn.fields.get("external_id") if self._has_ids else None
         if is_final and log.is_request:
             own_id = log.row_id or own_id
-        more = as_object(mapped.get("metadata")) | turn.metadata
-        answer = plain | mapped | turn.fields | {"metadata": as_object(plain.get("metadata")) | more}
+        of_row = as_object(plain.get("metadata")) | as_object(mapped.get("metadata"))
+        answer = plain | mapped | turn.fields | {"metadata": of_row | turn.metadata}
         alone = answer | {"external_id": own_id or log.row_id}
+        place = {} if is_whole else without_nothing({"conversation": log.conversation, "turn": turn.number})
         if is_whole:
             answer = alone
         else:
             number = None if log.conversation is None else f"{log.conversation}-{turn.number}"
-            place = without_nothing({"conversation": log.conversation, "turn": turn.number})
             answer |= {"external_id": own_id or number, "metadata": place | answer["metadata"]}
         # Earlier releases read no keys of messages, and the only turn of a row has the id of the row.
         earlier = [] if log.is_request and not is_final else [plain | {"external_id": log.row_id}]
         earlier += [alone] if earlier and turn.number == 1 else []
+        if turn.metadata_before_feedback != turn.metadata:
+            earlier.append(answer | {"metadata": place | of_row | turn.metadata_before_feedback})
         keys = (*turn.keys, *(log.keys(answer["metadata"]) if is_final else ()))
         return Entry(_present(answer), keys=keys, earlier=[_present(each) for each in earlier])
 

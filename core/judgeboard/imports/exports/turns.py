@@ -1,6 +1,6 @@
 """The turns of a conversation: each reply with a text, with its question and what its messages carry beside it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from judgeboard.errors import BadInput
 from judgeboard.imports import known_names
 from judgeboard.imports.exports.entry import KeyUse, as_object
 from judgeboard.imports.fields import EXTRA, Unusable, simple_name
-from judgeboard.imports.responses import ResponseImport, object_of_feedback
+from judgeboard.imports.responses import ResponseImport, feedback_of_object, unread_keys
 from judgeboard.llm.chat import text_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.traces.documents import passages_in
@@ -43,6 +43,8 @@ FIELDS_OF_MESSAGES = tuple(_KNOWN)
 """The fields that keys of messages can be."""
 _OF_REPLY = frozenset({"external_id", "thumbs", "stars", "feedback", "reference", "generator_model", "generator_cost"})
 _FEEDBACK = frozenset({"thumbs", "stars", "feedback"})
+_SCALES = frozenset({"kind", "thumbs", "stars"})
+_READ = "read"  # a key inside an object of feedback that is kept in the metadata too
 
 Path = tuple[str | int, ...]
 
@@ -65,6 +67,12 @@ class Turn:
     fields: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
     keys: Sequence[KeyUse] = ()
+
+    @property
+    def metadata_before_feedback(self) -> dict[str, Any]:
+        """The metadata as it was before a user gave feedback."""
+        rated = {key.name for key in self.keys if key.use in _FEEDBACK and isinstance(key.value, dict)}
+        return _without(self.metadata, [name for name in self.metadata if _name_of((name,)) in rated])
 
     def ends(self, messages: Sequence[Mapping[str, Any]]) -> bool:
         """Whether the reply is the last of these messages of its conversation."""
@@ -138,32 +146,57 @@ def _is_step(messages: Sequence[Mapping[str, Any]], place: int, paths: Mapping[P
 
 class _Key(NamedTuple):
     path: Path
-    use: str | None  # a field, EXTRA, or None
+    use: str | None  # a field, EXTRA, _READ, or None
     value: Any
 
 
 def _keys(message: Mapping[str, Any], paths: Mapping[Path, str]) -> list[_Key]:
-    """Return the keys of a message that have a value. A key of an object that is no field stands for itself."""
+    """Return the keys of a message that have a value. A key of an object that is no field stands for itself.
+
+    So do the keys of an object of feedback that names no scale: earlier releases kept such objects in the metadata, and
+    an answer with other metadata would be another one.
+    """
     uses = {path: ours for path, ours in paths.items() if value_at(message, path) is not None}
     present = {name: value for name, value in message.items() if name not in _FORMAT and value not in (None, "")}
-    simple = {simple_name(name): name for name in reversed(present) if (name,) not in uses}
+    # The feedback inside an object may be mapped: then the object is not read as feedback once more.
+    mapped = {path[0] for path, ours in uses.items() if len(path) == 1 or _is_kept(ours, value_at(message, path[:1]))}
+    simple = {simple_name(name): name for name in reversed(present) if name not in mapped}
     for ours, called in _KNOWN.items():
-        names = (simple[name] for name in called if name in simple)
+        names = sorted(
+            (simple[name] for name in called if name in simple), key=lambda name: _is_kept(ours, present[name])
+        )
         name = next((name for name in names if _fits(ours, name, present[name])), None)
         if name is not None and ours not in uses.values():
             uses[name,] = ours
     inside = {path[:length] for path in uses for length in range(1, len(path))}
-    keys: list[_Key] = [_Key(path, ours, value_at(message, path)) for path, ours in uses.items()]
+    kept: dict[Path, list[str]] = {
+        (name,): unread_keys(value)
+        for name, value in present.items()
+        if (name,) not in paths and _is_kept(uses.get((name,)), value)
+    }
+    keys: list[_Key] = []
+    for path, ours in uses.items():
+        value = value_at(message, path)
+        keys.append(_Key(path, ours, _without(value, kept[path]) if path in kept else value))
     waiting: list[tuple[Path, Any]] = [((name,), value) for name, value in present.items()]
     while waiting:
         path, value = waiting.pop(0)
-        if path in uses or value in (None, "", [], {}):
+        if (path in uses and path not in kept) or value in (None, "", [], {}):
             continue
         if isinstance(value, dict) and (len(path) < _DEPTH or path in inside):
             waiting += [((*path, str(name)), inner) for name, inner in value.items()]
         else:
-            keys.append(_Key(path, None, value))
+            is_read = path[:1] in kept and path[1] not in kept[path[:1]]
+            keys.append(_Key(path, _READ if is_read else None, value))
     return keys
+
+
+def _without(values: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
+
+
+def _is_kept(ours: str | None, value: Any) -> bool:
+    return ours in _FEEDBACK and isinstance(value, dict) and not _SCALES & value.keys()
 
 
 def _fits(ours: str, name: str, value: Any) -> bool:
@@ -171,18 +204,16 @@ def _fits(ours: str, name: str, value: Any) -> bool:
     if simple_name(name) in {"score", "user_score"}:
         return type(value) is int and 0 <= value <= 5
     if isinstance(value, dict):
-        return ours == "context" or _beside_feedback(ours, value) is not None
+        return ours == "context" or (ours in _FEEDBACK and _is_feedback(ours, value))
     return True
 
 
-def _beside_feedback(ours: str, value: Any) -> dict[str, Any] | None:
-    """Return what an object of feedback has beside its value, such as a comment; None if it is none."""
-    if ours not in _FEEDBACK or not isinstance(value, dict):
-        return None
+def _is_feedback(ours: str, value: Mapping[str, Any]) -> bool:
     try:
-        return object_of_feedback(ours, value)[1]
+        feedback_of_object(ours, value)
     except Unusable:
-        return None
+        return False
+    return True
 
 
 def _carried(
@@ -201,21 +232,22 @@ def _carried(
                 pass  # read as the text of the message
             elif ours == "metadata":
                 metadata |= as_object(value)
-            elif ours is None or ours == EXTRA:
+            elif ours in {None, EXTRA, _READ}:
                 _put(metadata, path[1:] if len(path) > 1 and path[0] in known_names.METADATA else path, value)
             elif ours not in _OF_REPLY or message is messages[-1]:
                 fields[ours] = value
             else:
                 continue
-            if place >= new:
-                uses.append(KeyUse(IN_MESSAGES + metadata_field(path), ours, value))
-                # `ResponseImport` keeps them in the metadata.
-                others = (_beside_feedback(ours or "", value) or {}).items()
-                uses += [KeyUse(IN_MESSAGES + metadata_field((*path, name)), None, each) for name, each in others]
+            if place >= new and ours != _READ:
+                uses.append(KeyUse(_name_of(path), ours, value))
     results = [text_of(message.get("content")) for message in messages if message.get("role") in _TOOLS]
     if "context" not in fields and any(results):
         fields["context"] = [passage for text in results if text.strip() for passage in _passages(text)]
     return fields, metadata, uses
+
+
+def _name_of(path: Path) -> str:
+    return IN_MESSAGES + metadata_field(path)
 
 
 def _put(values: dict[str, Any], path: Path, value: Any) -> None:
