@@ -139,11 +139,9 @@ def _them(count: int) -> str:
 
 CorrelationFrom = Literal["labels", "verdicts", "assumed"]
 """Where the correlation of labels of one evidence group is known from: labels, the judge's verdicts, or nowhere."""
-ASSUMED_CORRELATION = 0.15
-"""The correlation where nothing is known. In RAGTruth, six answers to each question, it is 0.156."""
 
 _LEAST_EFFECT = 1.01  # of a design effect
-_GAP = "a part of the answers has no label of a random sample, and there the plan uses the judge's scores"
+_GAP = "a part of the answers has no label of a random sample"
 
 Question = Literal["rate", "outcome", "kappa", "judges", "versions"]
 EXACT = 1e-9
@@ -314,6 +312,8 @@ def _first(plan: LabelPlan) -> str | None:
         return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
     time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
     shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
+    if plan.question == "kappa":  # the few labels so far show its variance only roughly
+        shows, goal = f"All {plan.labels:,} labels will probably show", f"{figure} to about {wanted}"
     if plan.is_rough:
         return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
     if plan.to_label is not None:
@@ -326,10 +326,12 @@ def _first(plan: LabelPlan) -> str | None:
 
 def _too_few(plan: LabelPlan, goal: str, shows: str) -> str:
     answers = f"{counted(plan.answers, 'answer')} {_are(plan.answers)}"
-    few = f"Log and judge more answers. {answers} too few to show {goal}, even if all are labelled."
+    probably = "probably " if plan.question == "kappa" else ""
+    few = f"Log and judge more answers. {answers} {probably}too few to show {goal}, even if all are labelled."
     if plan.shows_nothing:
         return f"{few} So few labels show nothing."
-    every = f"{few} Labelling all shows {shows}."
+    all_show = f"will probably show about {shows}" if plan.question == "kappa" else f"shows {shows}"
+    every = f"{few} Labelling all {all_show}."
     if plan.question == "rate" and plan.has_gap and plan.to_label is None:
         return f"{every} For a first figure, label the answers that `judgeboard rate` names."
     return every
@@ -367,7 +369,7 @@ def _of_outcome(plan: LabelPlan) -> str | None:
             f"So far, `judgeboard rate` shows {percent_words(plan.of_rate)}. This assumes that the share stays there."
         )
     elif plan.has_gap:
-        share = f"This assumes that the share is {percent(plan.share)}: {_GAP}."
+        share = f"This assumes that the share is {percent(plan.share)}: {_gap(plan)}."
     if not plan.enough:
         every = "A label of the 1 answer" if plan.answers == 1 else f"Labels of all {plan.answers:,} answers"
         return f"{every} may not be enough to show {goal}. {share}"
@@ -416,11 +418,15 @@ def _of_pilot(plan: LabelPlan) -> str | None:
             f"and the judge's verdicts do not help. Plan again after {LEAST_PILOT} labels."
         )
     if plan.has_gap:
-        return f"The plan assumes that about {percent(plan.share)} of the answers are bad: {_GAP}."
+        return f"The plan assumes that about {percent(plan.share)} of the answers are bad: {_gap(plan)}."
     pilot = f"According to the labels so far, about {percent(plan.share)} of the answers are bad."
     if plan.explained is not None:
         pilot += f" The judge's verdicts predict people's labels with {_r_squared(plan.explained)}."
     return pilot
+
+
+def _gap(plan: LabelPlan) -> str:
+    return f"{_GAP}, and there the plan uses the judge's scores" if plan.judges else _GAP
 
 
 def _r_squared(explained: float) -> str:
@@ -433,6 +439,10 @@ def _of_groups(plan: LabelPlan) -> str | None:
         return None
     answers = "answers to one question from the same passages"
     larger = f"the variance is {plan.design_effect:.2f} times larger"
+    if plan.question == "kappa":  # its correlation is that of the judge's errors, measured or assumed
+        return (
+            f"{answers.capitalize()} may be alike, so the plan counts a variance {plan.design_effect:.2f} times larger."
+        )
     if plan.correlation is None or plan.correlation_from in {None, "labels"}:
         return f"{answers.capitalize()} are alike, so {larger}."
     alike = f"If {answers} are alike (correlation {two_decimals(plan.correlation)}), {larger}."

@@ -335,7 +335,7 @@ def _judge_figures(
         if loaded is not None:
             in_all = in_all_answers(loaded)
         elif only is None:
-            in_all = _unweighted(source, version)
+            in_all = unweighted(source, version)
     of_pairs, graded = for_all(of_pairs, in_all)
     statistics = with_accuracy(of_pairs) | order_statistics(compared, choice.human)
     if only is None and isinstance(source, AnswerRatings):
@@ -435,7 +435,7 @@ def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAn
     )
 
 
-def _unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | None:
+def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | None:
     """Return all answers of which people graded some, for figures that are not weighted."""
     asked, grade = source.source, next((each for each in GRADES if each == source.grade), None)
     if grade is None:

@@ -11,7 +11,6 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import ToLabel, judged_sample, labels_to_narrow_kappa, what_to_label
 from judgeboard.agreement.label_plans import (
-    ASSUMED_CORRELATION,
     EXACT,
     QUESTIONS,
     CorrelationFrom,
@@ -30,6 +29,7 @@ from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, Z
 from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import (
+    ASSUMED_CORRELATION,
     LEAST_PILOT,
     POWER,
     UNKNOWN_SHARE,

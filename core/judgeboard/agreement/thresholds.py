@@ -225,6 +225,7 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
         _flags_words(chosen, in_force, counts[-1], change),
         f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {_share_words(goal, 'then ')}.",
         _measured_words(chosen, other.labels),
+        below_words(goal, _figure(goal, chosen)),
         verdicts_words(sample, setting, query_type),
         few,
     )
@@ -240,6 +241,21 @@ def _unavailable(sample: ScoredSample, labels: ScoredLabels, half: ScoredLabels)
     if not half.n:
         return f"Not available: of {counted(labels.n, 'label')}, none is in the half that chooses a threshold."
     return None
+
+
+def below_words(goal: Goal, measured: Estimate) -> str:
+    """Return why the labels that did not choose a threshold may show less than the goal; "" if they do not."""
+    if not _is_shown(measured) or (measured.value or 0.0) >= goal.value:
+        return ""
+    wanted, figure = percent_as_given(goal.value), percent(measured.value or 0.0)
+    if figure == wanted:
+        return ""
+    if (measured.high or 0.0) >= goal.value:
+        return f"The two halves of the labels differ. The interval of {figure} includes {wanted}, so both can be true."
+    return (
+        f"The two halves of the labels differ: the interval of {figure} leaves out {wanted}. Label more answers, then "
+        "choose again."
+    )
 
 
 def _today(sample: ScoredSample, query_type: str | None) -> str:
@@ -455,6 +471,11 @@ def _flags_words(chosen: AtThreshold, in_force: AtThreshold, judged: int, purpos
     return f"{flag} answers with groundedness below {chosen.low_groundedness:g}: {of_all}{today}."
 
 
+def _is_shown(share: Estimate) -> bool:
+    """Return whether a share is known well enough for a sentence."""
+    return share.low is not None and share.high is not None and share.high - share.low <= _WIDEST
+
+
 def _measured_words(chosen: AtThreshold, other: ScoredLabels) -> str:
     """Return recall and precision on the labels that were not used to choose; without those that are not known well."""
     shares = (
@@ -464,7 +485,7 @@ def _measured_words(chosen: AtThreshold, other: ScoredLabels) -> str:
     weighted = ", weighted" if np.ptp(other.weights) else ""
     words = []
     for share, things, verb in shares:
-        if share.value is None or share.low is None or share.high is None or share.high - share.low > _WIDEST:
+        if not _is_shown(share):
             continue
         how_many = f"{percent_words(share)} of the {things} (n = {share.n:,}{weighted})"
         words.append(f"all {counted(share.n, things[:-1])} {verb}" if share.value == 1 else f"{how_many} {verb}")

@@ -27,6 +27,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.agreement.agreed_with_people import AgreedWithPeople
     from judgeboard.judges.judge import Judge
     from judgeboard.methods.jury import JuryReport
     from judgeboard.methods.repeats import RepeatsReport
@@ -168,7 +169,8 @@ def _judge_by_jury(
     with store.reading() as connection:
         known = {version.fingerprint for version in list_versions(connection)}
     if code < STOPPED and known.issuperset(members):  # a judge without answers has no stored version
-        report = judge_by_jury(store, members, name=name, where=where, actor=options.actor())
+        seen = options.seen(store)
+        report = judge_by_jury(store, members, name=name, where=where, actor=options.actor(), seen=seen)
         options.show_lines(jury_lines(report))
     options.show({"members": summaries, "jury": report} | warnings, ())
     return code
@@ -244,6 +246,7 @@ def repeats_command(judge_version: str | None, name: str | None, where: RowFilte
 
 def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
     """Yield the report on repeats in lines for a terminal."""
+    from judgeboard.agreement.agreed_with_people import described_words
     from judgeboard.agreement.result import left_out_words
 
     answers = counted(report.answers, "answer")
@@ -253,7 +256,8 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
             f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
             f"answers, alpha {number_words(each.krippendorff_alpha)}, ICC(1) {number_words(each.icc)}, "
             f"Cronbach's alpha {number_words(each.cronbach_alpha)}, "
-            f"mean spread {number_words(each.spread)}; agreement with people: {percent_words(each.accuracy)}"
+            f"mean spread {number_words(each.spread)}; agreement with people"
+            f"{described_words(each.accuracy, each.accuracy_answers)}: {percent_words(each.accuracy)}"
         )
         if left_out := left_out_words(each.left_out.items()):
             yield f"  {left_out}"
@@ -295,7 +299,8 @@ def jury_command(recorded: bool, members: str, unit: str, name: str | None, wher
         options.show(pairs, comparison_lines(pairs))
         options.suggest("agreement", "--unit", "pairs", "--judge-version", pairs.judge or "")
         return 0
-    report = judge_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())
+    named, seen = options.listed(members), options.seen(store)
+    report = judge_by_jury(store, named, name=name, where=where, actor=options.actor(), seen=seen)
     options.show(report, jury_lines(report))
     options.suggest("agreement", "--judge-version", report.jury.judge_version)
     return report.account.exit_code
@@ -303,6 +308,7 @@ def jury_command(recorded: bool, members: str, unit: str, name: str | None, wher
 
 def jury_lines(report: "JuryReport") -> Iterator[str]:
     """Yield the report on a jury in lines for a terminal."""
+    from judgeboard.agreement.agreed_with_people import described_words
     from judgeboard.agreement.result import left_out_words
 
     account, jury = report.account, report.jury
@@ -311,21 +317,26 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
     yield f"{jury.judge_version} of {members}: {counted(report.items, 'answer')} = {counts}"
     if left_out := left_out_words(report.left_out.items()):
         yield f"{account.ok:,} of {counted(report.answers, 'answer')} have a verdict of the jury. {left_out}"
-    kappa = f"kappa {number_words(jury.kappa)}, n {jury.accuracy.n:,}"
-    yield f"with people: accuracy {percent_words(jury.accuracy)}, {kappa}"
+    yield f"with people{jury.described}: {_with_people(jury)}"
     unlabelled = report.items - report.labelled
-    unanimous = f"unanimous on {report.unanimous_items:,} of {counted(report.labelled, 'answer')}"
+    unanimous = f"unanimous on {report.unanimous_items:,} of {counted(report.labelled, 'answer')} judged by all members"
     if unlabelled:
         have = "has" if unlabelled == 1 else "have"
         unanimous += f"; {counted(unlabelled, 'answer')} {have} no label from some member"
     yield f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}"
-    yield f"unanimous but wrong according to people: {percent_words(report.wrong_together)}"
+    wrong, described = report.wrong_together, described_words(report.wrong_together, report.wrong_together_answers)
+    yield f"unanimous but wrong according to people{described}: {percent_words(wrong)}, n {wrong.n:,}"
     for measure, estimate in report.spread.items():
         if estimate.value is not None:
             yield f"mean distance of the highest and the lowest {measure}: {number_words(estimate)}"
     for member in report.members:
-        yield f"{member.judge_version} alone: accuracy {percent_words(member.accuracy)}, n {member.accuracy.n:,}"
+        same = " on the same answers" if member.answers == jury.answers else member.described
+        yield f"{member.judge_version} alone{same}: {_with_people(member)}"
     yield from report.notes
+
+
+def _with_people(judge: "AgreedWithPeople") -> str:
+    return f"accuracy {percent_words(judge.accuracy)}, kappa {number_words(judge.kappa)}, n {judge.accuracy.n:,}"
 
 
 @options.command(

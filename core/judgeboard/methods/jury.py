@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.agreed_with_people import AgreedWithPeople, agreed_with_people
 from judgeboard.agreement.answer_pairs import with_cut
-from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.result import judge_statistics
+from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import (
     JURY,
     DimensionScore,
@@ -28,10 +28,9 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.pair_report import PairReport, measure_pairs
 from judgeboard.runs.method import RunAccount
-from judgeboard.settings.model import Cuts
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
+from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.chance_corrected import fleiss_kappa
-from judgeboard.stats.estimates import unmeasured
+from judgeboard.stats.estimates import complement, unmeasured
 from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.proportions import share
 from judgeboard.store.comparisons import (
@@ -42,7 +41,7 @@ from judgeboard.store.comparisons import (
     store_comparisons,
     stored_comparisons,
 )
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import LABELS
@@ -159,21 +158,14 @@ def store_combined(
 
 
 @dataclass(frozen=True, slots=True)
-class AgreedWithPeople:
-    """Agreement of a judge version's labels with people's, on the answers that every member judged."""
-
-    judge_version: str
-    accuracy: Estimate
-    kappa: Estimate
-
-
-@dataclass(frozen=True, slots=True)
 class JuryReport:
     """The figures of a jury on the answers that all members judged (``items``).
 
+    The ``jury`` and its ``members`` are compared with people on the answers with a verdict of the jury.
     ``labelled`` counts answers with a label (or one derived from groundedness) from every member; on
     ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the unanimous answers that people
-    label differently. ``spread`` is the mean distance between the highest and the lowest score of the members.
+    label differently. It describes ``wrong_together_answers`` of them; None: only those that people graded.
+    ``spread`` is the mean distance between the highest and the lowest score of the members.
     ``split`` counts ties of labels, ``answers`` the answers of the log that match ``where``.
     """
 
@@ -188,6 +180,7 @@ class JuryReport:
     fleiss_kappa: Estimate
     unanimous: Estimate
     wrong_together: Estimate
+    wrong_together_answers: int | None
     spread: Mapping[str, Estimate]
     notes: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
@@ -213,9 +206,14 @@ def jury_report(
     *,
     not_reached: int,
     answers: int,
+    where: RowFilter | None = None,
 ) -> JuryReport:
-    """Return the agreement of a jury and its members on the answers that all of them judged."""
-    source = PairSource(connection)
+    """Return the agreement of a jury and its members on the answers that all of them judged, which match ``where``.
+
+    The figures with people leave out what is hidden from the viewer of the ``connection``.
+    """
+    ratings = AnswerRatings(PairSource(connection, where=where), "label")
+    source = ratings.source
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cuts)
     groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
@@ -223,9 +221,12 @@ def jury_report(
     votes = np.stack([(labels[labelled] == code).sum(axis=1) for code in (1, 2)], axis=1)
     alike = votes.max(axis=1) == len(members)
     ok = sum(verdict.status is Status.OK for verdict in verdicts.values())
+    decided = np.array([id_ for id_ in ids if _is_label(verdicts[id_])], dtype=np.int64)
+    # Where all members agree, the label of each of them is that of all.
+    together = agreed_with_people(ratings, members[0], np.array(ids, dtype=np.int64)[labelled][alike])
     return JuryReport(
-        jury=_agreed(source, version, ids),
-        members=tuple(_agreed(source, member, ids) for member in members),
+        jury=agreed_with_people(ratings, version, decided),
+        members=tuple(agreed_with_people(ratings, member, decided) for member in members),
         account=RunAccount(ok=ok, unparsable=len(verdicts) - ok, not_reached=not_reached),
         items=len(ids),
         answers=answers,
@@ -234,9 +235,8 @@ def jury_report(
         unanimous_items=int(alike.sum()),
         fleiss_kappa=fleiss_kappa(votes, grouping(groups[labelled], len(votes))),
         unanimous=share(alike, groups[labelled]),
-        wrong_together=_wrong_together(
-            source, np.array(ids, dtype=np.int64)[labelled][alike], votes[alike], groups[labelled][alike]
-        ),
+        wrong_together=complement(together.accuracy),
+        wrong_together_answers=together.answers,
         spread={
             measure: _spread(_values(judged, ids, members, attrgetter(measure)), groups, measure)
             for measure in ("groundedness", "quality")
@@ -250,10 +250,9 @@ def jury_report(
     )
 
 
-def _agreed(source: PairSource, version: StoredVersion, ids: Sequence[int]) -> AgreedWithPeople:
-    pairs = source.pairs(version.id, "label")
-    statistics = judge_statistics(pairs.at(np.isin(pairs.response_ids, np.array(ids, dtype=np.int64))))
-    return AgreedWithPeople(version.title, statistics.agreement, statistics.kappa)
+def _is_label(verdict: Verdict) -> bool:
+    """Return whether a verdict has a label, or a groundedness from which one is derived."""
+    return verdict.status is Status.OK and (verdict.label is not None or verdict.groundedness is not None)
 
 
 def _values(
@@ -272,16 +271,6 @@ def _labels(
     cut = np.array([cuts.of(judged[id_].query_type) for id_ in ids]).reshape(-1, 1)
     labels, was_cut = with_cut(labels, _values(judged, ids, members, attrgetter("groundedness")), cut)
     return labels, was_cut.sum(axis=0)
-
-
-def _wrong_together(source: PairSource, unanimous: IntArray, votes: IntArray, groups: IntArray) -> Estimate:
-    people = source.people("label")
-    graded = np.isin(people.response_ids, unanimous)
-    if not graded.any():
-        return unmeasured(0, "people graded none of the answers on which the judges agree")
-    at = np.searchsorted(unanimous, people.response_ids[graded])
-    wrong: BoolArray = votes.argmax(axis=1)[at] + 1 != people.values[graded]
-    return share(wrong, groups[at])
 
 
 def _spread(values: FloatArray, groups: IntArray, measure: str) -> Estimate:
@@ -365,11 +354,13 @@ def judge_by_jury(
     name: str | None = None,
     where: RowFilter | None = None,
     actor: str = "library",
+    seen: Readable | None = None,
 ) -> JuryReport:
     """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
 
-    Answers that not all members judged are left out. Makes no model calls and is idempotent. Raises NotFound for an
-    unknown member, and BadInput for fewer than two different members.
+    Answers that not all members judged are left out. The figures with people use what may be ``seen`` of the store
+    (default: all). Makes no model calls and is idempotent. Raises NotFound for an unknown member, and BadInput for
+    fewer than two different members.
     """
     with store.writing() as connection:
         named = [get_version(connection, member) for member in members]
@@ -380,7 +371,10 @@ def judge_by_jury(
         opinions = {id_: _verdicts(each, versions) for id_, each in sorted(complete.items())}
         verdicts = store_combined(connection, version, opinions, actor)
         left, answers = len(judged) - len(complete), count_answers(connection, where)
-        report = jury_report(connection, version, versions, complete, verdicts, not_reached=left, answers=answers)
+    with (seen or store).reading() as connection:
+        report = jury_report(
+            connection, version, versions, complete, verdicts, not_reached=left, answers=answers, where=where
+        )
     return replace(report, where=(where or RowFilter()).as_dict())
 
 

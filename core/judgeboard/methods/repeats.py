@@ -9,8 +9,9 @@ from typing import Any, Unpack
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.agreed_with_people import agreed_with_people
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.repeats import temperature_note, temperature_of
 from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
@@ -138,7 +139,8 @@ _GRADES: tuple[GradeName, ...] = ("quality", "groundedness", "label")
 class Repeated:
     """One measure over the repeats.
 
-    ``items`` answers have a value in every repeat, ``incomplete`` only in some, ``no_value`` in none.
+    ``items`` answers have a value in every repeat, ``incomplete`` only in some, ``no_value`` in none. ``accuracy`` is
+    the agreement with people. It describes ``accuracy_answers`` answers; None: only those that people graded.
     """
 
     measure: str
@@ -151,6 +153,7 @@ class Repeated:
     cronbach_alpha: Estimate
     spread: Estimate
     accuracy: Estimate
+    accuracy_answers: int | None
 
     @property
     def left_out(self) -> dict[str, int]:
@@ -199,10 +202,16 @@ def repeats_report(
     if not repeated.answers:
         raise NotFound(f"{title} has no repeats{_command(versions[0])}")
     source = PairSource(connection, where=where)
-    measures = [
-        record_of(Repeated, each, items=len(each.rows), accuracy=_accuracy(source, versions, each.measure))
-        for each in repeated.measures()
-    ]
+    measures = []
+    by_grade: dict[GradeName, tuple[Estimate, int | None]] = {}
+    for each in repeated.measures():
+        accuracy, described = unmeasured(0, f"people do not grade {each.measure}"), None
+        if each.measure in _GRADES:
+            grade: GradeName = "quality" if each.measure == "quality" else "label"
+            if grade not in by_grade:
+                by_grade[grade] = _agreed(source, versions, grade)
+            accuracy, described = by_grade[grade]
+        measures.append(record_of(Repeated, each, items=len(each.rows), accuracy=accuracy, accuracy_answers=described))
     if not measures:
         raise NotFound(f"{title} has no usable verdict in any repeat")
     temperature = temperature_of(versions)
@@ -241,16 +250,20 @@ def _command(version: StoredVersion) -> str:
     return "" if options is None else f". To repeat: `judgeboard judge {options} --repeats 3`"
 
 
-def _accuracy(source: PairSource, versions: Sequence[StoredVersion], measure: str) -> Estimate:
-    """Return the agreement of repeat 0, the current verdict, with people's quality grades or labels."""
-    grade: GradeName = "quality" if measure == "quality" else "label"
-    if measure not in _GRADES:
-        return unmeasured(0, f"people do not grade {measure}")
-    pairs = [source.pairs(version.id, grade) for version in versions]
+def _agreed(source: PairSource, versions: Sequence[StoredVersion], grade: GradeName) -> tuple[Estimate, int | None]:
+    """Return the agreement of repeat 0, the current verdict, with people, and how many answers it describes.
+
+    None: it describes the graded answers alone.
+    """
+    ratings = AnswerRatings(source, grade)
+    if len(versions) == 1:
+        agreed = agreed_with_people(ratings, versions[0])
+        return agreed.accuracy, agreed.answers
+    pairs = [ratings.compared(version).pairs for version in versions]
     hits = np.concatenate([each.judge == each.people for each in pairs])
     if not hits.size:
-        return unmeasured(0, "people graded none of these answers")
-    return share(hits, np.concatenate([each.groups for each in pairs]))
+        return unmeasured(0, "people graded none of these answers"), None
+    return share(hits, np.concatenate([each.groups for each in pairs])), None
 
 
 def version_report(connection: Connection, version: StoredVersion) -> JuryReport | RepeatsReport:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.estimates import t_quantile
 from judgeboard.stats.intervals import TRANSFORMS
 from judgeboard.stats.rates import (
@@ -21,7 +21,7 @@ from judgeboard.stats.rates import (
     missing_of_strata,
     weighted_agreement,
 )
-from judgeboard.stats.sample_size import allocated
+from judgeboard.stats.sample_size import ASSUMED_CORRELATION, allocated, correlation_in_groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,8 @@ def labels_for_weighted_kappa(
 
     The labels are allocated to the strata as a planned queue draws them, ``least`` of each. The variance is that of
     `weighted_agreement`. A stratum's share of bad answers counts as (k + 1) / (n + 2), because few labels show a share
-    too near to 0 or 1. None if a stratum has no label, or the labels give no kappa.
+    too near to 0 or 1. If few labels of the strata that get more share an evidence group, their contributions have at
+    least the correlation ``ASSUMED_CORRELATION``. None if a stratum has no label, or the labels give no kappa.
     """
     answers = population.answers
     cells = cells_of(labels.values, verdicts)
@@ -89,6 +90,10 @@ def _projection(
         # More labels narrow what the drawing of labels adds. What answers of a group have in common remains.
         drawing = np.square(weights) @ (_variances(of_labels, slopes_now) / np.maximum(labelled, 1))
         shared = max(made.error**2 - float(drawing) - between, 0.0)
+        least = _least_shared(population, labels, slopes_now[cells] - (of_labels @ slopes_now)[labels.strata])
+        if least is not None:
+            deviations = np.square(levels - weights @ levels)
+            shared = max(shared, least * float(weights @ (spread + deviations)))
     slope, to, back = TRANSFORMS["Fisher's z"](min(max(value or 0.0, -_MOST), _MOST))
 
     def half_width(drawn: Sequence[int]) -> tuple[float, float]:
@@ -104,6 +109,24 @@ def _projection(
         return (back(middle + reach) - back(middle - reach)) / 2, effect
 
     return half_width
+
+
+def _least_shared(population: Population, labels: Labels, contributions: FloatArray) -> float | None:
+    """Return the least variance that answers of a group have in common, for a variance of 1 per answer.
+
+    It has the correlation that is assumed where nothing is known. None if the ``contributions`` of the labels of a
+    sample measure the correlation. Where a stratum is labelled completely, its labels tell little of the others.
+    """
+    size, total = population.count, population.total
+    labelled = np.bincount(labels.strata, minlength=size)
+    rows = (labelled < population.answers)[labels.strata]
+    if (
+        not rows.any()
+        or correlation_in_groups(contributions[rows], grouping(labels.groups[rows], int(rows.sum()))) is not None
+    ):
+        return None
+    answers_per_group = float(population.moments[:size, :size].sum()) / total
+    return max(answers_per_group - 1, 0.0) * ASSUMED_CORRELATION / total
 
 
 _MOST = 0.999  # of a kappa on Fisher's z scale, which has no end

@@ -23,6 +23,9 @@ LEAST_PILOT = 30
 LEAST_EXPLAINED = 0.05
 """A judge that explains less of the variance of people's labels saves no labels."""
 
+ASSUMED_CORRELATION = 0.15
+"""The correlation of labels of an evidence group where it is not known. In RAGTruth, six answers each, it is 0.156."""
+
 _ONE_SIDED = NormalDist().inv_cdf(0.95)
 
 POWER = Z + Z_80

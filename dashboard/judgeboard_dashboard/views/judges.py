@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from judgeboard.agreement.agreed_with_people import AgreedWithPeople, described_words
 from judgeboard.agreement.anchors import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
 from judgeboard.agreement.result import left_out_words
 from judgeboard.errors import JudgeboardError, NotFound
@@ -19,7 +20,7 @@ from judgeboard.health.report import (
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.methods.alignment import AlignmentPage, accept_candidate, alignment_page
 from judgeboard.methods.candidate_prompts import CRITERIA
-from judgeboard.methods.jury import AgreedWithPeople, JuryReport
+from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import Repeated, RepeatsReport, version_report
 from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
@@ -82,7 +83,7 @@ JURY_COLUMNS: Columns[AgreedWithPeople] = {
     Column("Judge", width=150): lambda member: member.judge_version,
     Column("Agreement with people", "share estimate", width=115): lambda member: member.accuracy,
     Column("Kappa", "estimate", width=125): lambda member: member.kappa,
-    Column("Answers", "count", width=65): lambda member: member.accuracy.n,
+    Column("n", "count", width=65, help="Labels behind the figures"): lambda member: member.accuracy.n,
 }
 REPEATS_COLUMNS: Columns[Repeated] = {
     Column("Measure", width=110): lambda repeated: repeated.measure,
@@ -248,12 +249,13 @@ def _combined_panel(report: JuryReport | RepeatsReport | str) -> None:
 def _jury(report: JuryReport) -> None:
     heading(f"{len(report.members)} members")
     left_out = f" {left_out_words(report.left_out.items())}" if report.left_out else ""
-    unanimous = f"Unanimous on {report.unanimous_items:,} of {report.labelled:,} labelled answers"
+    unanimous = f"Unanimous on {report.unanimous_items:,} of {count(report.labelled, 'answer')} judged by all members"
+    wrong_of = described_words(report.wrong_together, report.wrong_together_answers)
     for text in (
         f"{unanimous}: {percent_words(report.unanimous)}.",
         f"Fleiss' kappa of the members: {number_words(report.fleiss_kappa)}.",
         f"{report.account.ok:,} of {count(report.answers, 'answer')} have a verdict of the jury.{left_out}",
-        f"Unanimous but wrong according to people: {percent_words(report.wrong_together)}.",
+        f"Unanimous but wrong according to people{wrong_of}: {percent_words(report.wrong_together)}.",
         *(
             f"Mean difference between the highest and the lowest {measure}: {number_words(spread)}."
             for measure, spread in report.spread.items()
@@ -261,7 +263,12 @@ def _jury(report: JuryReport) -> None:
         ),
     ):
         caption(text)
-    table(Table.of((report.jury, *report.members), JURY_COLUMNS), key="jury_members", under=report.notes)
+    described = report.jury.described.removeprefix(", ")
+    under = (
+        f"The agreement with people holds {described}. n counts the labels behind it." if described else None,
+        *report.notes,
+    )
+    table(Table.of((report.jury, *report.members), JURY_COLUMNS), key="jury_members", under=under)
 
 
 def _repeats(report: RepeatsReport) -> None:

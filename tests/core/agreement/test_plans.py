@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -446,6 +447,7 @@ def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_
         ("kappa", 0.5, "So few labels show nothing."),
         ("versions", 0.7, "So few labels show nothing."),
         ("rate", 0.2, "Labelling all shows ±20 percentage points."),
+        ("kappa", 0.2, "Labelling all will probably show about ±0.2."),
         ("versions", 0.2, "Labelling all shows a difference of 20 percentage points."),
     ],
 )
@@ -454,7 +456,8 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
     sentence, *_ = sentences_of(plan)
     assert words in sentence
     assert ("Plan again" in " ".join(sentences_of(plan))) == (not plan.shows_nothing)
-    assert ("±98" in sentence, "1 answer is too few" in sentence) == (False, True)
+    probably = "probably " if question == "kappa" else ""
+    assert ("±98" in sentence, f"1 answer is {probably}too few" in sentence) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -467,6 +470,10 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
             "Label 1 more answer (1 label counts already). All 2 labels then show the share of bad answers to ±5 ",
         ),
         (LabelPlan("rate", 0.05, "app", ("rag v1",), more=1, explained=0.5, by_lot=1), "rag v1, 1 label of a random"),
+        (
+            LabelPlan("kappa", 0.05, "app", ("rag v1",), labels=50, labelled=40, more=10),
+            "All 50 labels will probably show the kappa of the judge with people to about ±0.05.",
+        ),
     ],
 )
 def test_one_answer_or_label_is_not_several(plan: LabelPlan, words: str) -> None:
@@ -531,6 +538,15 @@ def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(log: GradedL
     assert (plan.has_gap, plan.correlation_from) == (False, "verdicts")
     assert plan.correlation is not None
     assert 0.15 <= plan.correlation < 0.5, "the errors of a judge are alike in a group too"
+
+
+def test_a_plan_without_a_judge_uses_no_scores_of_a_judge() -> None:
+    strata = PlannedStratum("yes", None, 10, 0, 5, 0.5), PlannedStratum("no", None, 90, 40, 5, 0.1)
+    plan = LabelPlan("rate", 0.05, "app", (), labels=50, labelled=40, more=10, share=0.1, strata=strata)
+    assumed = "The plan assumes that about 10 % of the answers are bad: a part of the answers has no label of a random "
+    assert f"{assumed}sample." in sentences_of(plan)
+    of_judge = f"{assumed}sample, and there the plan uses the judge's scores."
+    assert of_judge in sentences_of(replace(plan, judges=("rag v1",)))
 
 
 @pytest.mark.parametrize("sampled", [14, 40])

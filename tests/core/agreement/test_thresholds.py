@@ -18,18 +18,19 @@ from judgeboard.agreement.scored_labels import flag_from, load_sample
 from judgeboard.agreement.threshold_figures import QueueChange, ThresholdFigures
 from judgeboard.agreement.thresholds import (
     Goal,
+    below_words,
     measure_threshold,
     replayed,
     setting_of,
     threshold_result,
     verdicts_words,
 )
-from judgeboard.domain import Status
+from judgeboard.domain import Estimate, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import raise_flags
 from judgeboard.reports.thresholds import threshold_notes, thresholds_table
 from judgeboard.stats.calibration_maps import HOWS
-from judgeboard.stats.estimates import measured, percent, percent_words
+from judgeboard.stats.estimates import measured, percent, percent_words, unmeasured
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
@@ -757,3 +758,23 @@ def test_judges_alike_count_verdicts_and_a_cascade_counts_each_answer_once(log: 
     assert cascade.share is not None
     assert cascade.share.value is not None
     assert cascade.share.value > 0.5
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (
+            measured(0.76, 100, (0.62, 0.86)),
+            "The two halves of the labels differ. The interval of 76 % includes 80 %, so both can be true.",
+        ),
+        (
+            measured(0.7, 100, (0.62, 0.78)),
+            "The two halves of the labels differ: the interval of 70 % leaves out 80 %.",
+        ),
+        (measured(0.81, 100, (0.7, 0.9)), ""),
+        (unmeasured(100, "too few"), ""),
+    ],
+)
+def test_a_figure_below_the_promise_says_how_both_can_be_true(share: Estimate, words: str) -> None:
+    assert below_words(Goal("recall", 0.8), share).startswith(words)
+    assert bool(below_words(Goal("recall", 0.8), share)) == bool(words)

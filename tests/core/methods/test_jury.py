@@ -1,33 +1,38 @@
 """Juries of stored judges: what is kept, how far they agree, and what no longer counts as a disagreement."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
 from judgeboard.cli.judge import jury_lines
-from judgeboard.domain import DimensionScore, Label, Preference, ResponseKind, Status, Verdict
+from judgeboard.domain import DimensionScore, FlagState, Label, Preference, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
 from judgeboard.methods.jury import combined, compare_by_jury, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import flags_to_supersede, raise_flags
+from judgeboard.stats.estimates import complement, percent_words
 from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, store_answers
 from pair_log import add_pairs, record
+from queue_case import queue_case
 from recordings import DETECTORS
 
 
@@ -158,6 +163,79 @@ def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog)
     assert report.items == 10
     for each in (report.jury, *report.members):
         assert (each.accuracy.value, each.accuracy.n, each.kappa.n) == (1.0, 10, 10), each.version.title
+
+
+def two_judges(log: GradedLog) -> list[int]:
+    """240 answers. Two judges call the first 80 bad, and tie on every sixth of the others; some of both are right."""
+    ids = log.answers(240)
+    verdicts = [BAD if at < 80 else GOOD for at in range(240)]
+    other = [GOOD if at >= 80 and at % 6 == 0 else BAD if at < 80 or at % 6 == 1 else GOOD for at in range(240)]
+    log.say(log.version("one"), {each: {"label": label} for each, label in zip(ids, verdicts, strict=True)})
+    log.say(log.version("two"), {each: {"label": label} for each, label in zip(ids, other, strict=True)})
+    return ids
+
+
+def flagged(log: GradedLog, ids: list[int], rule: str) -> None:
+    row = {"query_type": "", "source": "log", "rule": rule, "created_at": datetime(2026, 3, 1, tzinfo=UTC)}
+    row |= {"state": FlagState.OPEN, "severity": 0.5}
+    with log.store.writing() as connection:
+        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids])
+
+
+def labelled(log: GradedLog, ids: list[int]) -> None:
+    """Every fourth answer is bad, of those that one judge calls bad three of four."""
+    log.reviews({each: {"label": BAD if (each % 4 == 0) == (each > ids[79]) else GOOD} for each in ids})
+
+
+def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdict_of_the_jury(log: GradedLog) -> None:
+    ids = two_judges(log)
+    flagged(log, ids[:80], "low_groundedness")
+    flagged(log, ids[80:140], "random_sample")
+    labelled(log, ids[:140])
+    report = judge_by_jury(log.store, ["one", "two"])
+    agreement = measure_agreement(log.store, judge_versions=["jury"])
+    figures = agreement.statistics["agreement"], agreement.statistics["kappa"], report.account.ok
+    assert agreement.graded, "the labels are weighted"
+    assert agreement.answers == report.account.ok < 240
+    assert [each.accuracy for each in (report.jury, *report.members)] == [figures[0]] * 3
+    for each in (report.jury, *report.members):
+        assert (each.accuracy, each.kappa, each.answers) == figures, "a member is compared on the jury's answers"
+    assert (report.wrong_together, report.wrong_together_answers) == (complement(figures[0]), report.account.ok)
+    lines = list(jury_lines(report))
+    assert lines[2].startswith(f"with people, in all {report.account.ok} answers: accuracy {percent_words(figures[0])}")
+    assert f"unanimous on {report.account.ok} of 240 answers judged by all members" in lines[3]
+    assert any(each.startswith("two v1 alone on the same answers: accuracy ") for each in lines)
+
+
+def test_figures_of_chosen_labels_say_that_the_answers_are_no_random_sample(log: GradedLog) -> None:
+    ids = two_judges(log)
+    flagged(log, ids[:80], "low_groundedness")
+    labelled(log, ids[:100])
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert measure_agreement(log.store, judge_versions=["jury"]).answers is None
+    n = report.jury.accuracy.n
+    assert n < 100
+    assert [(each.accuracy, each.answers) for each in report.members] == [(report.jury.accuracy, None)] * 2
+    words = "\n".join(jury_lines(report))
+    assert f"with people, on the {n} graded answers, which are no random sample: accuracy " in words
+    assert f"wrong according to people, on the {n} graded answers, which are no random sample: " in words
+
+
+def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_jury(store: Store) -> None:
+    case = queue_case(store)
+    ids = case.flagged(*([0.1] * 100))
+    log = GradedLog(store)
+    for name in ("one", "two"):
+        log.say_all(log.version(name), ids, label=BAD)
+    log.review_all(ids, label=BAD.value)
+    case.queue("q", assigned=(case.mara,), max_items=40, blind_people=True, blind_judge=True, order="oldest")
+    mara = Seen(store, case.mara.id)
+    report = judge_by_jury(store, ["one", "two"], seen=mara)
+    agreement = measure_agreement(mara, judge_versions=["jury"])
+    assert (report.account.ok, len(of_jury(store))) == (100, 100), "the verdicts of all answers are combined"
+    assert report.jury.accuracy == agreement.statistics["agreement"]
+    assert (report.jury.accuracy.n, report.jury.answers) == (60, None) == (agreement.n, agreement.answers)
+    assert judge_by_jury(store, ["one", "two"]).jury.answers == 100
 
 
 @on_sqlite

@@ -12,6 +12,7 @@ from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
+from judgeboard.cli.judge import repeats_lines
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.report import measure_health
@@ -135,17 +136,26 @@ def test_repeats_are_no_second_opinion_and_repeat_0_is_current(sqlite_store: Sto
 
 def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
-    rag_, ids = log.version("rag", temperature=0.7), log.answers(4)
+    rag_, ids = log.version("rag", temperature=0.7), log.answers(16)
     for place, id_ in enumerate(ids):
-        labels = (GOOD, GOOD, GOOD) if place else (GOOD, BAD, GOOD)
+        labels = (GOOD, GOOD, GOOD) if place > 3 else (GOOD, BAD, GOOD)
         add(sqlite_store, rag_, id_, *(Verdict(Status.OK, label=label) for label in labels))
-    log.review_all(ids[:3], label=BAD.value)
+    log.review_all(ids[:12], label=BAD.value)
     with sqlite_store.reading() as connection:
         report = repeats_report(connection, version="rag")
-    assert (report.main.measure, report.main.items, report.repeats, report.temperature) == ("label", 4, 3, 0.7)
+    assert (report.main.measure, report.main.items, report.repeats, report.temperature) == ("label", 16, 3, 0.7)
     assert report.main.self_consistency.value == 0.75
     assert report.main.self_consistency.method == "Wilson"
-    assert (report.main.accuracy.value, report.main.accuracy.n) == (0.0, 3)
+    agreement = measure_agreement(sqlite_store, judge_versions=["rag"])
+    assert report.main.accuracy == agreement.statistics["agreement"]
+    assert (report.main.accuracy.value, report.main.accuracy_answers) == (0.0, agreement.answers) == (0.0, None)
+    assert "; agreement with people, on the 12 graded answers, which are no random sample: 0 % " in " ".join(
+        repeats_lines(report)
+    )
+    log.review_all(ids[12:], label=GOOD.value)
+    with sqlite_store.reading() as connection:
+        report = repeats_report(connection, version="rag")
+    assert "; agreement with people, in all 16 answers: 25 % " in " ".join(repeats_lines(report))
     assert report.main.spread.value == 0.25
     assert report.notes == ("The repeats were made at temperature 0.7.",)
 

@@ -137,7 +137,8 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     app = open_page("judges", version="jury v1")
     words = " ".join(texts(app, "jb-cap jb-under"))
     for part in (
-        "Unanimous on 8 of 12 labelled answers: 67 %",
+        "Unanimous on 8 of 12 answers judged by all members: 67 %",
+        "The agreement with people holds in all 12 answers. n counts the labels behind it.",
         "Fleiss' kappa of the members: 0.5",
         "12 of 12 answers have a verdict of the jury.",
     ):
@@ -145,7 +146,7 @@ def test_a_jury_shows_its_members_beside_people_and_how_far_they_agree(
     (members,) = (each.value for each in app.dataframe if "Agreement with people" in each.value)
     assert members["Judge"].tolist() == ["jury v1", f"{HOSTILE} v1", "one v1", "two v1"]
     assert [each.split(" [")[0] for each in members["Agreement with people"]] == ["100 %", "83 %", "83 %", "100 %"]
-    assert members["Answers"].tolist() == [12] * 4
+    assert members["n"].tolist() == [12] * 4
 
 
 def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page: OpenPage, sqlite_store: Store) -> None:
