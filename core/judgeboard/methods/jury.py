@@ -28,6 +28,7 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.pair_report import PairReport, measure_pairs
 from judgeboard.runs.method import RunAccount
+from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.chance_corrected import fleiss_kappa
 from judgeboard.stats.estimates import complement, unmeasured
