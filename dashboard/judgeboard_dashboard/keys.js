@@ -406,8 +406,8 @@
     const wanted = asks !== message && asks && visible(ASKED[asks.split(" ")[0]]);
     if (wanted) wanted.focus();
     if (wanted || !asks) message = asks;
-    const form = asksReason() ? REASON : null; // not a form that is about to close
-    const field = visible([form, OPENED[last.key]].filter(Boolean).join());
+    const reasonField = asksReason() && visible(REASON); // not a form that is about to close
+    const field = reasonField || (OPENED[last.key] && visible(OPENED[last.key]));
     if (field && field !== asked) field.focus();
     asked = field;
   };
