@@ -60,8 +60,7 @@ def main() -> int:
             newcomer(browser, url)
             print_time("newcomer: empty folder to first decision", begun)
             command("queue", "create", QUEUE, "--all-answers", "--limit", str(arguments.answers), "--order", "random",
-                    "--needed", "2", "--blind-judge", "--blind-people")  # fmt: skip
-            command("queue", "assign", QUEUE, ",".join(REVIEWERS))
+                    "--needed", "2", "--blind-judge", "--blind-people", "--assign", ",".join(REVIEWERS))  # fmt: skip
             store = open_store(database)
             with serving(streamlit, "--server.port", "/_stcore/health") as empty_url:
                 beside = opened(browser, empty_url, "/")
@@ -95,7 +94,7 @@ def newcomer(browser: Browser, url: str) -> None:
     page.keyboard.press("y")  # asks once whether the decision implies a label
     page.get_by_role("button", name="Yes, store the label").wait_for()
     time.sleep(READ)
-    page.keyboard.press("y")
+    page.keyboard.press("Enter")  # Y and N never answer a question about labels
     page.wait_for_selector(".jb-head .jb-saved")
     page.context.close()
 
