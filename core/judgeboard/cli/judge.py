@@ -86,7 +86,11 @@ def judge_command(
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_responses
 
-    kind = chosen_kind(kind or use_named_judge(named, chosen), chosen, jury=jury is not None)
+    if named is not None and (kind is not None or jury is not None):
+        raise BadInput("NAME already chooses the judge: remove NAME, or remove --judge and --jury")
+    if kind is None and jury is None:
+        kind = use_named_judge(named, chosen)
+    kind = chosen_kind(kind, chosen, jury=jury is not None)
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     read_few_shot(kind, chosen)

@@ -32,8 +32,8 @@ def flat(question: str, answer: str, context: str) -> Callable[[int], Any]:
 
 
 def chat(number: int) -> Any:
-    said = [("user", QUESTION), ("assistant", ANSWER)]
-    return {"messages": [{"role": role, "content": text.format(number)} for role, text in said]}
+    turns = [("user", QUESTION), ("assistant", ANSWER)]
+    return {"messages": [{"role": role, "content": text.format(number)} for role, text in turns]}
 
 
 def spans(number: int) -> Any:
@@ -112,9 +112,21 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
         assert "cost $ 0 " not in out.splitlines()[-3], "the price of the file counts"
         assert run(["audit", "offline", "--by", "strict", "--sample", "0.1"]) in (0, 1)
         assert endpoint.requests[-1].body["model"] == "big"
+    for other in (["--judge", "lexical"], ["--jury", "a,b"]):
+        assert run(["judge", "strict", *other]) == 2
+        assert "NAME already chooses the judge" in capsys.readouterr().err
     assert run(["judge", "nobody"]) == 2
     err = capsys.readouterr().err
     assert "no judge 'nobody': judgeboard.toml has strict, offline; no judge version 'nobody'" in err
+
+
+def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+    with RecordingEndpoint(always(verdict())) as endpoint:
+        (folder / "judgeboard.toml").write_text('primary_judge = "main"\n[judges.main]\nmodel = "big"\n')
+        run(["import", "flat.jsonl"])
+        assert run(["judge", "--jury", "small,other", "--base-url", endpoint.base_url, "--limit", "1"]) in (0, 1)
+        assert {request.body["model"] for request in endpoint.requests} == {"small", "other"}
 
 
 def test_a_judge_of_the_database_is_asked_again_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
