@@ -34,7 +34,7 @@ from judgeboard.store.engine import Store, open_store
 QUEUE, REVIEWERS, LEAD = "walk", ("Ann", "Ben"), "Lea"
 DIFFER = 0.2  # share of the answers on which the second reviewer differs
 # keys -> label, groundedness and decision that they store
-KEYS = {"wsy": ("hallucinated", 0.2, "confirm"), "qgn": ("grounded", 1.0, "dismiss")}
+KEYS = {"wsy": ("hallucinated", 0.2, "confirm"), "qgy": ("grounded", 1.0, "dismiss")}
 LIMIT = 1.5  # times an empty page
 
 
