@@ -1,4 +1,4 @@
-"""Measures `judgeboard rate`, `threshold`, `stand` and `plan` on a large log.
+"""Measures `judgeboard labels rate`, `labels threshold`, `labels stand` and `labels plan` on a large log.
 
 The log has a million judged answers in 300,000 evidence groups, flags on a sixth of them, and 20,000 labels of the
 random sample. Prints the seconds of each figure alone (bounds: rate 2 s, the others 1 s), and of the whole command,

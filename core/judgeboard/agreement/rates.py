@@ -389,7 +389,7 @@ def _of_alarms(connection: Connection, result: RateResult, where: RowFilter) -> 
             yield Note(
                 "alarm",
                 f"Alarm {alarm.id} is open: {alarm_sentence(alarm)} The share above is of the whole time. For the "
-                f"share since then: `judgeboard rate --where from={start}`.",
+                f"share since then: `judgeboard labels rate --where from={start}`.",
             )
 
 

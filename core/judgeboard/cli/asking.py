@@ -139,8 +139,8 @@ rating_word_option: Callable[[F], F] = click.option(
 prompt_option: Callable[[F], F] = click.option(
     "--prompt",
     type=FILE,
-    help="Prompt file of your own (default: the built-in prompt; `judgeboard prompt KIND` prints it). Part of the "
-    "judge version.",
+    help="Prompt file of your own (default: the built-in prompt; `judgeboard versions prompt KIND` prints it). Part of "
+    "the judge version.",
 )
 asking_options: Callable[[F], F] = decorator(
     click.option(

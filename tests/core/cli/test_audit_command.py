@@ -1,4 +1,4 @@
-"""`judgeboard audit`, as a person types it."""
+"""`judgeboard test audit`, as a person types it."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def log(sqlite_store: Store) -> GradedLog:
 
 
 def audit(log: GradedLog, *words: str) -> int:
-    return run(["audit", "--judge-version", "teacher", *words, "--db", address(log.store)])
+    return run(["test", "audit", "teacher", *words, "--db", address(log.store)])
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> Any:
@@ -89,7 +89,7 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         assert len(endpoint.requests) == 10
         log.say_all(log.version("rag"), range(1, 11), groundedness=0.9)
         endpoint.script = always(verdict(groundedness=0.1))
-        command = ["audit", "--judge-version", "rag", *model, "--name", "other", "--json", "--db", address(log.store)]
+        command = ["test", "audit", "rag", *model, "--name", "other", "--json", "--db", address(log.store)]
         assert run(command) == 0
         result = printed(capsys)
         assert (result["supreme_version"], result["audited"]) == ("other v1", 10)
@@ -135,7 +135,7 @@ def test_a_version_that_gave_no_verdicts_on_answers_is_not_audited(
     log: GradedLog, capsys: pytest.CaptureFixture[str], how: list[str]
 ) -> None:
     log.version("pairwise")
-    assert run(["audit", "--judge-version", "pairwise", *how, "--db", address(log.store)]) == 2
+    assert run(["test", "audit", "pairwise", *how, "--db", address(log.store)]) == 2
     shown = capsys.readouterr()
     assert "pairwise v1 has no usable verdict, so there is nothing to audit" in shown.err
     assert (shown.err.count("\n"), shown.out) == (1, "")

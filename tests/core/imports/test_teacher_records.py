@@ -66,7 +66,7 @@ def test_the_next_step_of_grades_without_marks_asks_a_supreme_judge(
     ]
     file, database = written(tmp_path / "records.jsonl", rows), str(tmp_path / "d.db")
     assert run(["import", str(file), "--db", database]) == 0
-    assert "next: judgeboard audit --supreme-model gpt-4o --judge-version teacher --db " in capsys.readouterr().err
+    assert "next: judgeboard test audit teacher --supreme-model gpt-4o --db " in capsys.readouterr().err
 
 
 def built(tmp_path: Path, kind: str, *rows: tuple[Any, Any, Any]) -> list[Any]:

@@ -154,7 +154,7 @@ def test_a_grade_its_repeat_an_audit_and_a_jury(graded: GradedLog, small_model: 
     asked(graded, small_model, "judge", "--judge", "grade", "--model", "smollm2")
     asked(graded, small_model, "judge", "--judge", "grade", "--model", "smollm2", "--repeats", "2")
     asked(graded, small_model, "audit", "--judge-version", "teacher", "--supreme-model", "smollm2", "--sample", "1")
-    assert run(["jury", "--recorded", "--members", "teacher,grade", "--db", address(graded.store)]) == 0
+    assert run(["compare", "judges", "teacher", "grade", "--db", address(graded.store)]) == 0
     said = [*statuses(graded, JUDGMENT), *statuses(graded, REVIEWED)]
     assert len(said) == 3
     assert set(said) <= {Status.OK.value, Status.UNPARSABLE.value}

@@ -333,7 +333,7 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(empty: Store, request:
         connection.execute(insert(RESPONSE), [a_response("a")])
     following = request.getfixturevalue("following")
 
-    with pytest.raises(SchemaMismatch, match="run `judgeboard migrate --db "):
+    with pytest.raises(SchemaMismatch, match="run `judgeboard db migrate --db "):
         open_store(empty.engine.url.render_as_string(hide_password=False))
     assert upgrade(empty) == HEAD
     assert current_revision(empty) == following

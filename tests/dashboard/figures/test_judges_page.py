@@ -237,7 +237,7 @@ def judged(sqlite_store: Store) -> Store:
 
 
 def test_without_anchors_the_page_names_the_command(judged: Store, open_page: OpenPage) -> None:
-    assert "judgeboard anchors make" in markup(open_page("judges"))
+    assert "judgeboard test anchors make" in markup(open_page("judges"))
 
 
 def test_the_page_shows_drift_and_the_verdicts_that_changed(judged: Store, open_page: OpenPage) -> None:
