@@ -125,10 +125,10 @@ def _stand(store: Store) -> None:
 
 
 FIGURES: dict[str, Callable[[Store], None]] = {
-    "rate --by query_type": _rate,
-    "threshold --recall 0.8 --by query_type": _threshold,
-    "stand --agreement 0.9": _stand,
-    "plan --reach 0.05": _plan,
+    "labels rate --by query_type": _rate,
+    "labels threshold --recall 0.8 --by query_type": _threshold,
+    "labels stand --agreement 0.9": _stand,
+    "labels plan --reach 0.05": _plan,
 }
 
 

@@ -47,7 +47,7 @@ def in_shell(script: str, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The database that `judgeboard quickstart` fills. Pages that fill one find a copy, which a second run completes."""
+    """The database that `judgeboard quickstart` fills. Pages that fill one find a copy; a second run completes it."""
     folder = tmp_path_factory.mktemp("demo")
     in_shell("judgeboard quickstart --no-serve --db demo.db", folder)
     return folder / "demo.db"

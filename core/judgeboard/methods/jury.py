@@ -343,7 +343,7 @@ def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> J
     """Return the version of a jury, with its members' sorted fingerprints and its rule; raises BadInput."""
     addresses = sorted({member.fingerprint for member in members})
     if len(addresses) < 2:
-        raise BadInput("a jury needs at least two different members: --members a,b,c")
+        raise BadInput("a jury needs at least two different members, for example: A B C")
     params = {"members": addresses, "rule": RULE}
     return JudgeVersion(name or JURY, JURY, params=params, scale="as its members give it")
 

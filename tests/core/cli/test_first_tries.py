@@ -68,7 +68,7 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
         (["jugde"], ["judge"]),
         (["rules"], ["rules", "list"]),
         (["test", "health"], ["test", "health", "lexical v1"]),
-        (["test", "health", "lexical"], ["test", "health", "lexical"]),
+        (["test", "health", *("--judge-version", "lexical")], ["test", "health", "lexical"]),
         (["test", "health", "--fail"], ["test", "health", "--gate", "lexical v1"]),
         (["compare", "versions"], ["compare", "versions", "lexical v1", "other v1"]),
         (["compare", "versions", "lexical"], ["compare", "versions", "lexical", "other v1"]),

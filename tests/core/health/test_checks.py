@@ -197,7 +197,7 @@ def test_one_level_above_80_percent_of_30_is_a_collapse(counts: tuple[int, ...],
     assert result.state is state
     if state is State.WARNING:
         assert "control answers" in result.sentence
-        assert "control-answers make" in (result.command or "")
+        assert "test controls make" in (result.command or "")
 
 
 def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:

@@ -51,7 +51,7 @@ def test_the_published_rows_give_the_published_figures(
     printed = capsys.readouterr()
     assert "recognised: teacher and reviewer records" in printed.out
     (next_step,) = re.findall("next: judgeboard (.*)", printed.err)
-    assert next_step.startswith("audit --recorded --supreme-version reviewer --judge-version teacher --db ")
+    assert next_step.startswith("test audit teacher --recorded --supreme-version reviewer --db ")
     assert run([*shlex.split(next_step), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [report[name] for name in ("audited", "marked", "graded")] == [5, 5, 5]

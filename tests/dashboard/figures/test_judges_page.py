@@ -58,7 +58,7 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     assert "2 of 3 checks warn (family of judge and generator, score collapse); 14 are not measured yet." in sentence
     commands = [element.value for element in app.code]
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS), "none for what is sound, one for all controls"
-    assert sum("control-answers make" in command for command in commands) == 2, "the collapse check names one too"
+    assert sum("test controls make" in command for command in commands) == 2, "the collapse check names one too"
     assert all(command.startswith("judgeboard ") for command in commands)
     assert any(HOSTILE in text for text in checks), "the name of a model is shown as it is"
 
