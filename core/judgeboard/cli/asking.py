@@ -62,7 +62,7 @@ price_options: Callable[[F], F] = decorator(
     yes_option,
     group="Calls",
 )
-# For commands with their own option for the model, such as --judge-model.
+# For commands with their own option for the model, which say what it is for.
 call_options: Callable[[F], F] = decorator(
     address_options,
     click.option(

@@ -21,20 +21,19 @@ SHOWN = 5  # maximum number of answers per list
 
 
 @options.command(
-    "judgeboard test audit rag --supreme-model gpt-4o --sample 0.1",
+    "judgeboard test audit rag --model gpt-4o --sample 0.1",
     "judgeboard test audit fast --by strict",
-    "judgeboard test audit rag --supreme-model gpt-4o --approach 2 --judge rag",
-    "judgeboard test audit 'rag v2' --recorded --supreme-version nli --json",
+    "judgeboard test audit rag --model gpt-4o --approach 2 --judge rag",
+    "judgeboard test audit 'rag v2' --recorded --by nli --json",
 )
 @click.argument("judge_version", metavar="JUDGE")
-@click.option("--by", metavar="NAME", help="The supreme judge: a judge of judgeboard.toml, whose model is used.")
 @click.option(
-    "--supreme-model", "model", metavar="MODEL", help="Name of the supreme judge's model, as its endpoint spells it."
+    "--by",
+    metavar="NAME",
+    help="The supreme judge: a judge of judgeboard.toml, whose model is used. With --recorded: a judge version.",
 )
-@click.option(
-    "--recorded", is_flag=True, help="Compare with the stored verdicts of --supreme-version; make no model calls."
-)
-@click.option("--supreme-version", metavar="NAME|FINGERPRINT", help="With --recorded: the judge that audits.")
+@click.option("--model", "model", metavar="MODEL", help="Name of the supreme judge's model, as its endpoint spells it.")
+@click.option("--recorded", is_flag=True, help="Compare with the stored verdicts of --by; make no model calls.")
 @click.option(
     "--approach",
     type=click.Choice(["1", "2"]),
@@ -79,19 +78,22 @@ def audit_command(
     from judgeboard.methods.audit import audit, audit_recorded, audited_version, make_independent, make_supreme
     from judgeboard.methods.audit_report import AuditSample
 
-    asking.use_named_judge(by, chosen, as_kind="supreme")
-    _check(recorded=recorded, chosen=chosen)
     if recorded:
+        if by is None:
+            raise BadInput("--recorded needs --by NAME: the judge whose stored verdicts are used")
         asking.nobody_asked(context, "kind")
+    else:
+        asking.use_named_judge(by, chosen, as_kind="supreme")
+    _check(recorded=recorded, chosen=chosen)
     default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
     sample = AuditSample(default if share is None else share, seed, where)
     store = options.open_store()
     by_scores, rejudge = chosen["approach"] == "2", chosen["rejudge"] is not None
     warnings = asking.warned([])
-    if recorded:
+    if recorded and by is not None:
         report = audit_recorded(
             store,
-            chosen["supreme_version"],
+            by,
             judge_version,
             sample=sample,
             by="thresholds" if by_scores else None,
@@ -113,11 +115,9 @@ def audit_command(
 def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
     from judgeboard.settings.model import load_settings
 
-    if recorded != (chosen["supreme_version"] is not None):
-        raise BadInput("give --recorded and --supreme-version together, or --supreme-model")
     if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
-        why = "the supreme judge needs a model: give --supreme-model NAME, or recorded replies with --replies FILE"
-        raise MissingOption(why, "--supreme-model", "gpt-4o")
+        why = "the supreme judge needs a model: give --model NAME, or recorded replies with --replies FILE"
+        raise MissingOption(why, "--model", "gpt-4o")
     if chosen["kind"] is not None and chosen["approach"] != "2":
         why = "--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself"
         raise MissingOption(why, "--approach", "2")

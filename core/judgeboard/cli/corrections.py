@@ -58,7 +58,11 @@ _RENAMED = {
     "push add": {"--to": "", "--address": "--url"},
     "pull": {"--address": "--url"},
     "test health": {"--fail": "--gate", "--judge-version": ""},
-    "test audit": {"--judge-version": ""},
+    "test audit": {"--judge-version": "", "--supreme-model": "--model", "--supreme-version": "--by"},
+    "refine": {"--judge-model": "--model"},
+    "compare ssr": {"--tau-by": "--by"},
+    "queue export": {"--items": "--limit"},
+    "sources list": {"--traces": "--limit", "--source": ""},
     "compare versions": {"--judge-version": ""},
     "compare sources": {"--a": "", "--b": ""},
     "compare judges": {"--members": ""},
@@ -188,12 +192,12 @@ def _missing_versions(context: click.Context, extra: Sequence[str] = ()) -> list
         return ["--judge-version", titles[0], *model] if titles else []
     typed = _arguments(context)
     missing = _VERSIONS.get(path, 0) - len(typed)
-    supreme = path == "test audit" and not {"--supreme-model", "--replies", "--by", "--supreme-version"} & {*words}
+    supreme = path == "test audit" and not {"--model", "--replies", "--by"} & {*words}
     wanted = max(missing, 0) + supreme
     known = [title for title in _first(_by_interest, wanted + len(typed)) if not title.startswith((*typed, "\0"))]
     if missing <= 0 or len(known) < wanted:
         return []
-    return [*known[:1], "--recorded", "--supreme-version", known[1]] if supreme else known[:wanted]
+    return [*known[:1], "--recorded", "--by", known[1]] if supreme else known[:wanted]
 
 
 def _arguments(context: click.Context) -> list[str]:

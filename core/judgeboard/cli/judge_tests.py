@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 @options.group(
     "judgeboard test health rag",
     "judgeboard test controls make",
-    "judgeboard test audit rag --supreme-model gpt-4o --sample 0.1",
+    "judgeboard test audit rag --model gpt-4o --sample 0.1",
 )
 def test_command() -> None:
     """Test a judge: faults, audits, control answers, drift.

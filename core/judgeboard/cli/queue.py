@@ -376,18 +376,18 @@ def _show_queue(name: str) -> None:
     options.show(progress, _progress_lines(progress))
 
 
-@options.command("judgeboard queue export legal --reviewer mara@example.org --items 50 mara.jsonl", group=queue_command)
+@options.command("judgeboard queue export legal --reviewer mara@example.org --limit 50 mara.jsonl", group=queue_command)
 @click.argument("name")
 @click.argument("file", type=options.FILE)
 @click.option("--reviewer", required=True, metavar="WHO", help="Name of the person who will review the items.")
-@options.with_default("--items", type=click.IntRange(1, 1000), default=50, metavar="N", help="Maximum number of items.")
+@options.with_default("--limit", type=click.IntRange(1, 1000), default=50, metavar="N", help="Maximum number of items.")
 @click.option(
     "--lease-days",
     type=options.FiniteRange(0, 60, min_open=True),
     default=7.0,
     help="Days for which the items are reserved for the reviewer (default: 7, at most 60).",
 )
-def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) -> None:
+def export(name: str, file: Path, reviewer: str, limit: int, lease_days: float) -> None:
     """Export items of a queue to a file, for a reviewer without access to the database.
 
     The file contains the guidelines, and one line per item with its texts and fields to fill in. It contains no
@@ -398,7 +398,7 @@ def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) 
 
     store = options.open_store()
     (who,) = people_named(store, [reviewer])
-    bundle = export_bundle(store, name, who, file, items=items, by=options.actor(), lease=timedelta(days=lease_days))
+    bundle = export_bundle(store, name, who, file, items=limit, by=options.actor(), lease=timedelta(days=lease_days))
     until = f"reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC"
     items_in_file = f"{counted(bundle.items, 'item')} in {file}"
     command = f"judgeboard queue merge {shlex.quote(str(file))}"

@@ -22,13 +22,13 @@ _ANSWER = 100
 
 
 @options.group(
-    "judgeboard refine --prompts prompts.jsonl --generator gpt-4o-mini --judge-model gpt-4o --json",
-    "judgeboard refine --where query_type=complex --where judge_side=low --generator gpt-4o --judge-model o4-mini",
+    "judgeboard refine --prompts prompts.jsonl --generator gpt-4o-mini --model gpt-4o --json",
+    "judgeboard refine --where query_type=complex --where judge_side=low --generator gpt-4o --model o4-mini",
     cls=CommandWithArguments,
 )
 @asking.generator_options
 @click.option(
-    "--judge-model",
+    "--model",
     metavar="MODEL",
     help="Chat model that rates the answers (default: JUDGEBOARD_MODEL). It should not be the generator's model.",
 )
@@ -50,7 +50,7 @@ _ANSWER = 100
 )
 @options.where
 def refine_command(
-    judge_model: str | None,
+    model: str | None,
     prompts: Path | None,
     success_rating: int,
     max_repeats: int,
@@ -77,7 +77,7 @@ def refine_command(
     if (prompts is None) == (where == RowFilter()):
         raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
     origins = None if prompts is None else read_prompts(prompts)
-    chosen["model"] = judge_model
+    chosen["model"] = model
     store = options.open_store(create=prompts is not None)
     last_address = asking.last_address_options(store, partial(make_judge, KIND), chosen)
     answers: Path | None = chosen["generator_replies"]

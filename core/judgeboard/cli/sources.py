@@ -22,11 +22,11 @@ def sources_command() -> None:
     """
 
 
-@options.command("judgeboard sources list", "judgeboard sources list shop --traces 5", group=sources_command)
+@options.command("judgeboard sources list", "judgeboard sources list shop --limit 5", group=sources_command)
 @click.argument("source", required=False)
-@options.with_default("--traces", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show.")
+@options.with_default("--limit", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show.")
 @click.option("--unused", is_flag=True, help="Show only traces without an answer.")
-def sources_list(source: str | None, traces: int, unused: bool) -> None:
+def sources_list(source: str | None, limit: int, unused: bool) -> None:
     """Show the sources that send traces, or SOURCE alone, and what became of the latest traces.
 
     For each trace: which span was taken as what, or why it has no answer.
@@ -35,7 +35,7 @@ def sources_list(source: str | None, traces: int, unused: bool) -> None:
 
     with options.seen(options.open_store()).reading() as connection:
         sources = [each for each in list_sources(connection) if source in {None, each.source}]
-        latest = latest_traces(connection, source, unused=unused, limit=traces) if traces else []
+        latest = latest_traces(connection, source, unused=unused, limit=limit) if limit else []
         waiting = count_waiting_feedback(connection)
     lines = [
         f"{each.source}  {counted(each.traces, 'trace')}: {counted(each.made, 'answer')}, "

@@ -93,7 +93,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @options.command(
     "judgeboard compare ssr --pairs pairs.jsonl --model gpt-4o-mini",
     "judgeboard compare ssr --pairs pairs.jsonl --model gpt-4o-mini --conditions C --tau 0.8",
-    "judgeboard compare ssr --recorded --judge-version ssr --sweep --tau-by category",
+    "judgeboard compare ssr --recorded --judge-version ssr --sweep --by category",
 )
 @click.option("--pairs", type=options.FILE, help="Import this file of pairs and judge them.")
 @click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
@@ -121,7 +121,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     help="A: the judge never sees its own answer. B: always. C: if enough samples agree.",
 )
 @click.option("--sweep", is_flag=True, help="Also show all other thresholds, without further calls.")
-@click.option("--tau-by", type=click.Choice(["category"]), help="Also tune a threshold per category.")
+@click.option("--by", type=click.Choice(["category"]), help="Also tune a threshold per category.")
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs of the file.")
 @click.option(
     "--rejudge", type=click.Choice(["failed"]), help="Repeat failed samples and comparisons without a usable verdict."
@@ -155,7 +155,7 @@ def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int
     figures = {
         "tau": chosen["tau"],
         "conditions": checked_conditions([name.upper() for name in options.listed(chosen["conditions"])]),
-        "tau_by_category": chosen["tau_by"] is not None,
+        "tau_by_category": chosen["by"] is not None,
     }
     report = _recorded(store, chosen, figures) if recorded else _asked(store, chosen, figures)
     if report is None:

@@ -278,7 +278,7 @@ def _again(report: AuditReport) -> str:
     model = report.supreme_model
     if model is None:
         return ""
-    words = [report.judge_version, "--supreme-model", model, "--rejudge", "failed"]
+    words = [report.judge_version, "--model", model, "--rejudge", "failed"]
     return f"; to ask again: `judgeboard test audit {shlex.join(words)}`"
 
 

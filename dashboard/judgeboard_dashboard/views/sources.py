@@ -124,7 +124,7 @@ def sources() -> None:
         traces = latest_traces(connection, chosen.source, unused=unused, limit=MOST)
     targets = [Rows("sources", {}) if each.response_id is None else item(each.response_id) for each in traces]
     under = (
-        f"The latest {MOST}. More: `judgeboard sources --traces 1000`" if len(traces) == MOST else None,
+        f"The latest {MOST}. More: `judgeboard sources --limit 1000`" if len(traces) == MOST else None,
         _what_to_do(chosen) if chosen.none else None,
     )
     key = f"traces_{chosen.source}_{unused}_{len(traces)}"

@@ -78,7 +78,7 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
             ["compare", "versions", *("lexical", "other v1")],
         ),
         (["test", "health", "lexicl"], ["test", "health", "lexical"]),
-        (["test", "audit"], ["test", "audit", "lexical v1", "--recorded", "--supreme-version", "other v1"]),
+        (["test", "audit"], ["test", "audit", "lexical v1", "--recorded", "--by", "other v1"]),
         (["test", "repeats"], ["judge", "--judge", "lexical", "--repeats", "3"]),
         (["export"], ["export", "responses", "-o", "responses.jsonl"]),
         (["export", "flags"], ["export", "flags", "-o", "flags.jsonl"]),
@@ -96,7 +96,7 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
             ["judge", "--model", "m"],
             ["judge", "--model", "m", "--base-url", "http://localhost:8000/v1"],
         ),
-        (["test", "audit", "lexical"], ["test", "audit", "lexical", "--supreme-model", "gpt-4o"]),
+        (["test", "audit", "lexical"], ["test", "audit", "lexical", "--model", "gpt-4o"]),
     ],
 )
 def test_a_refusal_ends_with_the_command_of_this_database(

@@ -40,7 +40,10 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> str:
     ("words", "said"),
     [
         ("compare ssr --recorded --judge-version mmlu", "no judge version 'mmlu'; sampled answers: committee v1"),
-        ("compare ssr --recorded --judge-version lexical", "lexical v1 is not one of the judges that sampled answers: "),
+        (
+            "compare ssr --recorded --judge-version lexical",
+            "lexical v1 is not one of the judges that sampled answers: ",
+        ),
         ("test repeats --judge-version lexicon", "no judge version 'lexicon'; asked more than once: gpt-4 as judge v1"),
         ("test repeats --name gpt-4", "no judge 'gpt-4'; asked more than once: gpt-4 as judge v1"),
         (

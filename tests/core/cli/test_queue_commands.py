@@ -245,7 +245,7 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     case.flagged(0.1, 0.2)
     typed("lead", "queue", "create", "q", "--grades", "")
     file = tmp_path / "mara.jsonl"
-    made = typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--items", "9", "--json")
+    made = typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--limit", "9", "--json")
     assert (made["items"], made["reviewer"]) == (2, "Mara")
     head, first, second = file.read_text().splitlines()
     file.write_text("\n".join([head, first.replace('"decision": null', '"decision": "perhaps"'), second]))

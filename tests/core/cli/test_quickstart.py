@@ -139,7 +139,7 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that
             assert several_warning.startswith(sentence)
         assert run([*command, "--model", "qwen3", "--where", "source=log"]) == 0
         assert json.loads(capsys.readouterr().out)["warnings"] == []
-        prompts = ["refine", "--where", "source=log", "--generator", "gpt-4o", "--judge-model", "o4-mini", "--json"]
+        prompts = ["refine", "--where", "source=log", "--generator", "gpt-4o", "--model", "o4-mini", "--json"]
         run([*prompts, "--base-url", endpoint.base_url, "--db", address(sqlite_store)])
         (refine_warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert refine_warning.startswith("o4-mini (OpenAI) judges its own family: gpt-4o writes the answers.")

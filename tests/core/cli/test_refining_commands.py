@@ -26,7 +26,7 @@ def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list
 
 
 def refine_words(database: str, endpoint: RecordingEndpoint, *more: str) -> list[str]:
-    judge = ["--judge-model", "reader", "--base-url", endpoint.base_url]
+    judge = ["--model", "reader", "--base-url", endpoint.base_url]
     return ["refine", "--generator", "writer", *judge, "--concurrency", "2", *more, "--db", database]
 
 
@@ -164,9 +164,9 @@ def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
 def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run([*recorded(tmp_path, 4), "--judge-model", "writer"]) == 0
+    assert run([*recorded(tmp_path, 4), "--model", "writer"]) == 0
     assert "warning: writer judges its own answers: writer writes the answers." in capsys.readouterr().err
-    assert run([*recorded(tmp_path, 4), "--judge-model", "reader"]) == 0
+    assert run([*recorded(tmp_path, 4), "--model", "reader"]) == 0
     assert "judges its own" not in capsys.readouterr().err
 
 

@@ -63,7 +63,7 @@ def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(
     prices.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
     with RecordingEndpoint(Solver({0: TORN})) as endpoint:
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--prices", str(prices))
-        assert run([*command, "--json", "--tau-by", "category"]) == 0
+        assert run([*command, "--json", "--by", "category"]) == 0
         assert len(endpoint.requests) == 27
     out, err = capsys.readouterr()
     result = json.loads(out)

@@ -85,7 +85,7 @@ def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
     (sentence,) = texts(app, "jb-say")
     assert sentence == (
         "12 of 12 reviews of teacher v1 by supreme v2 are not usable; to ask again: judgeboard test audit "
-        "--supreme-model deaf --judge-version 'teacher v1' --rejudge failed."
+        "'teacher v1' --model deaf --rejudge failed."
     )
     assert charts(app) == []
 

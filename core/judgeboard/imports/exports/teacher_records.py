@@ -52,8 +52,8 @@ def audit_command(judges: Collection[str]) -> tuple[str, ...]:
     Without marks of the reviewer, it asks a supreme judge.
     """
     if REVIEWER in judges:
-        return ("test", "audit", TEACHER, "--recorded", "--supreme-version", REVIEWER)
-    return ("test", "audit", TEACHER, "--supreme-model", "gpt-4o")
+        return ("test", "audit", TEACHER, "--recorded", "--by", REVIEWER)
+    return ("test", "audit", TEACHER, "--model", "gpt-4o")
 
 
 def _mark(value: Any, word: str) -> bool | None:
