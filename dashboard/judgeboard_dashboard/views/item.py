@@ -68,7 +68,7 @@ from judgeboard_dashboard.review.screen import (
 )
 from judgeboard_dashboard.review.signals import decided_words, primary_verdict, queue_pane, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
-from judgeboard_dashboard.review.undo import undo_in_queue, undo_review
+from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue, undo_review
 from judgeboard_dashboard.session import ask_reviewer, current_query, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
@@ -534,13 +534,14 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
     _show_message(session)
     _show_feedback(work)
-    sentence, reason = f"Nothing is left for you in “{work.queue.name}”.", None
+    sentence, reason, skipped = f"Nothing is left for you in “{work.queue.name}”.", None, 0
     if work.closed:
         sentence = f"{capital(work.closed)}."
     else:
         with reading() as connection:
             nothing = nothing_left(connection, work.queue, work.reviewer.id)
-        reason = None if nothing is None else nothing.reason
+        if nothing is not None:
+            reason, skipped = nothing.reason, nothing.skipped
     show(tag("div", tag("div", sentence), tag("div", reason) if reason else None, cls="jb-empty"))
     main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
     planned = work.queue.of_rate
@@ -550,6 +551,10 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
         if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
             session.say("")
             open_rows("queue", show=QUEUES)
+        if skipped:
+            act = partial(review_skipped, store(), session, work)
+            label = f"Review {count(skipped, 'skipped item')}"
+            choice(name="skipped", label=label, act=act, key="K", turn=Turn.MOVE, icon=":material/undo:")()
         if work.undoable and not work.closed:
             undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(quiet=True)
 
