@@ -18,7 +18,8 @@ from judgeboard.imports.exports.entry import (
     without_nothing,
 )
 from judgeboard.imports.exports.turns import IN_MESSAGES, Path, Turn, paths_of, reply_ids, turns_in
-from judgeboard.imports.fields import EXTRA
+from judgeboard.imports.fields import EXTRA, simple_name
+from judgeboard.imports.responses import ResponseImport
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 
@@ -178,7 +179,10 @@ class _Chats:
         earlier += [alone] if earlier and turn.number == 1 else []
         if turn.metadata_before_feedback != turn.metadata:
             earlier.append(answer | {"metadata": place | of_row | turn.metadata_before_feedback})
-        keys = (*turn.keys, *(log.keys(answer["metadata"]) if is_final else ()))
+        read_in_messages = {key.use for key in turn.keys}
+        of_log = {ours: value for ours, value in answer.items() if ours not in mapped and ours not in read_in_messages}
+        keys = [*turn.keys, *log.origins(of_log, is_final=is_final)]
+        keys += log.keys(answer["metadata"]) if is_final else ()
         return Entry(_present(answer), keys=keys, earlier=[_present(each) for each in earlier])
 
 
@@ -242,6 +246,39 @@ class _Log:
             ours: value for ours, value in self._mapped.items() if ours != EXTRA and (is_final or ours not in _OF_FINAL)
         }
 
+    def origins(self, fields: Mapping[str, Any], *, is_final: bool) -> Iterator[KeyUse]:
+        """Yield the key of the row, or of its messages, from which each of these fields of an answer is read."""
+        for ours, value in fields.items():
+            key = self._origin(ours, value, is_final=is_final)
+            if key is not None and value is not None:
+                yield KeyUse(key, ours, value)
+
+    def _origin(self, ours: str, value: Any, *, is_final: bool) -> str | None:
+        in_messages = IN_MESSAGES + "content"
+        match ours:
+            case "query":
+                asked = last_of_user(self.messages) is not None
+                alone = _key_named(self._values, ("input",)) if "messages" not in self._values else None
+                texts = alone is not None and isinstance(self._values[alone], str)
+                return alone if texts else in_messages if asked else _key_named(self._values, known_names.QUESTION)
+            case "answer" if is_final and self._reply is not None:
+                return "choices[].message.content" if "choices" in self._reply else "output[].content"
+            case "answer":
+                return _key_named(self._values, known_names.ANSWER) if is_final and self.is_request else in_messages
+            case "external_id":
+                own = ("custom_id", *ResponseImport.columns[ours], *_CONVERSATION)
+                ids = (name for name in self._values if simple_name(name) in own)
+                return next((name for name in ids if f"{value}-".startswith(f"{self._values[name]}-")), None)
+            case "generator_model" if any(value == level.get("model") for level in _levels(self._values)):
+                return "model"
+            case "asked_at" if value == self._created():
+                return "created" if value_at(self._reply, ("created",)) else "created_at"
+            case "messages":
+                return "messages" if any("messages" in level for level in _levels(self._values)) else "input"
+            case _:
+                named_so = ResponseImport.columns.get(ours, ())
+                return next((name for name in self._values if simple_name(name) in named_so), None)
+
     def keys(self, metadata: Mapping[str, Any]) -> Iterator[KeyUse]:
         """Yield the keys of the row that a mapping names or that are only kept in the metadata."""
         yield from (use for use in self._uses if use.value is not None)
@@ -276,6 +313,11 @@ class _Log:
             "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
             "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
         }
+
+
+def _key_named(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Return the first key of a row that is not empty and has one of the names (in snake case)."""
+    return next((key for key, value in row.items() if value not in (None, "") and simple_name(key) in names), None)
 
 
 def _conversation(row: Mapping[str, Any]) -> str | None:
