@@ -202,6 +202,14 @@ def test_a_log_with_thumbs_under_unknown_names_is_asked_about_like_one_without(a
     assert code == 0
 
 
+def test_a_log_with_thumbs_in_which_no_column_looks_like_an_answer_has_its_columns_named(asked) -> None:
+    rows = [f"c{n},Where is bill {n}?,{('Yes', 'No')[n % 2]},Bills are {n}.,up" for n in range(10)]
+    _, printed = asked("log.csv", "\n".join(("id,turn_in,turn_out,kb_articles,thumbs", *rows)))
+    assert "No column looks like answer: replace COLUMN by its name." in printed
+    assert any(line.startswith("  turn_out ") for line in printed)
+    assert any(" --map turn_in=query --map kb_articles=context --map COLUMN=answer" in line for line in printed)
+
+
 def test_only_the_rows_of_feedback_are_taken_for_another_kind(asked) -> None:
     _, printed = asked("log.csv", "id,thumbs,said\nc1,up,Thanks a lot for this.\nc2,down,That is not my bill.\n")
     assert "the rows look like another kind of file: users' feedback" in printed[0]

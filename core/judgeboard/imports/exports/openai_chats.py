@@ -32,6 +32,8 @@ _CONVERSATION = (
 )
 # What a row has for its final reply only: it was retrieved, rated or paid for this one.
 _OF_FINAL = ("context", "reference", "thumbs", "stars", "feedback", "generator_cost")
+# Fields that the chat format itself has in a row, in its request or in its reply.
+_OF_CHATS = {"messages": ("messages", "input"), "generator_model": ("model",), "asked_at": ("created", "created_at")}
 LOOK_AHEAD = 20  # rows in which ids of replies are compared
 
 
@@ -254,30 +256,31 @@ class _Log:
                 yield KeyUse(key, ours, value)
 
     def _origin(self, ours: str, value: Any, *, is_final: bool) -> str | None:
-        in_messages = IN_MESSAGES + "content"
-        match ours:
-            case "query":
-                asked = last_of_user(self.messages) is not None
-                alone = _key_named(self._values, ("input",)) if "messages" not in self._values else None
-                texts = alone is not None and isinstance(self._values[alone], str)
-                return alone if texts else in_messages if asked else _key_named(self._values, known_names.QUESTION)
-            case "answer" if is_final and self._reply is not None:
-                return "choices[].message.content" if "choices" in self._reply else "output[].content"
-            case "answer":
-                return _key_named(self._values, known_names.ANSWER) if is_final and self.is_request else in_messages
-            case "external_id":
-                own = ("custom_id", *ResponseImport.columns[ours], *_CONVERSATION)
-                ids = (name for name in self._values if simple_name(name) in own)
-                return next((name for name in ids if f"{value}-".startswith(f"{self._values[name]}-")), None)
-            case "generator_model" if any(value == level.get("model") for level in _levels(self._values)):
-                return "model"
-            case "asked_at" if value == self._created():
-                return "created" if value_at(self._reply, ("created",)) else "created_at"
-            case "messages":
-                return "messages" if any("messages" in level for level in _levels(self._values)) else "input"
-            case _:
-                named_so = ResponseImport.columns.get(ours, ())
-                return next((name for name in self._values if simple_name(name) in named_so), None)
+        if ours == "query":
+            return self._question_key()
+        if ours == "answer":
+            return self._answer_key() if is_final and self.is_request else IN_MESSAGES + "content"
+        if ours == "external_id":
+            return self._id_key(value)
+        levels = (self._reply or {}, *_levels(self._values))
+        of_chats = (name for name in _OF_CHATS.get(ours, ()) if any(name in level for level in levels))
+        return next(of_chats, None) or _key_named(self._values, ResponseImport.columns.get(ours, ()))
+
+    def _id_key(self, external_id: str) -> str | None:
+        own = ("custom_id", *ResponseImport.columns["external_id"], *_CONVERSATION)
+        ids = (name for name in self._values if simple_name(name) in own)
+        return next((name for name in ids if f"{external_id}-".startswith(f"{self._values[name]}-")), None)
+
+    def _question_key(self) -> str | None:
+        if any(isinstance(level.get("input"), str) and "messages" not in level for level in _levels(self._values)):
+            return "input"
+        asked = last_of_user(self.messages) is not None
+        return IN_MESSAGES + "content" if asked else _key_named(self._values, known_names.QUESTION)
+
+    def _answer_key(self) -> str | None:
+        if self._reply is None:
+            return _key_named(self._values, known_names.ANSWER)
+        return "choices[].message.content" if "choices" in self._reply else "output[].content"
 
     def keys(self, metadata: Mapping[str, Any]) -> Iterator[KeyUse]:
         """Yield the keys of the row that a mapping names or that are only kept in the metadata."""
