@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from judgeboard.store.clock import utc_now
 from judgeboard.store.leases import ItemCounts, count_items_for, count_with_others, own_progress, skipped_items
 from judgeboard.store.next_items import own_item, training_answers
-from judgeboard.store.queues import Queue
+from judgeboard.store.queues import Queue, assignees
 from judgeboard.text import counted
 
 
@@ -17,12 +17,13 @@ class NothingLeft:
     """A queue in which a person can lease nothing now.
 
     Others have leased ``with_others`` items that may come later. The person ``skipped`` items that still need a review:
-    they can have them back (`undo_skips`).
+    they can have them back (`undo_skips`). ``assigned_alone``: the queue is assigned to this person and nobody else.
     """
 
     counts: ItemCounts
     with_others: int
     skipped: int
+    assigned_alone: bool
 
     @property
     def reason(self) -> str:
@@ -41,7 +42,8 @@ class NothingLeft:
         of_others = self.counts.open - self.skipped
         if of_others:
             needs = "needs" if of_others == 1 else "need"
-            return f"{counted(of_others, 'item')} {needs} reviews by others.{own}"
+            nobody = ", but nobody else is assigned to the queue" if self.assigned_alone else ""
+            return f"{counted(of_others, 'item')} {needs} reviews by others{nobody}.{own}"
         if self.skipped:
             return own.strip()
         declined = "declined" if self.counts.declined == items else "reviewed or declined"
@@ -60,4 +62,5 @@ def nothing_left(
         return None
     counts = count_items_for(connection, queue.id, reviewer_id)
     skipped = len(skipped_items(connection, queue.id, reviewer_id, at))
-    return NothingLeft(counts, count_with_others(connection, queue.id, reviewer_id, at), skipped)
+    alone = [person.id for person in assignees(connection, queue.id)] == [reviewer_id]
+    return NothingLeft(counts, count_with_others(connection, queue.id, reviewer_id, at), skipped, alone)

@@ -35,6 +35,7 @@ from judgeboard_dashboard.review.drafts import (
     keep_draft,
     own_review_to_change,
     review_session,
+    stored_review,
 )
 from judgeboard_dashboard.review.fields import ITEM_KEYS, QUEUE_KEYS, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
@@ -224,7 +225,8 @@ def _draw_item(
     if changed is not None:
         done = UndoableReview(changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag)
     elif done is None and own:
-        done = UndoableReview(own[0].id, item.response_id, Draft(), flag_id=next(iter(own[0].flag_ids), None))
+        _, draft = stored_review(own[0].id)
+        done = UndoableReview(own[0].id, item.response_id, draft, flag_id=next(iter(own[0].flag_ids), None))
     title, position = _position(item, near, place, listing.words) or (item.external_id, None)
     head_line(
         actions,

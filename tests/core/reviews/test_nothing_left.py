@@ -71,6 +71,17 @@ def test_a_skipped_item_that_still_needs_a_review_is_named_and_can_be_had_back(c
     assert undo_skips(case.store, queue, case.mara, now=case.now) == []
 
 
+def test_an_item_that_nobody_else_is_assigned_to_says_so(case: QueueCase) -> None:
+    case.queue(assigned=(case.mara,))
+    case.flagged(0.1, 0.2)
+    case.review(case.mara, UNSURE)
+    skip(case.store, case.lease(case.mara).token, case.mara, now=case.now)
+    assert reason(case, case.mara) == (
+        "1 item needs reviews by others, but nobody else is assigned to the queue. "
+        "You skipped 1 item, which still needs a review. You have reviewed 1 item."
+    )
+
+
 def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue("gold", needed=2, order=QueueOrder.OLDEST)
