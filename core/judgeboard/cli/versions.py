@@ -225,7 +225,7 @@ def _source_lines(result: "SourcesCompared") -> Iterator[str]:
         line = f"{each.query_type}: {start}: {points_words(each.change, sign=True)}"
         if each.change.value is not None:
             line += "" if each.p_holm is None else f", p {p_words(each.p_holm)} (Holm)"
-            line += f", {each.labelled:,} of {counted(each.questions, 'question')} labelled"
+            line += f", from {counted(each.questions, 'question')}, {each.labelled:,} with labels on both answers"
         yield line
 
 
