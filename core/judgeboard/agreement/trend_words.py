@@ -72,16 +72,44 @@ class Figure:
             return f"{name}: no clear change of {self.name} {span}. {found[0].upper()}{found[1:]}."
         return f"{name}: too few {self.counts} to tell whether {self.name} changed {span}. Only {found}."
 
+    def unchanged_since(self, periods: int, period: Period, seen: float | None) -> str:
+        """Return "In the 11 weeks since then: no clear change; …", or that the data are too few.
+
+        ``periods`` are those that the detectors have read since an acknowledged change.
+        """
+        if not periods:
+            return f"No {period} with {self.counts} has ended since then."
+        since = f"In the {period if periods == 1 else f'{periods:,} {period}s'} since then"
+        if seen is None:
+            return f"{since}: too few {self.counts} to find any change."
+        found = f"a change of {self.size(seen)} or more {WOULD_HAVE_BEEN_FOUND}"
+        if self.is_clear(seen):
+            return f"{since}: no clear change; {found}."
+        return f"{since}: too few {self.counts} to tell; only {found}."
+
+
+class Known(NamedTuple):
+    """An acknowledged change, with which the detectors begin: its ``sentence`` and its ``direction``."""
+
+    sentence: str
+    direction: str
+
 
 class Finding(NamedTuple):
     """The changes that the detectors of a panel found, and the smallest change that they would have found.
 
-    ``seen`` is None if they would have found no possible change.
+    ``seen`` is None if they would have found no possible change. Both are of the time since a ``known`` change.
     """
 
     panel: str
     changes: Sequence[Change] = ()
     seen: float | None = None
+    known: Known | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is a change, known or new."""
+        return bool(self.changes) or self.known is not None
 
 
 def trend_sentence(trend: Trend) -> str:
@@ -164,11 +192,11 @@ def findings_words(
     ``changed`` puts a change of a panel in words. ``span`` are the periods ("in these 3 weeks").
     """
     whole, *groups = findings
-    if not whole.changes:
+    if not whole.changed:
         yield figure.unchanged(whole.panel, whole.seen, span)
     yield from changes_words(findings, changed)
-    still = [group for group in groups if not group.changes]
-    if whole.changes and (clear := [group for group in still if figure.is_clear(group.seen)]):
+    still = [group for group in groups if not group.changed]
+    if whole.changed and (clear := [group for group in still if figure.is_clear(group.seen)]):
         yield f"No clear change in {_names(clear)}: {_sizes(clear, figure)}."
     if small := [group for group in still if group.seen is not None and not figure.is_clear(group.seen)]:
         yield f"Too few {figure.counts} to tell for {_names(small)}: only {_sizes(small, figure)}."
@@ -177,13 +205,27 @@ def findings_words(
 
 
 def changes_words(findings: Sequence[Finding], changed: Callable[[str, Change], str]) -> Iterator[str]:
-    """Yield the changes of all answers (the first finding), then those of the groups that differ from them."""
+    """Yield the changes of all answers (the first finding), then those of the groups that differ from them.
+
+    Known changes come before new ones. Those of a group differ by their direction.
+    """
     whole, *groups = findings
+    if whole.known is not None:
+        yield whole.known.sentence
     yield from (changed(whole.panel, change) for change in whole.changes)
+    directions = {change.direction for change in (*whole.changes, whole.known) if change is not None}
     differing = [
-        (group.panel, change) for group in groups for change in group.changes if _differs(change, whole.changes)
+        (group.panel, group.known.sentence)
+        for group in groups
+        if group.known is not None and group.known.direction not in directions
     ]
-    yield from (changed(*each) for each in differing[:_MOST_CHANGES])
+    differing += [
+        (group.panel, changed(group.panel, change))
+        for group in groups
+        for change in group.changes
+        if _differs(change, whole.changes)
+    ]
+    yield from (sentence for _, sentence in differing[:_MOST_CHANGES])
     shown = {panel for panel, _ in differing[:_MOST_CHANGES]}
     if more := len({panel for panel, _ in differing} - shown):
         yield f"{_counted(more).capitalize()} more {'group' if more == 1 else 'groups'} changed."

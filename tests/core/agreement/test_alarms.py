@@ -22,7 +22,7 @@ from judgeboard.agreement.window_comparison import compare_windows, window_sente
 from judgeboard.cli.app import run
 from judgeboard.domain import Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.reports.trends import corrected_lines, windows_lines
+from judgeboard.reports.trends import corrected_lines, evidence_sentence, windows_lines
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store
@@ -207,6 +207,31 @@ def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: G
     fill(log, [0.1] * 5, first=MONDAY + 63)
     (back,) = watch(risen, by="cli:mara", now=LATER).alarms
     assert (back.direction, back.from_day) == ("fell", MONDAY + 63)
+
+
+@on_sqlite
+def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count_since(
+    risen: Store, log: GradedLog
+) -> None:
+    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
+    known = "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 % (alarm 1, acknowledged)."
+    with risen.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+    assert corrected_sentence(trend) == (
+        f"{known} In the 5 weeks since then: too few labels to tell; only a change of 44 points or more would have "
+        "been found."
+    )
+    assert evidence_sentence(trend).endswith(
+        "All answers: the detectors begin with the week of 4 Nov 2024, because alarm 1 is acknowledged. Earlier points "
+        "have no z and no evidence."
+    )
+    fill(log, [0.1] * 5, first=MONDAY + 63)
+    later = "The share of bad answers fell in about the week of 9 Dec 2024, from 50 % ["
+    assert corrected_words(risen).startswith(f"{known} {later}")
+    with risen.reading() as connection:  # no week has ended since the change
+        early = corrected_trend(connection, now=datetime(2024, 11, 6, tzinfo=UTC))
+    assert corrected_sentence(early) == f"{known} No week with labels has ended since then."
 
 
 @on_sqlite
