@@ -314,7 +314,7 @@ def _no_line(slices: Sequence[AgreementSlice], lead: str) -> str | None:
     reasons = {each.reason or "" for each in without if each.value is not None and each.low is None}
     if not reasons:
         return None
-    if all("labels" in reason for reason in reasons):  # labels of a part, of a class, or of a figure
+    if all("label" in reason for reason in reasons):  # labels of a part, of a class, or of a figure
         return "No line: too few labels for an interval."
     return f"No line: {' or '.join(sorted(reason.removeprefix('no interval: ') for reason in reasons))}."
 
