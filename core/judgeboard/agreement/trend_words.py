@@ -262,7 +262,7 @@ def _names(groups: Sequence[Finding]) -> str:
     """Return "sql, table and rare" in the order of `_sizes`, or "7 groups"."""
     if len(groups) > _MOST_NAMES:
         return f"{len(groups)} groups"
-    return _listed([group.panel for group in sorted(groups, key=_by_size)])
+    return listed_words([group.panel for group in sorted(groups, key=_by_size)])
 
 
 def _sizes(groups: Sequence[Finding], figure: Figure) -> str:
@@ -276,7 +276,7 @@ def _sizes(groups: Sequence[Finding], figure: Figure) -> str:
     elif len(sizes) > _MOST_NAMES:
         change = f"a change of {least.split()[0]} to {most} or more, depending on the group,"
     else:
-        change = f"a change {_listed([f'of {size} or more in {panel}' for size, panel in sizes])}"
+        change = f"a change {listed_words([f'of {size} or more in {panel}' for size, panel in sizes])}"
     return f"{change} {WOULD_HAVE_BEEN_FOUND}"
 
 
@@ -284,7 +284,8 @@ def _by_size(group: Finding) -> tuple[float, str]:
     return math.inf if group.seen is None else group.seen, group.panel
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed_words(words: Sequence[str]) -> str:
+    """Return "sql", "sql and table", "sql, table and rare"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

@@ -376,6 +376,25 @@ def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
 
 
 @on_sqlite
+def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, [0.25] * 9, query_type="steady")
+    risen = watch(store, by="test", now=LATER).alarms
+    assert {(each.id, each.query_type) for each in risen} == {(1, "All answers"), (2, "risen")}
+    (note,) = (each.text for each in measure_rate(store, by="query_type").warnings if each.code == "alarm")
+    assert note.startswith("Alarms 1 and 2 are open: The share of bad answers rose in about the week of 4 Nov 2024, ")
+    assert " The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % " in note
+    assert note.endswith(
+        "The shares above are of the whole time. For the shares since then: "
+        "`judgeboard rate --by query_type --where from=2024-11-04`."
+    )
+    (of_all,) = (each.text for each in measure_rate(store).warnings if each.code == "alarm")
+    assert of_all.startswith("Alarm 1 is open: ")
+    assert "query type" not in of_all, "the table has no query types"
+
+
+@on_sqlite
 def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None:
     log = GradedLog(store)
     for query_type in ("table", "summary", "list"):

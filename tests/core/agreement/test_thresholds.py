@@ -246,7 +246,7 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
     )
     needed = re.compile(
         r"needs about (\d+) more labelled bad answers\. Only (\d+) of (\d+) labelled bad answers can choose a "
-        r"threshold: people labelled all answers that the threshold in force flags, but few others\. Label a random sample of "
+        r"threshold: people labelled all answers that the threshold in force flags, but few others\."
     )
     counting = needed.search(recall.sentence)
     assert counting is not None, recall.sentence
