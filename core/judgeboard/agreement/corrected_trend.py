@@ -26,7 +26,6 @@ from judgeboard.agreement.samples import (
 from judgeboard.agreement.trend_words import (
     Figure,
     Finding,
-    Known,
     about_words,
     changes_words,
     findings_words,
@@ -548,7 +547,7 @@ def _finding(panel: CorrectedPanel, watched: Watched, period: Period) -> Finding
     if watched == "bad_share" and not changes:
         periods = 0 if monitor is None else monitor.periods
         sentence += f" {BAD_SHARE.unchanged_since(periods, period, seen)}"
-    return Finding(panel.query_type, changes, seen, Known(sentence, alarm.direction))
+    return Finding(panel.query_type, changes, seen, sentence)
 
 
 def _change_words(

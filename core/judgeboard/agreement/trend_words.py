@@ -88,23 +88,17 @@ class Figure:
         return f"{since}: too few {self.counts} to tell; only {found}."
 
 
-class Known(NamedTuple):
-    """An acknowledged change, with which the detectors begin: its ``sentence`` and its ``direction``."""
-
-    sentence: str
-    direction: str
-
-
 class Finding(NamedTuple):
     """The changes that the detectors of a panel found, and the smallest change that they would have found.
 
-    ``seen`` is None if they would have found no possible change. Both are of the time since a ``known`` change.
+    ``seen`` is None if they would have found no possible change. Both are of the time since a ``known`` change (a
+    sentence), with which the detectors begin.
     """
 
     panel: str
     changes: Sequence[Change] = ()
     seen: float | None = None
-    known: Known | None = None
+    known: str | None = None
 
     @property
     def changed(self) -> bool:
@@ -207,24 +201,19 @@ def findings_words(
 def changes_words(findings: Sequence[Finding], changed: Callable[[str, Change], str]) -> Iterator[str]:
     """Yield the changes of all answers (the first finding), then those of the groups that differ from them.
 
-    Known changes come before new ones. Those of a group differ by their direction.
+    The known change of a group always counts as different, because its alarm has no intervals to compare.
     """
     whole, *groups = findings
     if whole.known is not None:
-        yield whole.known.sentence
+        yield whole.known
     yield from (changed(whole.panel, change) for change in whole.changes)
-    directions = {change.direction for change in (*whole.changes, whole.known) if change is not None}
     differing = [
-        (group.panel, group.known.sentence)
-        for group in groups
-        if group.known is not None and group.known.direction not in directions
-    ]
-    differing += [
         (group.panel, changed(group.panel, change))
         for group in groups
         for change in group.changes
         if _differs(change, whole.changes)
     ]
+    differing += [(group.panel, group.known) for group in groups if group.known is not None]
     yield from (sentence for _, sentence in differing[:_MOST_CHANGES])
     shown = {panel for panel, _ in differing[:_MOST_CHANGES]}
     if more := len({panel for panel, _ in differing} - shown):

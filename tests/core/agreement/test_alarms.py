@@ -395,6 +395,22 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
 
 
 @on_sqlite
+def test_the_trend_still_names_the_acknowledged_change_of_a_query_type(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, [0.25] * 9, query_type="steady")
+    watch(store, by="cli:mara", now=LATER)
+    acknowledge(store, 2, "New retriever", by="cli:mara", now=LATER)
+    words = corrected_words(store)
+    assert words.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 18 % [")
+    assert (
+        "The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % to 50 % (alarm "
+        "2, acknowledged). In the 5 weeks since then: too few labels to tell; only a change of "
+    ) in words
+    assert "to tell for risen" not in words, "its change is known"
+
+
+@on_sqlite
 def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None:
     log = GradedLog(store)
     for query_type in ("table", "summary", "list"):
