@@ -43,7 +43,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
     """Return ``command(store, *words)``: the exit code and the JSON output."""
 
     def ran(store: Store, *words: str) -> tuple[int, Any]:
-        code = run([words[0], "--db", address(store), "--json", *words[1:]])
+        code = run([*words, "--db", address(store), "--json"])
         return code, json.loads(capsys.readouterr().out)
 
     return ran

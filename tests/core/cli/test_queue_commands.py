@@ -298,7 +298,7 @@ def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase
     typed("lead", "queue", "assign", "q", "cli:ann,cli:bob")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
-    assert "must review this item blind first" in typed("bob", "adjudicate", item, code=2)
+    assert "must review this item blind first" in typed("bob", "queue", "adjudicate", item, code=2)
     assert "secret" in typed("lead", "queue", "adjudicate", item)
 
 

@@ -234,7 +234,7 @@ def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: Gra
     assert check.sentence.startswith("26 of 240 verdicts are unusable: 26 ties. ")
     titles, jury, *others = [line.split() for line in text_lines(judgments_table(measure(log.store)))]
     assert titles == ["Judge", "version", "ok", "unparsable", "refused", "error", "tied", "Cost"]
-    assert jury[:7] == ["compare", "judges", "v1", "214", "0", "0", "0", "26"]
+    assert jury[:7] == ["jury", "v1", "214", "0", "0", "0", "26"]
     assert [each[6] for each in others] == ["\N{EN DASH}", "\N{EN DASH}"]
 
 
