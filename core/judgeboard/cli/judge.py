@@ -22,7 +22,7 @@ from judgeboard.cli.asking import (
     warned,
 )
 from judgeboard.errors import BadInput, MissingOption
-from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.stats.estimates import no_interval_sentences, number_words, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -265,6 +265,7 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
         )
         if left_out := left_out_words(each.left_out.items()):
             yield f"  {left_out}"
+    yield from no_interval_sentences((each.measure, each.accuracy) for each in report.measures)
     yield from report.notes
 
 
@@ -336,6 +337,7 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
     for member in report.members:
         same = " on the same answers" if member.answers == jury.answers else member.described
         yield f"{member.judge_version} alone{same}: {_with_people(member)}"
+    yield from report.without_interval
     yield from report.notes
 
 
