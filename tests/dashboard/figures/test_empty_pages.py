@@ -19,7 +19,7 @@ COMMANDS = {
     "audits": "judgeboard test audit NAME --model MODEL",
 }
 STARTED = (
-    *("queue", "people", "trends", "agreement", "disagreement", "failure_modes", "issues"),
+    *("open_flags", "people", "trends", "agreement", "disagreement", "failure_modes", "issues"),
     *("judges", "audits", "pairs", "suites", "responses", "runs"),
 )
 
