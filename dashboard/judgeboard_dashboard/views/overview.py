@@ -155,7 +155,7 @@ def _cards(state: Overview, precision: Estimate) -> None:
             [],
             leads=("agreement", "Open shares by rule", {}),
             tip="Share of bad answers among the answers that a rule flagged, with its 95 % interval. n counts the "
-            "labels that count. They are weighted as in `judgeboard rate`.",
+            "labels that count. They are weighted as in `judgeboard labels rate`.",
         )
         _card(
             "usable",
