@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
@@ -81,6 +82,7 @@ LONGEST_TYPE = 20  # characters of a query type in the head of its column
 TALL = 190  # px of a chart
 TWO_LINES = 124  # px of a chart with two intervals
 OPEN_FLAGS = "open_flags"
+NO_PAIRS = "This is known once people have labelled answers that the judge judged."
 TREND = Rows("trends", {"show": "Bad, corrected"})
 # Kind of a failure -> the label of its button, and the view that shows more.
 OF_FAILURES: Mapping[str, tuple[str, str]] = {
@@ -127,9 +129,11 @@ def overview() -> None:
     is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
     with first:
         _good(rate, shares if is_corrected else groundedness_trend(), time, as_table=as_table)
-    judge, missing = _agreement_with_people()
+    judge = None
+    with suppress(NotFound):  # no judge has a verdict on a graded answer
+        judge = judge_agreement()
     with second:
-        _trust(judge, missing, rate, time, as_table=as_table)
+        _trust(judge, rate, time, as_table=as_table)
     with third:
         _misses(judge, rate, time, as_table=as_table)
     with further:
@@ -210,28 +214,18 @@ def _plan(rate: RateResult, time: ReviewTime | None, *, key: str) -> bool:
     with st.container(key=f"{key}_missing", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", labels_sentence(need.labels, time), cls="jb-say"), width="content")
         if permitted(Action.MAKE_QUEUES):
-            open_button("Plan the labels", Rows("plan", {}), key=key, icon=":material/playlist_add:", type="primary")
+            open_button("Plan the labels", Rows("plan", {}), key=key, icon=":material/playlist_add:")
         else:
             caption("A lead plans them.")
     return True
 
 
-def _agreement_with_people() -> tuple[AgreementResult | None, str]:
-    """Return the agreement of the judge and people, or None and the reason."""
-    try:
-        return judge_agreement(), ""
-    except NotFound as error:
-        return None, f"{capital(str(error))}."
-
-
-def _trust(
-    judge: AgreementResult | None, missing: str, rate: RateResult, time: ReviewTime | None, *, as_table: bool
-) -> None:
+def _trust(judge: AgreementResult | None, rate: RateResult, time: ReviewTime | None, *, as_table: bool) -> None:
     """Show how far judge and people agree, beside the agreement of people with each other."""
     heading("2. Can this judge be trusted?")
     people = people_agreement()
     if judge is None:
-        sentence(f"{missing} {people.sentence}")
+        sentence(f"{NO_PAIRS} {people.sentence}")
     else:
         words = (trust_sentence(judge), people.sentence, beside_people(judge, people))
         sentence(" ".join(filter(None, words)), lead=conclusion(judge) or "")
@@ -278,7 +272,7 @@ def _misses(judge: AgreementResult | None, rate: RateResult, time: ReviewTime | 
     heading("3. What does the judge miss?")
     errors = {} if judge is None else shown_statistics(judge.statistics)
     if judge is None:
-        sentence("What it misses is known once people have labelled answers that it judged.")
+        sentence(NO_PAIRS)
     else:
         sentence(misses_sentence(judge))
         if (of_types := missed_types_sentence(rate)) is not None:
