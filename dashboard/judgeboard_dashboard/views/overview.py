@@ -116,7 +116,7 @@ def overview() -> None:
     first = st.container(key="question_good", gap="small")
     second, third = stacking_columns("questions_judge", 2)
     fourth, fifth = stacking_columns("questions_today", 2)
-    # These two come first: they are read at once. The figures of the whole log may have to be computed.
+    # What is read at once comes first, and the change last: it takes longest to compute after new rows.
     time = time_of_review()
     with fourth:
         _to_read(state, reviewer, time)
@@ -125,10 +125,10 @@ def overview() -> None:
         show_alarms()
         _failures(failed)
         further = st.container()
-    rate, shares = bad_share(version), corrected_shares()
-    is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
+    rate = bad_share(version)
     with first:
-        _good(rate, shares if is_corrected else groundedness_trend(), time, as_table=as_table)
+        _headline(rate)
+        changing = st.container()
     judge = None
     with suppress(NotFound):  # no judge has a verdict on a graded answer
         judge = judge_agreement()
@@ -136,6 +136,10 @@ def overview() -> None:
         _trust(judge, rate, time, as_table=as_table)
     with third:
         _misses(judge, rate, time, as_table=as_table)
+    shares = corrected_shares()
+    is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
+    with changing:
+        _changing(rate, shares if is_corrected else groundedness_trend(), time, as_table=as_table)
     with further:
         _worse(state, shares, nothing_failed=not failed)
     left, _ = stacking_columns("signals", 2)
@@ -143,17 +147,22 @@ def overview() -> None:
         _signals(state.quadrant, as_table=as_table)
 
 
-def _good(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime | None, *, as_table: bool) -> None:
-    """Show the share of bad answers, whether it changes, and the query types that differ."""
-    share, semicolon, basis = rate.sentence.partition(";")
+def _headline(rate: RateResult) -> None:
+    """Show the share of bad answers, or what is missing for it."""
     if rate.value is None:
         sentence(rate.sentence)
-    else:
-        sentence(basis.strip(), lead=share + semicolon)
+        return
+    share, semicolon, basis = rate.sentence.partition(";")
+    sentence(basis.strip(), lead=share + semicolon)
+
+
+def _changing(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime | None, *, as_table: bool) -> None:
+    """Show whether the share of bad answers changes, and the query types that differ."""
     sentence(" ".join(filter(None, (judge_share_sentence(rate), _change_words(change), types_sentence(rate)))))
     if not _plan(rate, time, key="rate_plan"):
-        open_button("Open the trend", TREND, key="overview_trend", icon=":material/trending_up:")
-    types = _ranked(rate) if rate.value is not None else []
+        trend = TREND if isinstance(change, CorrectedTrend) else Rows("trends", {})
+        open_button("Open the trend", trend, key="overview_trend", icon=":material/trending_up:")
+    types = _ranked(rate) if rate.value is not None and len(rate.slices) > 1 else []
     drawn = any(panel.points for panel in change.panels[:1])
     left, right = stacking_columns("pictures", [1.5, 1]) if drawn and types else (st.container(), st.container())
     if drawn:
