@@ -183,5 +183,5 @@ def test_an_action_of_the_palette_opens_its_form(reviewer, site) -> None:
     page.keyboard.type("create queue")
     expect(page.get_by_role("dialog").get_by_role("button", name="Create a queue")).to_be_visible()
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"/queue\?.*new=1"))
+    page.wait_for_url(re.compile(r"/queues\?.*new=1"))
     expect(page.get_by_text("New queue")).to_be_visible()
