@@ -21,6 +21,7 @@
   const SUBJECT = /^\D*\d+/; // the part of a row that names the answer or the item
   const FIELDS = { KeyM: '[class*="st-key-note_"] input', KeyT: '[class*="st-key-comment_"] input', ...NAME };
   const REASON = ".st-key-skip_row input"; // the reason to skip, whose form replaces the buttons for decisions
+  const SKIP = ".st-key-skip_row [data-testid=stFormSubmitButton] button"; // the first one skips, the second declines
   const SKIPPABLE = /^q\d+$/; // a row where J opens and closes this form
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
@@ -50,6 +51,7 @@
   let clicked = -SILENT; // when a held press was clicked whose run has not begun
   let edited = null; // the field whose text is not sent yet
   let left = null; // a press that left such a field: {at, ran, begun}; the run that takes the text may draw its button
+  let skips = false; // whether Enter was pressed for a form for the reason that is not drawn yet
   let reason = null; // whether the last J opened or closed the form for the reason; null if the page shows it
   const scrolled = new Set(); // panes that are not at their top
 
@@ -229,6 +231,7 @@
       const subject = row?.match(SUBJECT)?.[0];
       row = head()?.dataset.row;
       reason = null;
+      skips = false;
       appeared = now();
       if (subject !== row?.match(SUBJECT)?.[0]) toTop();
     }
@@ -263,7 +266,10 @@
   };
 
   const queue = (key, at) => {
-    if (key === "J" && SKIPPABLE.test(row)) reason = !asksReason();
+    if (key === "J" && SKIPPABLE.test(row)) {
+      reason = !asksReason();
+      skips = false;
+    }
     const wakes = idle();
     waiting.push({ key, row, path: location.pathname, since: Math.round(at - appeared), at: now(), tries: 0 });
     if (head()) {
@@ -309,6 +315,11 @@
     }
     note();
     if (event.key === "Escape" && head() && asksReason()) leaveReason(event.timeStamp);
+    if (event.key === "Enter" && plain && head() && asksReason() && !visible(REASON)) {
+      swallow(event);
+      skips = true;
+      return;
+    }
     if (head() && plain && !event.shiftKey && event.key.length === 1 && typesSentence(event)) {
       swallow(event);
       head().dataset.lost = event.key.trim().toUpperCase() || "Space";
@@ -410,6 +421,10 @@
     const field = reasonField || (OPENED[last.key] && visible(OPENED[last.key]));
     if (field && field !== asked) field.focus();
     asked = field;
+    const skip = skips && reasonField && document.querySelector(SKIP);
+    if (!skip) return;
+    skips = false;
+    skip.click();
   };
   /* A clicked checkbox keeps the focus, and Streamlit ignores shortcuts while a field has the focus. */
   window.addEventListener("click", () => {

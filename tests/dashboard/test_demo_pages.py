@@ -30,6 +30,8 @@ def test_the_page_agreement_says_each_thing_once(open_page: OpenPage) -> None:
     captions = " ".join(texts(open_page("agreement", reviewer="Lea"), "jb-cap"))  # no answers are hidden from Lea
     assert captions.count("people tied (2)") == 1
     assert "No line" not in captions, "a weighted figure without an interval has no point"
+    named = "not available for sql (23 flagged answers that the judge calls good have 9 labels, at least 10 needed)."
+    assert captions.count(named) == 1, "the reason stands under the chart, which has no room for it"
 
 
 def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page: OpenPage, demo_store: Store) -> None:

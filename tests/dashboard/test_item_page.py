@@ -324,11 +324,13 @@ def test_undo_opens_the_flag_again_with_its_draft(page_rows, open_page) -> None:
 def test_an_earlier_decision_of_ones_own_can_be_undone_in_a_new_session(page_rows, open_page, sqlite_store) -> None:
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
     flag = page_rows.flags["claims"]
-    decide(sqlite_store, flag_id=flag, reviewer=mara, decision=Decision.DISMISS, grade=Grade(), request_key="x")
+    grade = Grade(groundedness=0.8, note="half of it")
+    decide(sqlite_store, flag_id=flag, reviewer=mara, decision=Decision.DISMISS, grade=grade, request_key="x")
     page = open_page("item", flag=flag)
     assert "Dismissed by Mara" in shown(page)
-    press(page, "undo")
+    page = press(page, "undo")
     assert head(page).startswith("Undone: claims is open again.")
+    assert page.session_state["review_session"].draft(page_rows.responses["claims"]).grade() == grade
 
 
 def test_unsure_leaves_the_flag_to_others(page_rows, open_page, sqlite_store: Store) -> None:

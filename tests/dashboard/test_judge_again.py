@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import event
 from streamlit.testing.v1 import AppTest
 
-from app_pages import labels, markup, press
+from app_pages import labels, markup, press, texts
 from held_endpoint import HeldEndpoint
 from job_steps import ended, working
 from judgeboard.domain import QueueOrder, Response
@@ -55,6 +55,30 @@ def test_one_press_judges_again_and_both_verdicts_stand_beside_each_other(page_s
     assert "<span>Now</span><b>0.90, 4 / 4</b>" in markup(page)
     assert page.session_state["review_session"].draft(answer).quality == 3
     assert "job" not in page.query_params
+
+
+def test_an_answer_of_a_list_keeps_its_place_and_is_decided_after_it_was_judged_again(
+    page_store, open_page, endpoint
+) -> None:
+    with page_store.writing() as connection:
+        responses = [Response("log", name, "Which rock?", "Basalt.", ("Granite.",), "QA") for name in ("two", "three")]
+        store_responses(connection, responses)
+    judged(page_store, endpoint)
+    page = press(open_page("item"), "next")
+    place, name = "2 of 3 in “all open flags” · ", texts(page, "jb-head")[0].split(" · ")[1]
+    assert texts(page, "jb-head")[0].endswith(f"{place}{name} · QA")
+    endpoint.reply = verdict(groundedness=0.9, quality=2)  # the flag of its quality stays open
+    page = worked(press(page, "judge_again"), page_store)
+    assert f"{place}{name}" in texts(page, "jb-head")[0]
+    assert "Confirm" in labels(page)
+    page = press(page, "confirm_")
+    assert f"Saved: confirmed {name}" in texts(page, "jb-head")[0]
+    page = press(page, "undo")
+    assert f"{place}{name}" in texts(page, "jb-head")[0]
+    endpoint.reply = verdict(groundedness=0.9, quality=4)
+    page = worked(press(page, "judge_again"), page_store)
+    assert f"no longer in “all open flags” (2) · {name}" in texts(page, "jb-head")[0]
+    assert "Confirm" not in labels(page), "no flag is open"
 
 
 def test_a_failed_call_says_why_and_keeps_the_earlier_verdict(page_store, open_page, endpoint) -> None:

@@ -21,7 +21,7 @@ from judgeboard_dashboard.review.leases import ACTIVE, READ_AHEAD, QueueSession,
 from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.screen import problem_question
 from judgeboard_dashboard.review.signals import primary_verdict
-from judgeboard_dashboard.review.undo import undo_in_queue
+from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue
 from query_plans import plans_of, statements_of
 from queue_case import QueueCase, queue_case
 
@@ -347,8 +347,8 @@ def test_both_reviewers_of_a_queue_see_the_same_total_and_what_is_with_the_other
     mara.lease_items(READ_AHEAD)
     for work in (mara, jon):
         work.count_others()
-    assert (mara.position, mara.others) == ("2 of 8", 3)
-    assert (jon.position, jon.others) == ("1 of 8", 3)
+    assert (mara.position, mara.others) == ("2 of 8", 2), "what Mara skipped is not with others"
+    assert (jon.position, jon.others) == ("1 of 8", 2)
     with statements_of(case.store) as sent:
         mara.count_others()
     assert len([each for each in sent if each.startswith("SELECT")]) == 1, "nobody has worked since"
@@ -394,6 +394,23 @@ def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
 
 
 @on_sqlite
+def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case) -> None:
+    ids = case.flagged(0.1, 0.2, 0.3)
+    work, session = started(case), ReviewSession()
+    session.draft(ids[0]).note = "half done"
+    for reason in ("in Welsh", "too long", "cannot be judged"):
+        actions_on(work, session).skip(reason)
+        work.lease_items(READ_AHEAD)
+    assert work.current is None
+    review_skipped(case.store, session, work)
+    assert session.message == "You get 2 skipped items again."
+    work.lease_items(READ_AHEAD)
+    assert [leased.item.response_id for leased in work.items] == ids[:2]
+    assert session.draft(ids[0]).note == "half done"
+    assert len(work.undoable) == 1, "the decline can still be undone"
+
+
+@on_sqlite
 def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case, needed=2), ReviewSession()
@@ -401,7 +418,7 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
     session.draft(ids[1]).note = "half done"
     actions_on(work, session).skip("cannot be judged")
     work.lease_items(READ_AHEAD)
-    assert (work.current, work.others) == (None, 1)
+    assert (work.current, work.others) == (None, 0)
     declined = work.undoable[-1]
     undo_in_queue(case.store, session, work, declined)
     assert session.message == "Undone: a1 is yours again."

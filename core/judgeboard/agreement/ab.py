@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import evenly_sampled
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, scored_version
-from judgeboard.agreement.versus import start_words
+from judgeboard.agreement.versus import labels_on_all, start_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
 from judgeboard.stats.estimates import complement, points_words, unmeasured, within_range
@@ -28,6 +28,7 @@ from judgeboard.stats.paired import (
     MeanChange,
     change_of_shares,
     conclusion,
+    labels_beside_scores,
     without_spread,
 )
 from judgeboard.stats.rates import predicted_mean, summed
@@ -66,8 +67,9 @@ class SourcesCompared:
     answer of both sides that the judge was asked about; ``labelled`` of them have labels on both answers that count,
     because all answers are labelled or because the labels are a random sample. ``change`` is measured with labels and
     judge, ``labels_only`` without the judge, ``judge_alone`` without labels (it never decides). ``labels_needed`` is
-    the number of labelled questions that would show a change of this size. ``to_label`` is the command of a queue that
-    leads to these labels, or to a first figure; None if the change is shown, or if no labels would show it.
+    the number of labelled questions that would show a change of this size, None if labels on all would not.
+    ``to_label`` is the command of a queue that leads to these labels, to labels on all questions, or to a first figure;
+    None if the change is shown, or if no answer is left to label.
     """
 
     a: str
@@ -139,12 +141,14 @@ def compare_sources(
         "labelled_on_one_side": one_side,
         "no_random_sample": int((known.labelled[at_a] & known.labelled[at_b] & ~labelled).sum()),
     }
-    whole = changes.predicted()
+    whole, labels_only = changes.predicted(), changes.labels_only()
     reached = conclusion(complement(whole.change, 0), within)
-    wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else whole.labels_needed
+    needed = labels_beside_scores(whole, labels_only, len(usable))
     to_label = None
-    if reached is Conclusion.NOT_SHOWN and wanted is not None and len(usable) >= max(wanted, MIN_GROUPS):
-        to_label = _to_label(connection, known.sample(inside, by_group=False), asked.where, wanted / len(usable))
+    if reached is Conclusion.NOT_SHOWN and len(usable) >= MIN_GROUPS:
+        wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else needed or len(usable)
+        sample = known.sample(inside, by_group=False)
+        to_label = _to_label(connection, sample, asked.where, wanted / len(usable), f"{a} and {b}")
     result = SourcesCompared(
         a=a,
         b=b,
@@ -157,16 +161,16 @@ def compare_sources(
         labelled=int(labelled.sum()),
         change=within_range(whole.change, -1, 1),
         p=whole.p,
-        labels_only=within_range(changes.labels_only(), -1, 1),
+        labels_only=within_range(labels_only.change, -1, 1),
         judge_alone=within_range(changes.judge_alone(), -1, 1),
-        labels_needed=whole.labels_needed,
+        labels_needed=needed,
         to_label=None if to_label is None else to_label.command,
         by=by,
         types=_by_type(changes, types.names, types.codes, within) if by else (),
         left_out={reason: n for reason, n in left_out.items() if n},
         warnings=(),
     )
-    return _with_words(result, usable, to_label)
+    return _with_words(result, usable, to_label, labels_only.smallest_shown(len(usable)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,19 +207,21 @@ class _Changes:
         if groups >= MIN_GROUPS:
             return None
         unit, n = ("questions", n) if n < MIN_GROUPS else ("evidence groups", groups)
-        return f"too few {unit} with labels on both answers (n = {n}, at least {MIN_GROUPS} needed)"
+        return f"too few {unit} with labels that count on both answers (n = {n}, at least {MIN_GROUPS} needed)"
 
-    def labels_only(self) -> Estimate:
+    def labels_only(self) -> MeanChange:
         """Return the change on the labelled questions: that of `predicted` if the judge says nothing."""
         if self.too_few is not None:
-            return unmeasured(len(self.values), self.too_few)
+            return MeanChange(unmeasured(len(self.values), self.too_few))
         if np.ptp(self.values) == 0:
-            return change_of_shares(self.values, grouping(self.groups[self.labelled], len(self.values)))
+            return MeanChange(change_of_shares(self.values, grouping(self.groups[self.labelled], len(self.values))))
         n = len(self.scores)
         groups = grouping(self.groups, n)
         sums = summed(np.zeros(n, dtype=np.int64), np.zeros(n), groups.codes, 1, self.labelled, self.values)
         change = predicted_mean(*sums, share=False)
-        return change if change.low is None else replace(change, method=METHOD, unit=groups.unit)
+        if change.low is not None:
+            change = replace(change, method=METHOD, unit=groups.unit)
+        return MeanChange(change, self.labelled_groups - 1)
 
     def judge_alone(self) -> Estimate:
         """Return the change of the verdicts, on questions with two usable verdicts."""
@@ -276,28 +282,31 @@ class _ToLabel(NamedTuple):
     command: str
 
 
-def _to_label(connection: Connection, sample: SampledLabels, where: RowFilter, share: float) -> _ToLabel | None:
+def _to_label(
+    connection: Connection, sample: SampledLabels, where: RowFilter, share: float, both: str
+) -> _ToLabel | None:
     """Return what to label so that the labels on both answers of this ``share`` of the questions count.
 
-    ``sample`` are the labels of both sides, ``where`` is their filter. Both answers of a question are in a random
+    ``sample`` are the labels of ``both`` sides, ``where`` is their filter. Both answers of a question are in a random
     sample of answers with the square of one answer's chance. None if people decided all answers.
     """
-    unlabelled = int(sample.unlabelled.sum())
-    if not unlabelled:
-        return None
     missing = math.sqrt(share) - float(sample.is_sampled.mean())
     n = math.ceil(missing * count_log(connection, where))
-    if sample.is_random and 0 < n < unlabelled:
-        words, options = f"label a random sample of {counted(n, 'answer')}", f"--plan rate --n {n}"
+    if sample.is_random and 0 < n < int(sample.unlabelled.sum()):
+        words, options = f"a random sample of {counted(n, 'answer')}", f"--plan rate --n {n}"
     else:  # where people chose a part and labelled it completely, a sample draws from the other parts only
-        others = "the other answer" if unlabelled == 1 else f"the other {unlabelled:,} answers"
-        words, where = f"label {others} to these questions", replace(where, graded=False)
-        options = f"--all-answers --limit {count_log(connection, where)}"
+        where = replace(where, graded=False)
+        n = count_log(connection, where)
+        if not n:
+            return None
+        words, options = f"the other {counted(n, 'answer')}", f"--all-answers --limit {n}"
     conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
-    return _ToLabel(words, f"judgeboard queue create ab {options} {conditions}")
+    return _ToLabel(f"label {words} of {both}", f"judgeboard queue create ab {options} {conditions}")
 
 
-def _with_words(result: SourcesCompared, usable: BoolArray, to_label: _ToLabel | None) -> SourcesCompared:
+def _with_words(
+    result: SourcesCompared, usable: BoolArray, to_label: _ToLabel | None, all_show: float | None
+) -> SourcesCompared:
     unusable = int((~usable).sum())
     warnings = []
     if unusable:
@@ -307,10 +316,11 @@ def _with_words(result: SourcesCompared, usable: BoolArray, to_label: _ToLabel |
         warnings.append(
             f"The judge alone would find {result.b} {alone.value} than {result.a}. The labels do not show it."
         )
-    return replace(result, sentence=" ".join(_sentences(result, to_label)), warnings=tuple(warnings))
+    return replace(result, sentence=" ".join(_sentences(result, to_label, all_show)), warnings=tuple(warnings))
 
 
-def _sentences(result: SourcesCompared, to_label: _ToLabel | None) -> Iterator[str]:
+def _sentences(result: SourcesCompared, to_label: _ToLabel | None, all_show: float | None) -> Iterator[str]:
+    """Yield the conclusion and what to do next; labels on all questions find a change of ``all_show``."""
     start = start_words(result.conclusion, result.a, result.b, result.within)
     if result.change.value is None:
         yield f"{start}."
@@ -321,14 +331,14 @@ def _sentences(result: SourcesCompared, to_label: _ToLabel | None) -> Iterator[s
     labelled = f"{counted(result.questions, 'question')}, {result.labelled:,} with labels on both answers"
     yield f"{start}: the share of bad answers changes by {points_words(result.change, sign=True)}, from {labelled}."
     yield from _not_counted(result)
-    if result.conclusion is not Conclusion.NOT_SHOWN or result.labels_needed is None:
+    if result.conclusion is not Conclusion.NOT_SHOWN:
         return
-    if result.labels_needed > result.questions:
-        yield "Even labels on all questions will probably not show a change of this size."
-    elif to_label is not None:
+    if result.labels_needed is not None and to_label is not None:
         more = counted(result.labels_needed - result.labelled, "more question")
         yield f"To show a change of this size, about {more} must have labels on both answers."
         yield f"For that, {to_label.words}: `{to_label.command}`"
+    elif to_label is not None or result.labelled == result.questions:
+        yield labels_on_all(result.questions, "question", all_show, result.to_label)
 
 
 def _no_figure(result: SourcesCompared) -> Iterator[str]:

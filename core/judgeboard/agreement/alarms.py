@@ -9,14 +9,15 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.agreement.corrected_trend import (
+    WATCH_PERIOD,
     CorrectedTrend,
     Monitor,
     Watched,
-    changed_words,
+    alarm_words,
     corrected_trend,
 )
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.trend_words import about_words, extent, misdated_words, timeless_words
+from judgeboard.agreement.trend_words import extent, misdated_words, timeless_words
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
@@ -30,9 +31,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted, day_words, unstorable, utc_day
 from judgeboard.trends.measures import ALL_ANSWERS, Change
-from judgeboard.trends.periods import Period
 
-PERIOD: Period = "week"
 LONGEST_NOTE = 2_000  # characters
 MODEL_CHANGED = "model_changed"
 """The measure of these alarms. ``direction`` names the judge version and both models, ``query_type`` is empty."""
@@ -77,7 +76,7 @@ def watch(store: Store, *, by: str, since: int | None = None, now: datetime | No
     """
     at = now or utc_now()
     with store.reading() as connection:
-        trend = corrected_trend(connection, period=PERIOD, since=since, now=at)
+        trend = corrected_trend(connection, period=WATCH_PERIOD, since=since, now=at)
         models = _new_models(connection, by, at)
         alarms = open_alarms(connection)
     numbers = _numbers(alarms)
@@ -250,9 +249,7 @@ def alarm_sentence(alarm: Alarm) -> str:
         if alarm.later_day is None:
             return changed
         return f"{changed} It has changed again since: {alarm.later_model} since {day_words(alarm.later_day)}."
-    when = about_words(alarm.from_day, PERIOD)
-    words = changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
-    return words if alarm.explanation is None else f"{words} {alarm.explanation}"
+    return " ".join(filter(None, [alarm_words(alarm), alarm.explanation]))
 
 
 def promise_words(trend: CorrectedTrend) -> str:

@@ -4,6 +4,7 @@ import math
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import get_args
 
 import numpy as np
@@ -22,7 +23,7 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
 from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
-from judgeboard.stats.rates import Target, unweighted_agreement, weighted_agreement
+from judgeboard.stats.rates import TOO_SMALL, Target, missing_by_stratum, unweighted_agreement, weighted_agreement
 from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.strata import BAD, LEAST_OF_STRATUM
 from judgeboard.text import counted
@@ -229,6 +230,7 @@ def in_all_answers(
     statistics: Mapping[str, Estimate] = {}
     graded: Mapping[str, Estimate] = {}
     labelled_shares = None
+    counts = counts_of(sample)
     if loaded.grade == "label":
         called = sample.judged_bad, sample.judged - sample.judged_bad
         if all(called):
@@ -236,10 +238,10 @@ def in_all_answers(
             labelled_shares = labelled[0] / called[0], labelled[1] / called[1]
         judged = ~np.isnan(sample.all_verdicts)
         statistics = weighted_agreement(
-            sample.population, sample.labels, sample.verdicts, target, judged_bad=sample.judged_bad
+            *(sample.population, sample.labels, sample.verdicts, target, sample.judged_bad),
+            too_small=_too_small_words(counts),
         )
         graded = unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged])
-    counts = counts_of(sample)
     done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
@@ -266,6 +268,16 @@ def in_all_answers(
         labelled_shares=labelled_shares,
         hidden=loaded.few_hidden,
     )
+
+
+def _too_small_words(counts: Sequence[StratumCount]) -> str:
+    """Return "25 flagged answers that the judge calls good have 1 label, at least 2 needed", of what lacks most."""
+    missing = missing_by_stratum(np.array([each.N for each in counts]), np.array([each.n for each in counts]))
+    if not missing.any():
+        return TOO_SMALL
+    lacking, more = max(zip(counts, missing.tolist(), strict=True), key=itemgetter(1))
+    have = f"{lacking.N:,} {_words_of([lacking], counts)} have {counted(lacking.n, 'label')}"
+    return f"{have}, at least {lacking.n + more} needed"
 
 
 def judged_sample(

@@ -178,7 +178,7 @@ def _more_labels(sample: ScoredSample, risk: float, delta: float) -> str:
     starts = 1 if sample.alike else STARTS
     needed = math.ceil(labels_to_pass(risk, delta / starts) * design_effect_of_mean(half.wrong, half.grouping))
     return more_labels_words(
-        f"an agreement of {percent_as_given(1 - risk)}", needed, half.n, labels.n, "answers", sample.labels.n
+        sample, f"an agreement of {percent_as_given(1 - risk)}", needed, half.n, labels.n, "answers", sample.labels.n
     )
 
 

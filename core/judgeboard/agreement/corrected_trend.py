@@ -73,6 +73,8 @@ WATCHED_WORDS: Mapping[str, str] = {
     "judge_error": "judge's error",
     "unusable": "share of unusable verdicts",
 }
+WATCH_PERIOD: Period = "week"
+"""The period of the detectors that raise alarms."""
 BAD_SHARE = Figure("the share of bad answers", "labels")
 MISDATED = -2
 """The day of answers whose date is not plausible (`PlausibleDays`)."""
@@ -248,7 +250,8 @@ class CorrectedPanel:
 
     ``judge_shares`` are the share of bad answers according to the judge alone, for each period (its first day) with a
     verdict. ``waiting`` periods have no point, because a stratum has no label, or because answers are ``hidden`` from
-    the viewer (a sentence). Answers without a time are left out.
+    the viewer (a sentence). Answers without a time are left out. The detectors of a figure with an ``acknowledged``
+    alarm begin with the period of its change.
     """
 
     query_type: str
@@ -258,6 +261,7 @@ class CorrectedPanel:
     with_time: int
     without_time: int
     monitors: tuple[Monitor, ...]
+    acknowledged: Mapping[str, Alarm]
     hidden: str | None = None
 
     def monitor(self, watched: Watched) -> Monitor | None:
@@ -314,7 +318,7 @@ def corrected_trend(
     version = version_of(connection, judge)
     answers, undated = dated_answers(connection, version, now)
     today = utc_day(now or utc_now())
-    starts = reference_starts(list_alarms(connection))
+    acknowledged = latest_acknowledged(list_alarms(connection))
     series = {name: _series(each, period, since or 0) for name, each in answers.items()}
     limits = {
         watched: alarm_limits((name for name, each in series.items() if each.spans[watched]), period)
@@ -322,27 +326,25 @@ def corrected_trend(
     }
     panels = []
     for name, each in series.items():
-        read = {watched: _read(each, watched, starts.get((watched, name), 0), today) for watched in WATCHED}
+        alarms = {watched: alarm for (watched, query_type), alarm in acknowledged.items() if query_type == name}
+        begins = {watched: alarm.from_day for watched, alarm in alarms.items()}
+        read = {watched: _read(each, watched, begins.get(watched, 0), today) for watched in WATCHED}
         monitors = [
             _monitor(each.answers, watched, read[watched], limits[watched][name])
             for watched in WATCHED
             if read[watched].spans
         ]
-        panels.append(_panel(name, each, read["bad_share"], monitors))
+        panels.append(_panel(name, each, read["bad_share"], monitors, alarms))
     if version is None:
         why = no_judge_words(connection, judge if isinstance(judge, str) else None)
         return CorrectedTrend(period, None, None, tuple(panels), undated, why)
     return CorrectedTrend(period, version.title, version.id, tuple(panels), undated)
 
 
-def reference_starts(alarms: Iterable[Alarm]) -> dict[tuple[str, str], int]:
-    """Return the day of the latest acknowledged change of each watched figure and query type."""
-    starts: dict[tuple[str, str], int] = {}
-    for alarm in alarms:
-        if not alarm.is_open:
-            key = alarm.measure, alarm.query_type
-            starts[key] = max(alarm.from_day, starts.get(key, alarm.from_day))
-    return starts
+def latest_acknowledged(alarms: Iterable[Alarm]) -> dict[tuple[str, str], Alarm]:
+    """Return the acknowledged alarm with the latest change, by watched figure and query type."""
+    by_change = sorted((alarm for alarm in alarms if not alarm.is_open), key=lambda alarm: alarm.from_day)
+    return {(alarm.measure, alarm.query_type): alarm for alarm in by_change}
 
 
 @dataclass(frozen=True, slots=True)
@@ -458,7 +460,9 @@ def _monitor(answers: DatedAnswers, watched: Watched, read: _Read, limit: float)
     )
 
 
-def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Monitor]) -> CorrectedPanel:
+def _panel(
+    query_type: str, series: _Series, read: _Read, monitors: Iterable[Monitor], acknowledged: Mapping[str, Alarm]
+) -> CorrectedPanel:
     rose, fell = (
         dict(zip((span.start for span in read.spans), read.states[direction], strict=True)) for direction in DIRECTIONS
     )
@@ -488,6 +492,7 @@ def _panel(query_type: str, series: _Series, read: _Read, monitors: Iterable[Mon
         series.answers.with_time,
         series.answers.without_time,
         tuple(monitors),
+        acknowledged,
         series.hidden,
     )
 
@@ -501,6 +506,12 @@ def changed_words(
     return f"The {WATCHED_WORDS[watched]}{where} {direction} {when}, from {first} to {last}."
 
 
+def alarm_words(alarm: Alarm) -> str:
+    """Return the change of an alarm in words, with the rates at that time (`changed_words`)."""
+    when = about_words(alarm.from_day, WATCH_PERIOD)
+    return changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
+
+
 def _side_words(watched: str, side: Estimate | float) -> str:
     if watched == "judge_error":
         return points_words(side if isinstance(side, Estimate) else measured(side, 0), sign=True)
@@ -511,22 +522,32 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
     """Return what the detectors found, or would have found: in all answers, then in the query types that differ."""
     sentences = list[str]()
     for watched in WATCHED:
-        monitors = [(panel.query_type, panel.monitor(watched)) for panel in trend.panels]
-        findings = [
-            Finding(query_type, monitor.changes, monitor.seen) if monitor else Finding(query_type)
-            for query_type, monitor in monitors
-        ]
-        changed = partial(_change_words, watched, dict(monitors), trend.period)
+        monitors = {panel.query_type: panel.monitor(watched) for panel in trend.panels}
+        findings = [_finding(panel, watched, trend.period) for panel in trend.panels]
+        changed = partial(_change_words, watched, monitors, trend.period)
+        points = [point for panel in trend.panels for point in panel.points]
         if watched != "bad_share":
             sentences += changes_words(findings, changed)
-        elif all(point.z is None for panel in trend.panels for point in panel.points):  # none has two that have ended
+        elif (points and any(each.known for each in findings)) or any(point.z is not None for point in points):
+            starts = [point.start for point in points]
+            sentences += findings_words(findings, changed, BAD_SHARE, f"in {span_words(starts, trend.period)}")
+        else:  # no panel has two periods that have ended
             sentences += [f"{trend.no_judge}."] if trend.no_judge else []
             missing = f"No answers have sampled labels in two {trend.period}s that have ended."
             sentences.append(trend.missing_words(missing))
-        else:
-            starts = [point.start for panel in trend.panels for point in panel.points]
-            sentences += findings_words(findings, changed, BAD_SHARE, f"in {span_words(starts, trend.period)}")
     return " ".join(sentences)
+
+
+def _finding(panel: CorrectedPanel, watched: Watched, period: Period) -> Finding:
+    monitor, alarm = panel.monitor(watched), panel.acknowledged.get(watched)
+    changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)
+    if alarm is None:
+        return Finding(panel.query_type, changes, seen)
+    sentence = f"{alarm_words(alarm)[:-1]} (alarm {alarm.id}, acknowledged)."
+    if watched == "bad_share" and not changes:
+        periods = 0 if monitor is None else monitor.periods
+        sentence += f" {BAD_SHARE.unchanged_since(periods, period, seen)}"
+    return Finding(panel.query_type, changes, seen, sentence)
 
 
 def _change_words(

@@ -23,7 +23,9 @@ def labels_missing(needed: int, choosing: int, counting: int) -> int:
     return max(2 * needed - counting, needed - choosing)
 
 
-def more_labels_words(goal: str, needed: int, choosing: int, counting: int, things: str, labelled: int) -> str:
+def more_labels_words(
+    sample: ScoredSample, goal: str, needed: int, choosing: int, counting: int, things: str, labelled: int
+) -> str:
     """Return how many more labels a goal needs, or that there are enough and they do not show it.
 
     A judge that errs half as often as the goal allows passes with ``needed`` labels in the half that chooses. That half
@@ -36,8 +38,9 @@ def more_labels_words(goal: str, needed: int, choosing: int, counting: int, thin
     thing = things.replace("answers", "answer", 1) if more == 1 else things
     words = f"No threshold found: {goal} needs about {more:,} more labelled {thing}{so_far}."
     if counting < labelled:
-        count = "counts" if counting == 1 else "count"
-        words += f" So far, only {counting:,} of {labelled:,} {count}: the others had a higher chance to be labelled."
+        words += (
+            f" Only {counting:,} of {labelled:,} labelled {things} can choose a threshold: {_uneven_words(sample)}."
+        )
     return words
 
 
@@ -100,7 +103,7 @@ def _answers_for_intervals(sample: ScoredSample) -> int:
 def queue_words(sample: ScoredSample, answers: int | None, uncounted: int) -> str:
     """Return what to label for a threshold: so many ``answers`` of a planned queue, and which labels do not count.
 
-    ``uncounted`` labels cannot be used yet, because such answers are labelled more often.
+    ``uncounted`` labels cannot choose yet, because such answers are labelled more often (`more_labels_words`).
     """
     left = sum(each.answers - each.labelled for each in sample.counts)
     if answers is None:
@@ -111,7 +114,7 @@ def queue_words(sample: ScoredSample, answers: int | None, uncounted: int) -> st
     command = f"judgeboard queue create threshold --plan rate --n {answers}"
     words = f"Label a random sample of about {counted(answers, 'more answer')}: `{command}`."
     if uncounted:
-        words = f"{_uneven_words(sample)} {words} Then more of the other {uncounted:,} count, too."
+        words += f" Then more of the other {uncounted:,} can choose, too."
     if sample.left_out.get("extras"):
         words += " Labels that are no random sample do not count."
     return words
@@ -122,5 +125,5 @@ def _uneven_words(sample: ScoredSample) -> str:
     labelled = np.isin(sample.judged.response_ids, sample.labels.response_ids)
     flagged = sample.judged.flagged
     if flagged.any() and labelled[flagged].all() and labelled[~flagged].mean() < _FEW:
-        return "People labelled all answers that the threshold in force flags, but few others."
-    return "Some kinds of answers are labelled more often than others."
+        return "people labelled all answers that the threshold in force flags, but few others"
+    return "some kinds of answers are labelled more often than others"

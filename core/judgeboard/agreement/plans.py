@@ -422,15 +422,8 @@ def _for_judges(plan: LabelPlan, both: BothJudged, rows: IntArray | None) -> Lab
     variance = needed * (change / POWER) ** 2 if needed and change else discordant - plan.reach**2
     by_lot = labels_for_change(plan.reach, variance)
     enough = by_lot <= known.answers
-    sample = both.sampled_where_they_differ(inside)
-    labelled = len(sample.response_ids)
-    there = float(labelled)
-    if known.alone:  # so many labels of an even random sample would be as precise
-        there = 0.0
-        if labelled and not sample.has_gap:
-            there = known.differing**2 / sum(each.answers**2 / each.labelled for each in sample.counts)
-    more = max(round(by_lot * discordant - there), 0) if enough else known.differing
-    more = min(more, known.differing - labelled)
+    labelled = known.differing - known.unlabelled
+    more = known.more_labels(by_lot) if enough else known.unlabelled
     sentence = f"{differing}. Only these answers show which version is better"
     if enough:
         sentence += (

@@ -21,6 +21,7 @@ from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By, sliced_by
 from judgeboard.agreement.result import MeasuredVersion, Note, left_out_sentence, measured_versions
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, no_share_words
+from judgeboard.agreement.trend_words import listed_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray
@@ -48,6 +49,7 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import equal_chances
+from judgeboard.store.alerts import Alarm
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
@@ -59,6 +61,7 @@ ALL = "all"
 
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
+_MOST_ALARMS = 3  # sentences about alarms of one day
 _NO_FIGURE = 0.95  # the width of bounds from which on they tell nothing
 _RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
 
@@ -187,17 +190,17 @@ def rate_of(
             raise BadInput(message)
     loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False)
     measure = _Measure(loaded, target, where or RowFilter())
-    result = measure.result(ALL, None)
+    slices = () if by is None else slices_of_answers(connection, loaded, by)
+    result = replace(
+        measure.result(ALL, None), by=by, slices=tuple(measure.result(name, inside) for name, inside in slices)
+    )
     result = replace(result, warnings=(*result.warnings, *_of_alarms(connection, result, measure.where)))
     if labels_from is not None:
         elsewhere = LabelledAnswers(
             connection, version, labels_from, implied_labels=implied_labels, scores=False
         ).sample()
         return _from_elsewhere(result, loaded.sample(), elsewhere, where or RowFilter(), labels_from)
-    if by is None:
-        return result
-    slices = tuple(measure.result(name, inside) for name, inside in slices_of_answers(connection, loaded, by))
-    return replace(result, by=by, slices=slices)
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,17 +383,30 @@ def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
 
 
 def _of_alarms(connection: Connection, result: RateResult, where: RowFilter) -> Iterator[Note]:
-    """Yield that a rate of all answers is the mean over a change of the share of bad answers, if an alarm found one."""
+    """Yield that rates are means over a change of the share of bad answers, if an open alarm of it found one.
+
+    Without a slice for each query type, only an alarm of all answers is named. Alarms of one day are one note.
+    """
     if result.grade != "label" or result.value is None or where != RowFilter():
         return
+    types = {each.name for each in result.slices} if result.by == "query_type" else set()
+    alarms_by_day: dict[int, list[Alarm]] = {}
     for alarm in open_alarms(connection):
-        if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS}:
-            start = (date(1970, 1, 1) + timedelta(days=alarm.from_day)).isoformat()
-            yield Note(
-                "alarm",
-                f"Alarm {alarm.id} is open: {alarm_sentence(alarm)} The share above is of the whole time. For the "
-                f"share since then: `judgeboard labels rate --where from={start}`.",
-            )
+        if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS} | types:
+            alarms_by_day.setdefault(alarm.from_day, []).append(alarm)
+    by_type = " --by query_type" if types else ""
+    for day, alarms in alarms_by_day.items():
+        numbers, several = listed_words([str(alarm.id) for alarm in alarms]), len(alarms) > 1
+        sentences = [alarm_sentence(alarm) for alarm in alarms[:_MOST_ALARMS]]
+        if len(alarms) > len(sentences):
+            sentences.append("`judgeboard trends watch` shows the others.")
+        start = date(1970, 1, 1) + timedelta(days=day)
+        yield Note(
+            "alarm",
+            f"{f'Alarms {numbers} are' if several else f'Alarm {numbers} is'} open: {' '.join(sentences)} The "
+            f"{'shares above are' if types else 'share above is'} of the whole time. For the "
+            f"{'shares' if types else 'share'} since then: `judgeboard labels rate{by_type} --where from={start}`.",
+        )
 
 
 def _warnings(

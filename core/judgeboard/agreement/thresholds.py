@@ -507,7 +507,7 @@ def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str
         counting, things = of_goal.at(of_goal.by_lot), "bad answers"
     half = counting.at(counting.choosing)
     needed = math.ceil(labels_to_pass(goal.risk, delta) * design_effect_of_mean(half.wrong, half.grouping))
-    words = more_labels_words(f"a {goal.words}", needed, half.n, counting.n, things, of_goal.n)
+    words = more_labels_words(sample, f"a {goal.words}", needed, half.n, counting.n, things, of_goal.n)
     if half.n >= needed:
         return _joined(words, now and f"Today, {now}.")
     more = labels_missing(needed, half.n, counting.n)

@@ -72,16 +72,38 @@ class Figure:
             return f"{name}: no clear change of {self.name} {span}. {found[0].upper()}{found[1:]}."
         return f"{name}: too few {self.counts} to tell whether {self.name} changed {span}. Only {found}."
 
+    def unchanged_since(self, periods: int, period: Period, seen: float | None) -> str:
+        """Return "In the 11 weeks since then: no clear change; …", or that the data are too few.
+
+        ``periods`` are those that the detectors have read since an acknowledged change.
+        """
+        if not periods:
+            return f"No {period} with {self.counts} has ended since then."
+        since = f"In the {period if periods == 1 else f'{periods:,} {period}s'} since then"
+        if seen is None:
+            return f"{since}: too few {self.counts} to find any change."
+        found = f"a change of {self.size(seen)} or more {WOULD_HAVE_BEEN_FOUND}"
+        if self.is_clear(seen):
+            return f"{since}: no clear change; {found}."
+        return f"{since}: too few {self.counts} to tell; only {found}."
+
 
 class Finding(NamedTuple):
     """The changes that the detectors of a panel found, and the smallest change that they would have found.
 
-    ``seen`` is None if they would have found no possible change.
+    ``seen`` is None if they would have found no possible change. Both are of the time since a ``known`` change (a
+    sentence), with which the detectors begin.
     """
 
     panel: str
     changes: Sequence[Change] = ()
     seen: float | None = None
+    known: str | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is a change, known or new."""
+        return bool(self.changes) or self.known is not None
 
 
 def trend_sentence(trend: Trend) -> str:
@@ -164,11 +186,11 @@ def findings_words(
     ``changed`` puts a change of a panel in words. ``span`` are the periods ("in these 3 weeks").
     """
     whole, *groups = findings
-    if not whole.changes:
+    if not whole.changed:
         yield figure.unchanged(whole.panel, whole.seen, span)
     yield from changes_words(findings, changed)
-    still = [group for group in groups if not group.changes]
-    if whole.changes and (clear := [group for group in still if figure.is_clear(group.seen)]):
+    still = [group for group in groups if not group.changed]
+    if whole.changed and (clear := [group for group in still if figure.is_clear(group.seen)]):
         yield f"No clear change in {_names(clear)}: {_sizes(clear, figure)}."
     if small := [group for group in still if group.seen is not None and not figure.is_clear(group.seen)]:
         yield f"Too few {figure.counts} to tell for {_names(small)}: only {_sizes(small, figure)}."
@@ -177,13 +199,22 @@ def findings_words(
 
 
 def changes_words(findings: Sequence[Finding], changed: Callable[[str, Change], str]) -> Iterator[str]:
-    """Yield the changes of all answers (the first finding), then those of the groups that differ from them."""
+    """Yield the changes of all answers (the first finding), then those of the groups that differ from them.
+
+    The known change of a group always counts as different, because its alarm has no intervals to compare.
+    """
     whole, *groups = findings
+    if whole.known is not None:
+        yield whole.known
     yield from (changed(whole.panel, change) for change in whole.changes)
     differing = [
-        (group.panel, change) for group in groups for change in group.changes if _differs(change, whole.changes)
+        (group.panel, changed(group.panel, change))
+        for group in groups
+        for change in group.changes
+        if _differs(change, whole.changes)
     ]
-    yield from (changed(*each) for each in differing[:_MOST_CHANGES])
+    differing += [(group.panel, group.known) for group in groups if group.known is not None]
+    yield from (sentence for _, sentence in differing[:_MOST_CHANGES])
     shown = {panel for panel, _ in differing[:_MOST_CHANGES]}
     if more := len({panel for panel, _ in differing} - shown):
         yield f"{_counted(more).capitalize()} more {'group' if more == 1 else 'groups'} changed."
@@ -220,7 +251,7 @@ def _names(groups: Sequence[Finding]) -> str:
     """Return "sql, table and rare" in the order of `_sizes`, or "7 groups"."""
     if len(groups) > _MOST_NAMES:
         return f"{len(groups)} groups"
-    return _listed([group.panel for group in sorted(groups, key=_by_size)])
+    return listed_words([group.panel for group in sorted(groups, key=_by_size)])
 
 
 def _sizes(groups: Sequence[Finding], figure: Figure) -> str:
@@ -234,7 +265,7 @@ def _sizes(groups: Sequence[Finding], figure: Figure) -> str:
     elif len(sizes) > _MOST_NAMES:
         change = f"a change of {least.split()[0]} to {most} or more, depending on the group,"
     else:
-        change = f"a change {_listed([f'of {size} or more in {panel}' for size, panel in sizes])}"
+        change = f"a change {listed_words([f'of {size} or more in {panel}' for size, panel in sizes])}"
     return f"{change} {WOULD_HAVE_BEEN_FOUND}"
 
 
@@ -242,7 +273,8 @@ def _by_size(group: Finding) -> tuple[float, str]:
     return math.inf if group.seen is None else group.seen, group.panel
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed_words(words: Sequence[str]) -> str:
+    """Return "sql", "sql and table", "sql, table and rare"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 

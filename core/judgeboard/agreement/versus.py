@@ -27,6 +27,7 @@ from judgeboard.stats.paired import (
     paired_shares,
     weighted_by_stratum,
     weighted_changes_by_class,
+    without_plan,
 )
 from judgeboard.stats.ratings import SCALES
 from judgeboard.store.filters import RowFilter
@@ -49,7 +50,9 @@ class VersionsCompared:
     ``counts`` are the labelled answers among them, and ``changes`` those of kappa, sensitivity (recall of bad answers)
     and specificity. If the labels are no random sample of all answers, each stands for the answers of its stratum:
     whether a rule picked the answer, and the first version's verdict. ``counts`` are then of sampled answers on which
-    the versions differ (``alone``). ``to_label`` is the command of a queue, if labels came by no known chance.
+    the versions differ (``alone``). ``unlabelled`` counts the answers on which they differ without a label that counts;
+    ``even_labels`` is the number of labels of an even random sample of such answers that would be as precise as those
+    that count. ``to_label`` is the command of a queue whose labels show more; None if the conclusion is shown.
     ``unusable`` counts the labelled answers with an unusable verdict of each version, by title. ``as_wrong`` counts
     unusable verdicts as wrong; None if both versions have about as many. ``left_out`` counts labelled answers by
     reason. JSON has the same fields.
@@ -68,6 +71,8 @@ class VersionsCompared:
     as_wrong: PairedShares | None
     answers: int
     differing: int
+    unlabelled: int
+    even_labels: float
     alone: bool = False
     to_label: str | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -77,6 +82,11 @@ class VersionsCompared:
     def left_out_sentence(self) -> str | None:
         """What was left out: "Left out: people tied (3)."."""
         return left_out_sentence(self.left_out)
+
+    def more_labels(self, by_lot: int) -> int:
+        """Return how many more labels, of answers on which the versions differ, are worth ``by_lot`` of all answers."""
+        more = round(by_lot * self.differing / self.answers - self.even_labels)
+        return min(max(more, 0), self.unlabelled)
 
 
 def compare_versions(
@@ -164,6 +174,14 @@ class KnownChances:
     of_all: SampledLabels
     of_differing: SampledLabels
 
+    @property
+    def even_labels(self) -> float:
+        """The number of labels with equal chances that would be as precise as those of the answers that differ."""
+        counts = self.of_differing.counts
+        if not self.of_differing.is_sampled.any() or self.of_differing.has_gap:
+            return 0.0
+        return sum(each.answers for each in counts) ** 2 / sum(each.answers**2 / each.labelled for each in counts)
+
 
 def _left_out(connection: Connection, both: BothJudged) -> dict[str, int]:
     """Count the answers with grades that are not compared."""
@@ -238,8 +256,7 @@ def compare_verdicts(
     chosen = 0 if chances is None else int((labelled & differ & ~rows).sum())
     left_out = {**left_out, "unusable": int((labelled & ~usable).sum()), "extras_of_differing": chosen}
     only = [labelled[differ & called_bad[which]] for which in (0, 1)]
-    free = int(differ.sum()) - (0 if chances is None else int(chances.of_differing.is_sampled.sum()))
-    to_label = queue_of_differing(titles, min(free, _TO_LABEL)) if has_gap or (differ.any() and not counts.n) else None
+    counting = int((labelled & differ).sum()) if chances is None else int(chances.of_differing.is_sampled.sum())
     made = VersionsCompared(
         first=titles[0],
         second=titles[1],
@@ -254,12 +271,17 @@ def compare_verdicts(
         as_wrong=shares(labelled) if apart else None,
         answers=int(usable.sum()),
         differing=int(differ.sum()),
+        unlabelled=int(differ.sum()) - counting,
+        even_labels=counting if chances is None else chances.even_labels,
         alone=chances is not None,
-        to_label=to_label,
         left_out={reason: n for reason, n in left_out.items() if n},
         warnings=tuple(_warnings(titles, reached, changes)),
     )
-    return replace(made, sentence=" ".join(_sentences(made, only, logged)))
+    if logged is not None and logged <= len(usable):  # both judged all: only these have usable verdicts
+        logged = made.answers
+    more = _answers_to_label(made, logged)
+    made = replace(made, to_label=queue_of_differing(titles, more) if more else None)
+    return replace(made, sentence=" ".join(_sentences(made, only if has_gap else None, logged)))
 
 
 def queue_of_differing(titles: Sequence[str], n: int, conditions: Sequence[str] = ()) -> str:
@@ -276,15 +298,13 @@ def queue_of_differing(titles: Sequence[str], n: int, conditions: Sequence[str] 
 def _without_figure(counts: PairedShares) -> PairedShares:
     """Return counts of labels that came by no known chance: they tell nothing of other answers."""
     change = unmeasured(counts.n, "the labels are no random sample")
-    return replace(
-        counts, change=change, p=None, p_mcnemar=None, labels_needed=None, differing_needed=None, as_good_needed=None
-    )
+    return without_plan(replace(counts, change=change, p=None, p_mcnemar=None))
 
 
 def _without_interval(counts: PairedShares, groups: int) -> PairedShares:
     """Return a comparison of too few evidence groups: its counts stand, but no interval or plan rests on them."""
     change = measured(counts.change.value or 0.0, counts.change.n, reason=_few_groups(groups))
-    return replace(counts, change=change, p=None, labels_needed=None, differing_needed=None, as_good_needed=None)
+    return without_plan(replace(counts, change=change, p=None))
 
 
 def _few_groups(groups: int) -> str:
@@ -323,11 +343,15 @@ def too_few_words(answers: int, needed: int, goal: str, logged: int | None = Non
     )
 
 
-def _sentences(made: VersionsCompared, only: Sequence[BoolArray], logged: int | None) -> Iterator[str]:
+def _to_label_words(made: VersionsCompared) -> str:
+    return f"To label a random sample of the answers on which they differ: `{made.to_label}`"
+
+
+def _sentences(made: VersionsCompared, only: Sequence[BoolArray] | None, logged: int | None) -> Iterator[str]:
     """Yield the conclusion and what it rests on.
 
     ``only`` tells which answers have a label, of those that only the first and of those that only the second version
-    calls bad. ``logged`` is the number of answers in the log, if it is known.
+    calls bad; None if labels came by known chances. ``logged`` is the number of answers in the log, if it is known.
     """
     counts, both = made.counts, made.answers
     if both and not made.differing:
@@ -337,12 +361,11 @@ def _sentences(made: VersionsCompared, only: Sequence[BoolArray], logged: int | 
             "them apart."
         )
         return
-    to_label = f"To label a random sample of the answers on which they differ: `{made.to_label}`"
     if not counts.n and not made.alone:
         yield f"No answer has a label of people and usable verdicts of both {made.first} and {made.second}."
         if both:
             same = f"{both - made.differing:,} of {counted(both, 'answer')}"
-            yield f"They give the same verdict on {same} that both judged. {to_label}"
+            yield f"They give the same verdict on {same} that both judged. {_to_label_words(made)}"
         return
     yield f"{start_words(made.conclusion, made.first, made.second, made.within)}."
     if labelled := counts.n if made.alone else counts.only_first + counts.only_second:
@@ -350,12 +373,12 @@ def _sentences(made: VersionsCompared, only: Sequence[BoolArray], logged: int | 
             f"Of {counted(labelled, 'labelled answer')} on which they differ, {made.first} is right on "
             f"{counts.only_first:,} and {made.second} on {counts.only_second:,}."
         )
-    if made.to_label is not None:
+    if only is not None:
         shares = [f"{percent(float(each.mean()) if len(each) else 0.0)} of the {len(each):,}" for each in only]
         yield (
             f"People labelled {shares[0]} answers that only {made.first} calls bad, and {shares[1]} that only "
             f"{made.second} calls bad. These labels are no random sample, so they tell nothing of the other answers. "
-            f"{to_label}"
+            f"{_to_label_words(made)}"
         )
         return
     in_all, change = f"In all {counted(both, 'answer')} that both judged", points_words(counts.change, sign=True)
@@ -376,30 +399,71 @@ def _sentences(made: VersionsCompared, only: Sequence[BoolArray], logged: int | 
         yield from _more_labels(made, logged)
 
 
+def _by_lot(counts: PairedShares, answers: int) -> int | None:
+    """Return how many labels of all ``answers`` show the change, or else that the second version is as good.
+
+    None if more are needed than there are answers.
+    """
+    return next((each for each in (counts.labels_needed, counts.as_good_needed) if each and each <= answers), None)
+
+
+def _answers_to_label(made: VersionsCompared, logged: int | None) -> int:
+    """Return how many more answers on which the versions differ are to be labelled next; 0 if these show nothing."""
+    if made.conclusion is not Conclusion.NOT_SHOWN:
+        return 0
+    if not made.counts.labels_needed and not made.counts.as_good_needed:
+        return min(made.unlabelled, _TO_LABEL)
+    if by_lot := _by_lot(made.counts, made.answers):
+        return min(max(made.more_labels(by_lot), 1), made.unlabelled)
+    return made.unlabelled if logged == made.answers else 0
+
+
 def _more_labels(made: VersionsCompared, logged: int | None) -> Iterator[str]:
-    """Yield how many labels would show the change."""
+    """Yield which labels would show the change, or how many answers it needs and what fewer can show."""
+    needed, as_good, change = made.counts.labels_needed, made.counts.as_good_needed, made.counts.change
     if made.evidence_groups < MIN_GROUPS:
         few = _few_groups(made.evidence_groups)
         yield f"{few[0].upper()}{few[1:]}."
+    if not needed and not as_good and made.to_label is not None:
+        yield _to_label_words(made)
+    elif made.evidence_groups < MIN_GROUPS:
         return
-    needed, as_good = made.counts.labels_needed or math.inf, made.counts.as_good_needed or math.inf
-    if needed <= made.answers:
-        labels = f"{counted(int(needed), 'label')} of a random sample {'is' if needed == 1 else 'are'}"
-        yield f"To show a change of this size, about {labels} needed."
-    elif needed < math.inf:
-        if logged is not None and logged < needed:
-            yield from _too_small_a_log(100 * abs(made.counts.change.value or 0.0), int(needed), logged)
-        else:
-            observed = points_words(made.counts.change, sign=True)
-            yield too_few_words(made.answers, int(needed), "a change of this size", logged)
-            yield f"This number rests on the observed change of {observed}, so it is rough."
-    if as_good < min(needed, made.answers + 1):
-        yield (
-            f"If this is the true change, about {counted(int(as_good), 'label')} would show that {made.second} is as "
-            f"good, within {100 * made.within:g} points."
-        )
-    if min(needed, as_good) == math.inf:
-        yield "Label answers on which the two differ."
+    elif made.to_label is not None and (by_lot := _by_lot(made.counts, made.answers)):
+        goal = "a change of this size"
+        if by_lot != needed:
+            goal = f"that {made.second} is as good, within {100 * made.within:g} points, if this is the true change"
+        more = counted(_answers_to_label(made, logged), "more answer")
+        yield f"To show {goal}, label about {more} on which they differ: `{made.to_label}`"
+    elif needed is None or needed <= made.answers or logged == made.answers:
+        # The error falls with the square root of the number of labels.
+        reach, by_lot = (abs(change.value or 0.0), needed) if needed else (made.within, as_good)
+        all_show = reach * math.sqrt(by_lot / made.answers) if by_lot else None
+        most = made.differing / made.answers
+        yield labels_on_all(made.differing, "answer", all_show, made.to_label, most, which=" on which they differ")
+    elif logged is not None and logged < needed:
+        yield from _too_small_a_log(100 * abs(change.value or 0.0), needed, logged)
+    else:
+        yield too_few_words(made.answers, needed, "a change of this size", logged)
+        yield f"This number rests on the observed change of {points_words(change, sign=True)}, so it is rough."
+
+
+def labels_on_all(
+    count: int, thing: str, all_show: float | None, command: str | None, most: float = 1.0, *, which: str = ""
+) -> str:
+    """Return which change labels on all ``count`` things can show, or that more things are needed.
+
+    ``all_show`` is that change with a power of 80 % (None: unknown), ``most`` is the largest change that is possible.
+    ``command`` creates the queue of the labels that are missing, None if there are none. ``which`` follows the noun.
+    """
+    every = f"the 1 {thing}{which}" if count == 1 else f"all {count:,} {thing}s{which}"
+    log_more = f"Log more {thing}s."
+    if command is None:
+        return f"{every[0].upper()}{every[1:]} {'is' if count == 1 else 'are'} labelled. {log_more}"
+    if all_show is None:
+        return f"Label {every}: `{command}`"
+    if all_show >= most:
+        return f"Labels on {every} would show nothing. {log_more}"
+    return f"Labels on {every} can show about {counted(max(round(100 * all_show), 1), 'point')} or more: `{command}`"
 
 
 def _rounded(count: int) -> int:

@@ -12,6 +12,7 @@ from judgeboard.cli.queue_reviewing import MISSING
 from judgeboard.domain import Decision, Preference
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import two_decimals
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.reviews.outcome import Conflict, ConflictPage
@@ -81,19 +82,23 @@ def adjudicate_command(
 
 
 def _list_lines(page: "ConflictPage") -> Iterator[str]:
+    from judgeboard.reviews.outcome import differ_words
+
     if not page.lines:
         yield "There are no conflicts."
     for line in page.lines:
         item = line.item
         subject = f"pair {item.pair_id}" if item.external_id is None else item.external_id
-        differ = ", ".join(line.differ_on)
-        yield f"item {item.item_id}  {item.queue}  {subject}  {line.reviews} reviews differ on {differ}"
+        reviews = f"{counted(line.reviews, 'review')} {differ_words(line.differ_on)}"
+        yield f"item {item.item_id}  {item.queue}  {subject}  {reviews.rstrip()}"
     if page.next is not None:
         yield "There are more conflicts. The list shows them after these are adjudicated."
 
 
 def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
-    differ = f", reviews differ on {', '.join(conflict.differ_on)}" if conflict.differ_on else ""
+    from judgeboard.reviews.outcome import differ_words
+
+    differ = f", reviews {differ_words(conflict.differ_on)}" if conflict.differ_on else ""
     yield f"{conflict.queue.name}: item {conflict.item.id}, {conflict.item.state}{differ}"
     answer, pair = conflict.answer, conflict.pair
     if answer is not None:

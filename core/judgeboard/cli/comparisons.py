@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from judgeboard.cli import options
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.agreement.ab import SourcesCompared
@@ -39,12 +40,6 @@ def versions_command(first: str, second: str, within: float) -> int:
     with options.seen(options.open_store()).reading() as connection:
         result = compare_versions(connection, first, second, within=within)
     options.show(result, _version_lines(result))
-    change, needed = result.counts.change.value, result.counts.labels_needed
-    can_show = needed is None or needed <= result.answers  # otherwise there is nothing to plan
-    if result.exit_code == 2 and can_show and change is not None and 0.0005 <= abs(change) < 1:
-        named = (word for title in (result.first, result.second) for word in ("--judge-version", title))
-        # Six digits, so that the plan asks for as many labels as the sentence.
-        options.suggest("labels", "plan", "--for", "judges", "--reach", f"{abs(change):.6g}", *named)
     return result.exit_code
 
 
@@ -77,6 +72,13 @@ def sources_command(a: str, b: str, judge_version: str | None, by: Literal["quer
     return result.exit_code
 
 
+_CHANGES = {  # name, and which labels n counts
+    "kappa": ("Cohen's kappa", ""),
+    "sensitivity": ("recall of bad answers", " that people call bad"),
+    "specificity": ("specificity", " that people call good"),
+}
+
+
 def _version_lines(result: "VersionsCompared") -> Iterator[str]:
     from judgeboard.stats.estimates import number_words
 
@@ -88,14 +90,14 @@ def _version_lines(result: "VersionsCompared") -> Iterator[str]:
         return
     if not result.alone:
         yield _counts_line(result, result.counts)
-    named = {"kappa": "Cohen's kappa", "sensitivity": "recall of bad answers", "specificity": "specificity"}
     if result.changes:
-        # Labels that compare the verdicts where they differ may be others than those that count for all answers.
-        start = "change, from the labels that count for all answers: " if result.alone else "change: "
-        yield start + ", ".join(
-            f"{named[name]} {number_words(each, sign=True)} (n = {each.n:,})"
+        where = f" in all {counted(result.answers, 'answer')}" if result.alone else ""
+        if result.changes["kappa"].n < result.counts.n:
+            where += " (some labels count only for answers on which they differ)"
+        yield f"change{where}: " + ", ".join(
+            f"{_CHANGES[name][0]} {number_words(each, sign=True)} (n = {each.n:,}{_CHANGES[name][1]})"
             if each.value is not None
-            else f"{named[name]} not available ({each.reason})"
+            else f"{_CHANGES[name][0]} not available ({each.reason})"
             for name, each in result.changes.items()
         )
     if any(result.unusable.values()):
@@ -122,10 +124,13 @@ def _source_lines(result: "SourcesCompared") -> Iterator[str]:
 
     yield result.sentence
     yield from result.warnings
-    yield f"labels without the judge: {points_words(result.labels_only, sign=True)}"
+    if result.change.value is not None:
+        yield f"labels without the judge: {points_words(result.labels_only, sign=True)}"
     yield f"{result.judge} alone (does not decide): {points_words(result.judge_alone, sign=True)}"
     for each in result.types:
-        p = "" if each.p_holm is None else f", p {p_words(each.p_holm)} (Holm)"
         start = start_words(each.conclusion, result.a, result.b, result.within)
-        change = points_words(each.change, sign=True)
-        yield f"{each.query_type}: {start}: {change}{p}, {each.labelled:,} of {each.questions:,} questions labelled"
+        line = f"{each.query_type}: {start}: {points_words(each.change, sign=True)}"
+        if each.change.value is not None:
+            line += "" if each.p_holm is None else f", p {p_words(each.p_holm)} (Holm)"
+            line += f", from {counted(each.questions, 'question')}, {each.labelled:,} with labels on both answers"
+        yield line

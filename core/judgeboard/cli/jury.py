@@ -80,6 +80,7 @@ def jury_lines(report: "JuryReport") -> Iterator[str]:
     for member in report.members:
         same = " on the same answers" if member.answers == jury.answers else member.described
         yield f"{member.judge_version} alone{same}: {_with_people(member)}"
+    yield from report.without_interval
     yield from report.notes
 
 

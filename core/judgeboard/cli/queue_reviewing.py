@@ -86,8 +86,9 @@ def next_(name: str) -> None:
         with store.reading() as connection:
             nothing = nothing_left(connection, queue_named(connection, name), who.id)
         reason = "" if nothing is None else f" {nothing.reason}"
-        leases = 0 if nothing is None else nothing.with_others
-        options.show({"item": None, "leased": leases}, [f"{name} has nothing left for {who.name}.{reason}"])
+        leases, skipped = (0, 0) if nothing is None else (nothing.with_others, nothing.skipped)
+        nothing_json = {"item": None, "leased": leases, "skipped": skipped}
+        options.show(nothing_json, [f"{name} has nothing left for {who.name}.{reason}"])
         return
     with store.reading() as connection:
         (text,) = item_texts(connection, [item], who.id)

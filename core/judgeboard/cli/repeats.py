@@ -7,7 +7,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
-from judgeboard.stats.estimates import number_words, percent_words
+from judgeboard.stats.estimates import no_interval_sentences, number_words, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -65,4 +65,5 @@ def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
         )
         if left_out := left_out_words(each.left_out.items()):
             yield f"  {left_out}"
+    yield from no_interval_sentences((each.measure, each.accuracy) for each in report.measures)
     yield from report.notes

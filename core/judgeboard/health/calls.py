@@ -1,10 +1,11 @@
 """Checks of a judge's calls (unusable replies, cost, repeats, order of pairs), and commands that checks suggest."""
 
 import shlex
+from collections import Counter
 
 import numpy as np
 
-from judgeboard.domain import JURY, PAIRWISE, RECORDED, REPEATS, Status
+from judgeboard.domain import COMBINED_KINDS, JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.methods.control_answers import CONTROL_KINDS
@@ -80,16 +81,22 @@ MOST = 1.0
 
 
 def unusable(record: JudgeRecord) -> Check:
-    """Warn if significantly more than 5 % of all replies are unusable. Names answers without groundedness too."""
+    """Warn if significantly more than 5 % of all replies are unusable. Names answers without groundedness too.
+
+    A jury gives verdicts, not replies. Its ties are unusable, and are named as ties.
+    """
     asked = sum(record.asked.values())
     if asked < LEAST:
         why = f"Too few calls (n = {asked:,}, at least {LEAST} needed)."
         return not_measured("unusable", why, judge_answers(record), asked)
-    failed = {status: n for status, n in record.asked.items() if status != Status.OK.value and n}
-    without = share_intervals(sum(failed.values()), asked)[0]
+    failed = Counter({status: n for status, n in record.asked.items() if status != Status.OK.value})
+    failed += Counter(ties=record.ties)
+    failed[Status.UNPARSABLE.value] -= record.ties
+    without = share_intervals(failed.total(), asked)[0]
     warns = surely_above(without, HARMLESS)
-    parts = ", ".join(f"{n:,} {status}" for status, n in sorted(failed.items()))
-    sentence = f"{sum(failed.values()):,} of {asked:,} replies are unusable"
+    parts = ", ".join(f"{n:,} {'tie' if (why, n) == ('ties', 1) else why}" for why, n in sorted(failed.items()) if n)
+    replies = "verdicts" if record.version.kind in COMBINED_KINDS else "replies"
+    sentence = f"{failed.total():,} of {asked:,} {replies} are unusable"
     sentence += f": {parts}." if parts else "."
     if warns:
         sentence += " Missing verdicts are seldom missing at random."

@@ -108,8 +108,8 @@ class JudgeRecord:
     """The data of one judge version that the checks read. A check whose data are empty is not measured.
 
     ``generators`` counts judged answers by the model that wrote them (None: unknown). ``asked`` counts calls by status,
-    in all methods. ``pairs`` are verdicts on pairs by aspect. ``costs`` sum the judge's costs (upper) and the
-    generator's (lower) over answers with both.
+    in all methods. Of the unparsable ones, ``ties`` are ties of a jury. ``pairs`` are verdicts on pairs by aspect.
+    ``costs`` sum the judge's costs (upper) and the generator's (lower) over answers with both.
     """
 
     version: StoredVersion
@@ -123,6 +123,7 @@ class JudgeRecord:
     repeats: Repeats = field(default_factory=Repeats)
     feedback: FeedbackScores = field(default_factory=FeedbackScores)
     asked: Mapping[str, int] = field(default_factory=dict)
+    ties: int = 0
     costs: RatioSums = field(default_factory=lambda: RatioSums(0, 0, 0, 0, 0, 0))
 
     @property
@@ -219,6 +220,7 @@ def read_record(connection: Connection, version: StoredVersion, models: ModelTab
         repeats=_repeats(connection, version),
         feedback=health.scored_feedback(connection, version.id),
         asked=health.asked_by_status(connection, version.id),
+        ties=health.count_ties(connection, version.id),
         costs=health.cost_sums(connection, version.id),
     )
 

@@ -197,7 +197,8 @@ def _fit_of_text(ours: str, look: _Look) -> float | None:
     if look.prose <= 0.5:
         return None
     in_words = 0.5 if look.words >= 3 else 0.0
-    repeated = -1.0 if len({*map(str, look.values)}) * 2 <= len(look.values) else 0.0
+    # Short answers are often repeated. With less than -1, a text of several words is still a likely answer.
+    repeated = -0.75 if len({*map(str, look.values)}) * 2 <= len(look.values) else 0.0
     if ours == "query":
         return min(2.0, 3 * look.questions) + in_words + repeated - (look.words > _PASSAGE)
     if ours == "answer":

@@ -14,6 +14,7 @@ from judgeboard.store.filters import metadata_path, value_at
 
 TIMES = frozenset({"asked_at", "at"})
 _TEXTS = frozenset({"query", "answer"})  # an object in these fields has the text inside
+_TEXTS_OF_LOG = frozenset({"query", "answer", "context"})
 _NAMED = 30  # columns in a message
 _EXAMPLES = 50  # rows from which fields are guessed
 
@@ -53,8 +54,9 @@ class Question:
 
     @property
     def kind_alone(self) -> str | None:
-        """The other kind of file, if only this kind fits."""
-        return self.other_kind if self.unproposed else None
+        """The other kind of file, if only this kind fits: the other columns cannot have all the required texts."""
+        texts = sum(ours in _TEXTS_OF_LOG for ours in self.proposed.values())
+        return self.other_kind if self.unproposed and texts < len(self.missing) else None
 
     @property
     def sentence(self) -> str:

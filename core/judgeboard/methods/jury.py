@@ -31,7 +31,7 @@ from judgeboard.runs.method import RunAccount
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping
 from judgeboard.stats.chance_corrected import fleiss_kappa
-from judgeboard.stats.estimates import complement, unmeasured
+from judgeboard.stats.estimates import complement, no_interval_sentences, unmeasured
 from judgeboard.stats.intervals import mean_estimate
 from judgeboard.stats.proportions import share
 from judgeboard.store.comparisons import (
@@ -45,6 +45,7 @@ from judgeboard.store.comparisons import (
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import SPLIT
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, list_versions, refuse_retired
 from judgeboard.store.judgments import NewJudgment
@@ -53,7 +54,6 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
 from judgeboard.text import counted
 
-SPLIT = "split"
 RULE: dict[str, str] = {
     "groundedness": "median, the mean of the middle two",
     "quality": "lower median",
@@ -196,6 +196,13 @@ class JuryReport:
             "judged by no member": self.answers - self.items - self.account.not_reached,
         }
         return {reason: n for reason, n in counts.items() if n}
+
+    @property
+    def without_interval(self) -> tuple[str, ...]:
+        """Why figures of agreement with people have no interval, in sentences."""
+        judges = self.jury, *self.members
+        figures = [(each.judge_version, figure) for each in judges for figure in (each.accuracy, each.kappa)]
+        return tuple(no_interval_sentences([*figures, ("unanimous but wrong", self.wrong_together)]))
 
 
 def jury_report(

@@ -27,7 +27,7 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
     columns = (
         Column("Person", width=130),
         Column("Queues", "count", width=70, help="Open queues that are assigned to them"),
-        Column("Left", "count", width=55, help="Items left in these queues"),
+        Column("Left", "count", width=55, help="Items left in these queues, also skipped ones that need a review"),
         Column("Leased", "count", width=65, help="Items that they have leased now"),
         Column("Reviews", "count", width=75, help="Their latest reviews, at most 1,000. All figures use only these."),
         Column("Seconds", "text" if words else "estimate", width=120, help="Median per item; breaks are not counted"),

@@ -8,6 +8,7 @@ from judgeboard.agreement.rates import ALL, RateResult
 from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.domain import Estimate
 from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
+from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.rates import UNLABELLED
 from judgeboard.text import counted
@@ -79,11 +80,8 @@ def rate_notes(result: RateResult) -> tuple[str, ...]:
         JUDGE_ALONE: result.judge_share is not None,
         NOT_WEIGHTED: _is_weighted(result),
     }
-    without_interval: dict[str, list[str]] = {}
-    for each in result.slices:
-        if each.value is not None and each.low is None and each.reason is not None:
-            without_interval.setdefault(each.reason, []).append(each.name)
-    reasons = (f"{', '.join(names)}: {reason}." for reason, names in without_interval.items())
+    named = [*((each.name, each.estimate) for each in result.slices), ("all answers", result.estimate)]
+    reasons = no_interval_sentences(named) if result.slices else ()
     return (*reasons, *(note for note, applies in notes.items() if applies))
 
 
@@ -164,5 +162,7 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     if result.in_all_answers and result.in_graded_answers["agreement"].n:
         yield ""
         yield from text_lines(agreement_table(result))
+        shown = (each for each in result.in_all_answers.items() if each[0] in _SHOWN)
+        yield from no_interval_sentences((STATISTICS[name].name, each) for name, each in shown)
         if GAP not in rate_notes(result) and any(map(is_gap, result.in_all_answers.values())):
             yield GAP

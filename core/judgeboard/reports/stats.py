@@ -13,6 +13,7 @@ from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
 from judgeboard.reports.output import Column, Table
+from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.overview import (
@@ -22,6 +23,7 @@ from judgeboard.store.overview import (
     count_judgments,
     count_labels,
     count_responses,
+    count_tied,
     count_without_groundedness,
 )
 from judgeboard.store.runs import Counts
@@ -31,7 +33,7 @@ from judgeboard.text import counted, money
 
 @dataclass(frozen=True, slots=True)
 class VersionCounts:
-    """A judge version with its judgments by status.
+    """A judge version with its judgments by status; of the unparsable ones, ``ties`` are ties of a jury.
 
     ``cost`` is in the currency of the price file, None if the cost of a usable judgment is unknown.
     ``without_groundedness`` counts judged answers without groundedness and label, if other answers have one.
@@ -45,6 +47,7 @@ class VersionCounts:
     counts: Mapping[str, int]
     cost: float | None
     without_groundedness: int
+    ties: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +106,10 @@ def measure(store: Readable) -> Stats:
 def stats(connection: Connection) -> Stats:
     """Return the figures of ``judgeboard stats`` in the caller's transaction."""
     totals, graders = count_judgments(connection), count_graders(connection)
-    without = count_without_groundedness(connection)
+    without, ties = count_without_groundedness(connection), count_tied(connection)
     versions = tuple(
-        _version(version, totals.get(version.id), without.get(version.id, 0)) for version in list_versions(connection)
+        _version(version, totals.get(version.id), without.get(version.id, 0), ties.get(version.id, 0))
+        for version in list_versions(connection)
     )
     return Stats(
         responses=count_responses(connection),
@@ -122,18 +126,24 @@ def stats(connection: Connection) -> Stats:
 
 
 def judgments_table(stats: Stats) -> Table:
-    """Return the judgments of each version by status; versions without judgments are left out."""
-    columns = (Column("Judge version"), *(Column(status, "count") for status in map(str, Status)), Column("Cost"))
+    """Return the judgments of each version by status, ties of juries apart; versions without judgments are left out."""
+    statuses = [str(status) for status in Status]
+    columns = (
+        Column("Judge version"),
+        *(Column(status, "count") for status in statuses),
+        *(Column("tied", "count"), Column("Cost")),
+    )
     rows = (
         (
             version_title(version.name, version.number),
-            *(version.counts[status] for status in map(str, Status)),
+            *(version.counts[status] - (version.ties if status == Status.UNPARSABLE else 0) for status in statuses),
+            version.ties or None,
             None if version.cost is None else money(round(version.cost * 1_000_000)),
         )
         for version in stats.judge_versions
         if any(version.counts.values())  # versions without judgments compare pairs or answer for a suite
     )
-    return Table(columns, tuple(rows))
+    return Table(columns, tuple(rows)).without_empty({"tied"})
 
 
 def flags_table(stats: Stats) -> Table:
@@ -163,12 +173,18 @@ def agreement_tables(stats: Stats) -> Iterator[Table]:
 
 
 def agreement_words(stats: Stats) -> Iterator[str]:
-    """Yield what the answers of the tables are, and which rows not to compare."""
+    """Yield what the answers of the tables are, why figures have no interval, and which rows not to compare."""
     rows = [*_in_all(stats)]
     if any(row.answers is not None for _, row in rows):
         yield 'Answers: "all" are those with a usable verdict, "graded" those that people graded.'
     if any(row.answers is None for _, row in rows):
         yield "Figures of the graded answers alone may differ from those of all answers: see `judgeboard agreement`."
+    yield from no_interval_sentences(
+        (f"{title}, {row.grade}", row.statistics[name])
+        for title, row in rows
+        for name in ("agreement", next((each for each in HEADLINES if each in row.statistics), "agreement"))
+        if name in row.statistics
+    )
     yield from _not_comparable(rows)
 
 
@@ -217,10 +233,12 @@ def _in_all(stats: Stats) -> Iterator[tuple[str, VersionAgreement]]:
             yield titles[row.judge_version], row
 
 
-def _version(version: StoredVersion, totals: Counts | None, without_groundedness: int) -> VersionCounts:
+def _version(version: StoredVersion, totals: Counts | None, without_groundedness: int, ties: int) -> VersionCounts:
     cost = None if totals is None or totals.total_cost_micro is None else totals.total_cost_micro / 1_000_000
     counts = (totals or Counts()).by_status
-    return record_of(VersionCounts, version, counts=counts, cost=cost, without_groundedness=without_groundedness)
+    return record_of(
+        VersionCounts, version, counts=counts, cost=cost, without_groundedness=without_groundedness, ties=ties
+    )
 
 
 def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:

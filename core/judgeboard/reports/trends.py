@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from judgeboard.agreement.alarms import PERIOD, Detector, WatchResult
+from judgeboard.agreement.alarms import Detector, WatchResult
 from judgeboard.agreement.corrected_trend import (
     BAD_SHARE,
+    WATCH_PERIOD,
     WATCHED_WORDS,
     CorrectedPanel,
     CorrectedTrend,
@@ -108,15 +109,26 @@ _MOST_EVIDENCE = 1_000  # more makes nobody surer
 
 
 def evidence_sentence(trend: CorrectedTrend) -> str:
-    """Return what z and evidence mean: the distance from the points before, and when a change is found."""
+    """Return what z and evidence mean, when a change is found, and which points have neither."""
     limits: dict[str, float] = {}
     for query_type, monitor in trend.monitors:
         if monitor.watched == "bad_share":
             limits["all answers" if query_type == ALL_ANSWERS else "a query type"] = monitor.limit
     named = len(limits) > 1
     at = " or ".join(f"{limit:,.0f}{f' for {whose}' if named else ''}" for whose, limit in limits.items())
-    z = "z: distance from all points before, in standard errors."
-    return f"{z} A change is found when the evidence reaches {at}." if at else z
+    words = ["z: distance from all points before, in standard errors."]
+    if at:
+        words.append(f"A change is found when the evidence reaches {at}.")
+    acknowledged = [(panel.query_type, panel.acknowledged.get("bad_share")) for panel in trend.panels if panel.points]
+    begins = [
+        f"{query_type}: the detectors begin with {period_words(alarm.from_day, WATCH_PERIOD)}, because alarm "
+        f"{alarm.id} is acknowledged."
+        for query_type, alarm in acknowledged
+        if alarm is not None
+    ]
+    if begins:
+        words += [*begins, "Earlier points have no z and no evidence."]
+    return " ".join(words)
 
 
 def evidence_words(evidence: float | None) -> str | None:
@@ -159,7 +171,7 @@ def _change_words(line: WindowLine) -> str | None:
     return None if change.value is None else points_words(change, sign=True)
 
 
-DETECTABLE = f"Smallest detectable change: {power_words(PERIOD)}."
+DETECTABLE = f"Smallest detectable change: {power_words(WATCH_PERIOD)}."
 
 
 def detectors_table(result: WatchResult) -> Table:

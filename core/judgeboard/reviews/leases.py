@@ -26,6 +26,7 @@ from judgeboard.store.leases import (
     insert_skip,
     release_lease,
     renew_lease,
+    skipped_items,
     withdraw_skips,
 )
 from judgeboard.store.next_items import add_training_items, own_item, take_lease, take_lease_at
@@ -164,19 +165,25 @@ def undo_skip(store: Store, item_id: int, reviewer: Reviewer, *, now: datetime |
 
     def take() -> LeasedItem | None:
         with allowed(store, reviewer, Action.REVIEW) as connection:
-            item = item_by_id(connection, item_id)
-            check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
-            if item.response_id is not None:
-                lock_response(connection, item.response_id)
-            item = item_by_id(connection, item_id, lock=True)
-            if withdraw_skips(connection, item_id, reviewer.id, at):
-                details, response_id = {"item": item.id, "queue": item.queue_id}, item.response_id
-                record_event(connection, "undo_skip", reviewer.name, response_id=response_id, details=details, now=at)
-                if item.state is not ItemState.LEFT:
-                    update_item_state(connection, item_id, at)
+            _withdraw_skip(connection, item_id, reviewer, at)
             return _take(connection, item_id, reviewer, at)
 
     return tried(take, reviewer)
+
+
+def undo_skips(store: Store, queue: Queue, reviewer: Reviewer, *, now: datetime | None = None) -> list[int]:
+    """Withdraw a reviewer's skips of all items of a queue that they could review now; return the ids of the items.
+
+    `next_item` leases them like the other items of the queue. Raises BadInput if the queue is closed or assigned to
+    others.
+    """
+    at = now or utc_now()
+    with store.reading() as connection:
+        item_ids = skipped_items(connection, queue.id, reviewer.id, at)
+    for item_id in item_ids:  # one transaction each, so that no transaction locks several answers
+        with allowed(store, reviewer, Action.REVIEW) as connection:
+            _withdraw_skip(connection, item_id, reviewer, at)
+    return item_ids
 
 
 def split_token(token: str) -> tuple[int, str]:
@@ -216,6 +223,20 @@ def leased_item(lease: Lease, item: QueueItem, queue: Queue, until: datetime | N
         pair_id=item.pair_id,
         queue=queue,
     )
+
+
+def _withdraw_skip(connection: Connection, item_id: int, reviewer: Reviewer, now: datetime) -> None:
+    item = item_by_id(connection, item_id)
+    check_may_take(connection, queue_by_id(connection, item.queue_id), reviewer)
+    if item.response_id is not None:
+        lock_response(connection, item.response_id)
+    item = item_by_id(connection, item_id, lock=True)
+    if not withdraw_skips(connection, item_id, reviewer.id, now):
+        return
+    details = {"item": item.id, "queue": item.queue_id}
+    record_event(connection, "undo_skip", reviewer.name, response_id=item.response_id, details=details, now=now)
+    if item.state is not ItemState.LEFT:
+        update_item_state(connection, item_id, now)
 
 
 def _take(connection: Connection, item_id: int, reviewer: Reviewer, now: datetime) -> LeasedItem | None:

@@ -52,8 +52,9 @@ class Outcome:
 def outcome(reviews: Sequence[QueueReview], needed: int, *, declined: bool = False) -> Outcome:
     """Return the outcome of the current reviews of an item that needs ``needed`` of them.
 
-    An adjudication ends the item. If as many reviewers as needed are unsure and nobody decided, a lead decides. If
-    only some are unsure, the item needs other reviewers in their place. A ``declined`` item needs no more reviews.
+    An adjudication ends the item. If as many reviewers as needed (at least two) are unsure and nobody decided, a lead
+    decides. If fewer are unsure, the item needs other reviewers in their place. A ``declined`` item needs no more
+    reviews.
     """
     if any(review.stage is Stage.ADJUDICATION for review in reviews):
         return Outcome(ItemState.ADJUDICATED, differ_on=differences(reviews))
@@ -65,9 +66,9 @@ def outcome(reviews: Sequence[QueueReview], needed: int, *, declined: bool = Fal
     if declined:
         return Outcome(ItemState.AGREED)
     if not counted:
-        if unsure >= needed:
+        if unsure >= max(needed, 2):  # one person alone is no conflict
             return Outcome(ItemState.CONFLICT, differ_on=(ALL_UNSURE,))
-        return Outcome(ItemState.OPEN, more=needed - unsure)
+        return Outcome(ItemState.OPEN, more=max(needed - unsure, 1))
     return Outcome(ItemState.OPEN, more=needed - len(counted))
 
 
@@ -89,6 +90,13 @@ def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
     return tuple(names) + tuple(
         name for name in fields if len({str(each.choices[name]) for each in counted if name in each.choices}) > 1
     )
+
+
+def differ_words(differ_on: Sequence[str]) -> str:
+    """Return what is said of the reviews of an item: "differ on label and quality"; empty if they do not differ."""
+    if ALL_UNSURE in differ_on:
+        return "are all unsure"
+    return f"differ on {' and '.join(differ_on)}" if differ_on else ""
 
 
 def _is_category(value: Any) -> bool:
@@ -146,8 +154,8 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
     reviews = reviews_on(connection, item_id)
     result = outcome(reviews, item.reviews_needed, declined=is_declined(connection, item_id))
     state = result.state
-    if state is ItemState.CONFLICT and item.repeat_for is not None:
-        state = ItemState.AGREED  # nobody adjudicates a repeat or a test item
+    if reviews and item.repeat_for is not None:
+        state = ItemState.AGREED  # nobody else reviews or adjudicates a repeat or a test item
     if state in UNFINISHED and item.state not in UNFINISHED and unfinished_beside(connection, item):
         state = ItemState.LEFT  # a later flag added the same answer to the queue again
     set_item_state(connection, item, state, now, leases=result.more if state is ItemState.OPEN else 0)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Decision, Estimate
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
-from judgeboard.reviews.queues import QueueWork, work_in
+from judgeboard.reviews.queue_work import QueueWork, work_in
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.means import difference_of_means, median

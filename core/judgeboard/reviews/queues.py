@@ -1,9 +1,9 @@
 """Queues: created, closed and assigned by leads, and their progress."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -19,7 +19,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.label_schemas import schema_named
-from judgeboard.store.leases import count_declined, own_progress
+from judgeboard.store.leases import count_declined
 from judgeboard.store.next_items import add_training_items, count_gold
 from judgeboard.store.queue_filling import (
     CreatedQueue,
@@ -44,7 +44,6 @@ from judgeboard.store.queues import (
     median_seconds,
     queue_by_id,
     queue_named,
-    queues_by_person,
     set_queue_state,
     unassign,
 )
@@ -64,7 +63,6 @@ ASKED = ("label", "groundedness", "quality")
 FROM_SCORES = (QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
 MOST_REVIEWS = 20
 MOST_ITEMS = 100_000  # largest ``max_items``
-MOST_COUNTED = 1_000  # items left for a person in a queue are counted up to this number
 LONGEST_NAME = 60  # characters
 LONGEST_GUIDELINES = 20_000  # characters
 
@@ -303,27 +301,6 @@ def check_people(queue: QueueRules | Queue, people: Collection[Reviewer]) -> Non
     """Raise `NoPeople` if a blind queue would be assigned to nobody: it would hide its answers from everybody."""
     if queue.blind and not people:
         raise NoPeople("a blind queue hides its answers from its reviewers, so it must name them: assign it to them")
-
-
-class QueueWork(NamedTuple):
-    """A person's work in a queue: items done, and left for them now, counted up to `MOST_COUNTED`."""
-
-    queue: Queue
-    done: int
-    left: int
-
-
-def work_in(connection: Connection, queues: Iterable[Queue], reviewer_id: int, now: datetime) -> tuple[QueueWork, ...]:
-    """Return the work of a person in each of these queues."""
-    return tuple(
-        QueueWork(queue, *own_progress(connection, queue.id, reviewer_id, now, most=MOST_COUNTED)) for queue in queues
-    )
-
-
-def own_queues(connection: Connection, reviewer_id: int, now: datetime | None = None) -> list[QueueWork]:
-    """Return the open queues that are assigned to a person and have something left for them, the oldest first."""
-    queues = queues_by_person(connection).get(reviewer_id, [])
-    return [work for work in work_in(connection, queues, reviewer_id, now or utc_now()) if work.left]
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:

@@ -1,7 +1,7 @@
 """Estimates: rounding, reasons, Student's t, when to warn, and how they are written."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
@@ -231,6 +231,23 @@ def number_words(estimate: Estimate, *, sign: bool = False) -> str:
     if estimate.value is None:
         return estimate.reason or "unknown"
     return " ".join(filter(None, (two_decimals(estimate.value, sign=sign), interval(estimate, sign=sign))))
+
+
+def no_interval_sentences(named: Iterable[tuple[str, Estimate]]) -> Iterator[str]:
+    """Yield why values have no interval, one sentence for each reason.
+
+    For example "sql, table: no interval: a single answer." If all values have none for one reason, the names are left
+    out.
+    """
+    names_by_reason: dict[str | None, list[str]] = {}
+    for name, each in named:
+        if each.value is not None:
+            names_by_reason.setdefault(each.reason if each.low is None else None, []).append(name)
+    for reason, names in names_by_reason.items():
+        if reason is not None and len(names_by_reason) == 1:
+            yield f"{reason[0].upper()}{reason[1:]}."
+        elif reason is not None:
+            yield f"{', '.join(dict.fromkeys(names))}: {reason}."
 
 
 def points_words(estimate: Estimate, *, sign: bool = False) -> str:

@@ -107,6 +107,11 @@ def paired_shares(
     )
 
 
+def without_plan(shares: PairedShares) -> PairedShares:
+    """Return a comparison whose labels do not tell how many more are needed."""
+    return replace(shares, labels_needed=None, differing_needed=None, as_good_needed=None)
+
+
 def change_of_shares(changes: FloatArray, groups: Grouping) -> Estimate:
     """Return the mean of changes of -1, 0 or 1 (one per row) with its interval by evidence group.
 
@@ -163,7 +168,7 @@ def weighted_by_stratum(
     half = rate(counts, "app", effect, judged_bad=[0.5] * count)
     if half.value is None or half.low is None or half.high is None:
         change = unmeasured(n, half.reason or "no labels")
-        return replace(shares, change=change, p=None, p_mcnemar=None, labels_needed=None, differing_needed=None)
+        return without_plan(replace(shares, change=change, p=None, p_mcnemar=None))
     part, value, low, high = len(strata) / answers, -2 * half.value, -2 * half.high, -2 * half.low
     of_part = Z * abs(value) * math.sqrt(part * (1 - part) * effect / answers)
     ends = [part * value + side * math.hypot(part * (end - value), of_part) for side, end in ((-1, low), (1, high))]
@@ -306,12 +311,9 @@ class MeanChange:
             return None
         return float(2 * stdtr(self.df, -abs(self.change.value) / self.error))
 
-    @property
-    def labels_needed(self) -> int | None:
-        """The number of labels that finds a change of this size with a power of 80 %."""
-        if not self.change.value or not self.error:
-            return None
-        return math.ceil((POWER * self.error / self.change.value) ** 2 * self.change.n)
+    def smallest_shown(self, labels: int) -> float | None:
+        """Return the change that so many ``labels`` find with a power of 80 %; None without a standard error."""
+        return POWER * self.error * math.sqrt(self.change.n / labels) if self.error else None
 
     def simultaneous(self, tests: int) -> Estimate:
         """Return the change with an interval that holds for ``tests`` changes at once (Bonferroni)."""
@@ -322,3 +324,22 @@ class MeanChange:
         reach = float(stdtrit(self.df, 1 - 0.025 / tests)) * self.error
         low, high = (round(self.change.value + side * reach, 12) for side in (-1, 1))
         return replace(self.change, low=low, high=high, level=1 - 0.05 / tests)
+
+
+def labels_beside_scores(predicted: MeanChange, labels_only: MeanChange, answers: int) -> int | None:
+    """Return how many labels find the ``predicted`` change with a power of 80 %; None if all ``answers`` do not.
+
+    ``predicted`` is from these labels and the judge's scores of all answers, ``labels_only`` is without the scores.
+    More labels reduce only the part of the variance that the scores leave; the other part falls with the answers.
+    """
+    value, labels = predicted.change.value, predicted.change.n
+    all_show = labels_only.smallest_shown(answers)
+    if not value or not predicted.error or not labels_only.error or all_show is None or all_show > abs(value):
+        return None
+    if labels >= answers:
+        return answers
+    variance = labels_only.error**2 * labels
+    left = (predicted.error**2 - variance / answers) / (1 / labels - 1 / answers)
+    left = min(max(left, 0.0), variance)
+    needed = left / ((value / POWER) ** 2 - (variance - left) / answers) if left else 0.0
+    return min(max(math.ceil(needed), labels + 1), answers)

@@ -384,13 +384,20 @@ def judge_alone(
 
 
 def weighted_agreement(
-    population: Population, labels: Labels, verdicts: FloatArray, target: Target = "app", judged_bad: int | None = None
+    population: Population,
+    labels: Labels,
+    verdicts: FloatArray,
+    target: Target = "app",
+    judged_bad: int | None = None,
+    *,
+    too_small: str = TOO_SMALL,
 ) -> dict[str, Estimate]:
     """Return each of ``STATISTICS_OF_ALL`` of the judge in all answers.
 
     ``verdicts`` has 1 for each label whose answer the judge called bad, otherwise 0. Each label stands for the answers
     of its stratum. If all ``judged_bad`` answers are labelled, the recall in these answers depends only on the number
-    of bad answers that the judge missed, and so does its interval.
+    of bad answers that the judge missed, and so does its interval. ``too_small`` is the reason if a stratum has too few
+    labels for an interval.
     """
     count, answers = population.count, population.answers
     cells = cells_of(labels.values, verdicts)
@@ -410,7 +417,7 @@ def weighted_agreement(
         counting = int(found.sum(axis=0) @ counted)
         few = f"only {counting} labels count, and at least {FEWEST_OF_RARER} are needed"
         few_labels = few_of_class if name in _AVERAGES else few if counting < FEWEST_OF_RARER else None
-        why_none = TOO_SMALL if missing_of_strata(answers, labelled) else few_labels
+        why_none = too_small if missing_of_strata(answers, labelled) else few_labels
         if value is None:
             results[name] = unmeasured(counting, _NO_CLASS)
         elif why_none is not None:
@@ -427,8 +434,13 @@ def weighted_agreement(
 
 def missing_of_strata(answers: AnyArray, labelled: IntArray) -> int:
     """Return how many more labels the strata need until figures of all answers have an interval."""
+    return int(missing_by_stratum(answers, labelled).sum())
+
+
+def missing_by_stratum(answers: AnyArray, labelled: IntArray) -> IntArray:
+    """Return how many more labels each stratum needs until figures of all answers have an interval."""
     least = np.where(answers > SMALL_STRATUM * answers.sum(), FEWEST_OF_STRATUM, 2)
-    return int(np.maximum(np.minimum(least, answers) - labelled, 0).sum())
+    return np.maximum(np.minimum(least, answers) - labelled, 0).astype(np.int64)
 
 
 def _unseen_error(found: IntArray, answers: FloatArray, slopes: FloatArray) -> float:

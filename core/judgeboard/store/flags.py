@@ -51,7 +51,8 @@ _FLAGS = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FL
 UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
 """Rules that do not select answers by a judgment or user feedback."""
 _DECIDED = (FlagState.CONFIRMED.value, FlagState.DISMISSED.value)
-SPLIT = "split"  # the error of a jury without a majority
+SPLIT = "split"
+"""The error of a jury's verdict if the labels of its members tie."""
 
 
 def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, tuple[tuple[str, ...], float]]:

@@ -13,6 +13,7 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, 
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import SPLIT
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.runs import RESUMABLE, Selection, unasked
 from judgeboard.store.statements import (
@@ -76,6 +77,15 @@ def asked_by_status(connection: Connection, version_id: int) -> dict[str, int]:
         for status, n in connection.execute(query.group_by(steps.c.status)):
             counts[status] += n
     return {status.value: counts[status.value] for status in Status if counts[status.value]}
+
+
+def count_ties(connection: Connection, version_id: int) -> int:
+    """Return the number of a jury's unparsable verdicts, of all methods, that are ties of its members' labels."""
+    tied = (
+        select(func.count()).where(steps.c.judge_version_id == version_id, steps.c.error == SPLIT)
+        for steps, _ in _REQUESTS
+    )
+    return sum(connection.execute(query).scalar_one() for query in tied)
 
 
 def not_reached(connection: Connection, version_id: int) -> int:

@@ -217,28 +217,51 @@ def own_progress(
     done = select(func.count()).where(
         LEASE.c.queue_id == queue_id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done.is_(True)
     )
-    left = _unused_for(queue_id, reviewer_id).where(
-        or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id)
-    )
+    left = _unused_for(queue_id, reviewer_id).where(_available(reviewer_id, now))
     count = select(func.count()).select_from(left.distinct().limit(most).subquery())
     return connection.execute(done).scalar_one(), connection.execute(count).scalar_one()
 
 
 def count_with_others(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> int:
-    """Return how many items others have leased that this person may get if they are released."""
-    leased = _unused_for(queue_id, reviewer_id).where(UNUSED.c.until > now, UNUSED.c.reviewer_id != reviewer_id)
-    return int(connection.execute(select(func.count()).select_from(leased.distinct().subquery())).scalar_one())
+    """Return how many items others have leased that this person may get only if they are released."""
+    item_id = UNUSED.c.queue_item_id
+    leased = _unused_for(queue_id, reviewer_id).group_by(item_id)
+    leased = leased.having(func.count(case((_available(reviewer_id, now), 1))) == 0)
+    return int(connection.execute(select(func.count()).select_from(leased.subquery())).scalar_one())
+
+
+def skipped_items(connection: Connection, queue_id: int, reviewer_id: int, now: datetime) -> list[int]:
+    """Return the ids of the items that a person skipped in a queue and could review now, the earliest skip first."""
+    query = (
+        select(SKIP.c.queue_item_id)
+        .join(UNUSED, UNUSED.c.queue_item_id == SKIP.c.queue_item_id)
+        .where(SKIP.c.reviewer_id == reviewer_id, NOT_UNDONE)
+        .where(_unreviewed(queue_id, reviewer_id), _available(reviewer_id, now))
+        .group_by(SKIP.c.queue_item_id)
+        .order_by(func.min(SKIP.c.id))
+    )
+    return list(connection.execute(query).scalars())
 
 
 def _unused_for(queue_id: int, reviewer_id: int) -> Select[tuple[int]]:
     """Select the items of the unused leases of a queue that a person neither reviewed nor skipped."""
-    return select(UNUSED.c.queue_item_id).where(
+    item_id = UNUSED.c.queue_item_id
+    return select(item_id).where(_unreviewed(queue_id, reviewer_id), ~skipped_by(item_id, reviewer_id))
+
+
+def _unreviewed(queue_id: int, reviewer_id: int) -> ColumnElement[bool]:
+    """Return the condition for unused leases of a queue whose items a person may review and has not reviewed."""
+    return and_(
         UNUSED.c.queue_id == queue_id,
         UNUSED.c.done.is_(False),
         or_(UNUSED.c.repeat_for.is_(None), UNUSED.c.repeat_for == reviewer_id),
         ~_reviewed_by(UNUSED.c.queue_item_id, reviewer_id),
-        ~skipped_by(UNUSED.c.queue_item_id, reviewer_id),
     )
+
+
+def _available(reviewer_id: int, now: datetime) -> ColumnElement[bool]:
+    """Return the condition for unused leases that nobody else has now."""
+    return or_(UNUSED.c.until.is_(None), UNUSED.c.until <= now, UNUSED.c.reviewer_id == reviewer_id)
 
 
 def _reviewed_by(item_id: ColumnElement[int], reviewer_id: int) -> ColumnElement[bool]:

@@ -28,7 +28,7 @@ from judgeboard.store.filter_conditions import (
     quality_side_conditions,
 )
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.flags import DecidedFlags, decided_flags
+from judgeboard.store.flags import SPLIT, DecidedFlags, decided_flags
 from judgeboard.store.reviews import flags_decided, is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts, Counts
@@ -423,6 +423,13 @@ def count_judgments(connection: Connection) -> dict[int, Counts]:
         id_: Counts.of(counts, cost_micro=counts["cost_micro"], unpriced=counts["unpriced"])
         for id_, counts in counted.items()
     }
+
+
+def count_tied(connection: Connection) -> dict[int, int]:
+    """Return the number of unparsable judgments of logged answers that are ties of a jury, by judge version."""
+    version, logged = JUDGMENT.c.judge_version_id, RESPONSE.c.id == JUDGMENT.c.response_id
+    query = select(version, func.count()).join(RESPONSE, logged).where(LOGGED, JUDGMENT.c.error == SPLIT)
+    return {version_id: int(n) for version_id, n in connection.execute(query.group_by(version))}
 
 
 def count_without_groundedness(connection: Connection) -> dict[int, int]:

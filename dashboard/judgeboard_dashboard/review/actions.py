@@ -273,15 +273,16 @@ class ItemActions(Actions):
     """The actions for an answer outside queues.
 
     ``flag_id`` is an open flag of the answer, None if no flag is open. A decision is on all open flags, or on this flag
-    ``alone``. ``from_list``: the next item of ``listing`` follows a decision. ``changes`` is the id of the reviewer's
-    earlier review that is shown, to be changed; it took ``seconds_before``. ``more_flags``: it decided only some of the
-    open flags. ``from_own``: it was opened from *My reviews*.
+    ``alone``. The item of ``listing`` after the flag ``place`` follows a decision; None outside lists. After the answer
+    was judged again, ``place`` may be superseded. ``changes`` is the id of the reviewer's earlier review that is shown,
+    to be changed; it took ``seconds_before``. ``more_flags``: it decided only some of the open flags. ``from_own``: it
+    was opened from *My reviews*.
     """
 
     listing: Listing
     flag_id: int | None = None
     alone: bool = False
-    from_list: bool = False
+    place: int | None = None
     changes: int | None = None
     more_flags: bool = False
     from_own: bool = False
@@ -302,10 +303,10 @@ class ItemActions(Actions):
             self.session.editing = None
         if self.from_own:
             self.session.goal = Rows("my_reviews", {})
-        elif self.flag_id is not None and decision is not None and self.from_list and not self.alone:
+        elif self.flag_id is not None and decision is not None and self.place is not None and not self.alone:
             # at the end of the list, a flag that was passed over follows, if there is any
             with Seen(self.store, reviewer.id).reading() as connection:
-                following = flag_after(connection, self.listing.where, self.listing.sort, self.flag_id, reviewer.id)
+                following = flag_after(connection, self.listing.where, self.listing.sort, self.place, reviewer.id)
             self.session.goal = flagged(following)
 
     def _write(self, reviewer: Reviewer, decision: Decision | None) -> str:
@@ -330,7 +331,7 @@ class ItemActions(Actions):
         else:
             review_id = grade(self.store, response_id=self.subject, **common)
             message = f"Saved: your grade of {self.name}"
-        self.session.done.append(UndoableReview(review_id, self.subject, draft, flag_id=self.flag_id))
+        self.session.done.append(UndoableReview(review_id, self.subject, draft, flag_id=self.place or self.flag_id))
         return message
 
 

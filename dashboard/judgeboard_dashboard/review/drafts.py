@@ -403,14 +403,11 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
     flags open. None unless it is this reviewer's current review of this item. If they leave without saving, the draft
     is dropped.
     """
-    asked, review, schema = as_id(st.query_params.get(EDIT, "")), None, None
+    asked, review, draft = as_id(st.query_params.get(EDIT, "")), None, Draft()
     if reviewer is not None and asked is None:
         asked = _decided_open(item, reviewer)
     if reviewer is not None and asked is not None:
-        with reading() as connection:
-            review = whole_review(connection, asked)
-            schema_id = None if review is None else review.label_schema_id
-            schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
+        review, draft = stored_review(asked)
     own = review is not None and reviewer is not None and review.reviewer_id == reviewer.id and review.stands
     if review is None or not own or review.response_id != item.response_id:
         _stop_editing(session)
@@ -418,8 +415,19 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
     if session.editing != (review.id, review.response_id):
         _stop_editing(session)
         session.editing = (review.id, review.response_id)
-        session.put_draft(review.response_id, Draft.of(review.grade, schema))
+        session.put_draft(review.response_id, draft)
     return review
+
+
+def stored_review(review_id: int) -> tuple[WholeReview | None, Draft]:
+    """Return a review (None if there is none) and the draft that it was made from."""
+    with reading() as connection:
+        review = whole_review(connection, review_id)
+        if review is None:
+            return None, Draft()
+        schema_id = review.label_schema_id
+        schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
+    return review, Draft.of(review.grade, schema)
 
 
 def _decided_open(item: Item, reviewer: Reviewer) -> int | None:

@@ -16,7 +16,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.items import Item, load_item
-from judgeboard.store.leases import count_items_for, own_progress, work_mark
+from judgeboard.store.leases import count_items_for, count_with_others, own_progress, work_mark
 from judgeboard.store.queues import Queue, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import thresholds
@@ -122,8 +122,8 @@ class QueueSession:
     """One reviewer's work in one queue; ``done`` and ``total`` are counted at the start.
 
     ``total`` is the number of items, the same for all reviewers. It stays, because repeats and test items, which come
-    later, are not announced. ``others`` of them cannot be reviewed now: others have leased or reviewed them, or this
-    reviewer skipped them. ``counted_at`` is the mark of its count.
+    later, are not announced. Others have leased ``others`` of the items that are left for this reviewer. ``counted_at``
+    is the mark of its count.
     ``feedback`` is the gold label of the last item of a training queue.
     """
 
@@ -158,16 +158,17 @@ class QueueSession:
         return f"{now:,} of {max(self.total, now):,}"
 
     def count_others(self) -> None:
-        """Count the items that are with others, if anybody has worked in a queue since the last count."""
+        """Count the items that others have leased, if anybody has worked in a queue since the last count."""
+        of_person = self.queue.id, self.reviewer.id
         with self.store.reading() as connection:
             mark = work_mark(connection)
             if mark == self.counted_at:
                 return
-            done, left = own_progress(connection, self.queue.id, self.reviewer.id, utc_now())
-            total = count_items_for(connection, self.queue.id, self.reviewer.id).items
-        if not self.counted_at:
-            self.done, self.total = done, total
-        self.others, self.counted_at = max(total - done - left, 0), mark
+            if not self.counted_at:
+                self.done, _ = own_progress(connection, *of_person, utc_now(), most=1)
+                self.total = count_items_for(connection, *of_person).items
+            self.others = count_with_others(connection, *of_person, utc_now())
+        self.counted_at = mark
 
     def lease_items(self, wanted: int) -> None:
         """Lease and read items until there are ``wanted`` items or none is left. Drop lost items first."""
@@ -196,14 +197,12 @@ class QueueSession:
         self.items = [other for other in self.items if other is not leased]
         self.skipping = False
         self.done += done
-        self.others += not done
 
     def put_first(self, leased: ShownItem, *, done: bool) -> None:
         """Make the item of an undone review (``done``) or skip the current item."""
         self.reveal, self.skipping = None, False
         self.items = [leased, *(other for other in self.items if other.lease.item_id != leased.lease.item_id)]
         self.done = max(self.done - done, 0)
-        self.others = max(self.others - (not done), 0)
 
     def note_activity(self, now: datetime) -> None:
         """Record that the reviewer was active, unless the page redrew itself."""
@@ -289,7 +288,7 @@ def keep_leases(work: QueueSession) -> None:
 
 
 def others_words(work: QueueSession) -> Callable[[], None]:
-    """Return a function that shows how many items are with others, and follows their work without a run of the page."""
+    """Return a function that shows how many items others have leased, and follows this without a run of the page."""
     drawn = False
 
     def words() -> None:

@@ -15,10 +15,10 @@ from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.presets import PRESETS
+from judgeboard.reviews.queue_work import MOST_COUNTED, own_queues
 from judgeboard.reviews.queues import (
     ASKED,
     LONGEST_NAME,
-    MOST_COUNTED,
     MOST_ITEMS,
     MOST_REVIEWS,
     ORDER_LABELS,
@@ -29,7 +29,6 @@ from judgeboard.reviews.queues import (
     close_queue,
     create_queue,
     orders_of,
-    own_queues,
     queue_progress,
 )
 from judgeboard.store.clock import utc_now
@@ -203,7 +202,7 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
             open_button(label, rows, key="queue_conflicts", icon=":material/call_split:")
         if queue.of_rate and progress.reviews:
             open_button("Share of bad answers", Rows("agreement", {}), key="queue_rate", icon=":material/percent:")
-        if nothing is None:
+        if nothing is None or nothing.skipped:  # the page of the queue offers the skipped items
             rows = Rows("item", {"queue": queue.name})
             start_button("Start reviewing", rows, key="queue_review", disabled=not is_open)
     if nothing is not None:
@@ -274,12 +273,13 @@ def your_queues(reviewer: Reviewer | None) -> bool:
         return False
     with st.container(key="your_queues", gap="xsmall"):
         heading("Your queues")
-        for place, (queue, done, left) in enumerate(own[:MOST_SHOWN]):
+        for place, (queue, done, left, skipped) in enumerate(own[:MOST_SHOWN]):
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 rows = Rows("item", {"queue": queue.name})
                 start_button("Start", rows, key=f"your_queue_{queue.id}", shortcut="Enter" if place == 0 else None)
                 number = f"more than {MOST_COUNTED - 1:,}" if left >= MOST_COUNTED else f"{left:,}"
-                words = f"{number} left for you, {done:,} done"
+                of_them = f" ({skipped:,} skipped)" if skipped else ""
+                words = f"{number} left for you{of_them}, {done:,} done"
                 show(tag("div", tag("b", queue.name), f" · {words}", cls="jb-say jb-line"))
         if len(own) > MOST_SHOWN:
             caption(f"{len(own) - MOST_SHOWN:,} more are under {QUEUES}.")

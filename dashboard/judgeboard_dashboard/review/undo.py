@@ -4,13 +4,16 @@ from functools import partial
 
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import undo
-from judgeboard.reviews.leases import take_item, undo_skip
+from judgeboard.reviews.leases import take_item, undo_skip, undo_skips
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.text import counted
 from judgeboard_dashboard.review.actions import conflict_rows, safely
 from judgeboard_dashboard.review.drafts import ReviewSession, UndoableReview
 from judgeboard_dashboard.review.leases import QueueSession, SkippedItem, read_item
 from judgeboard_dashboard.widgets.navigation import flagged, item
+
+OTHERS_REVIEW_SKIPPED = "Others review the items that you skipped."
 
 
 def undo_review(
@@ -46,6 +49,21 @@ def undo_in_queue(
     request_key = session.request_key(f"undo{undoable.review_id}")
     act = partial(_undo_review_in_queue, store, session, work, undoable, request_key)
     safely(session, work.reviewer, act, request_key)
+
+
+def review_skipped(store: Store, session: ReviewSession, work: QueueSession) -> None:
+    """Undo this reviewer's skips of all items that still need a review, so that the queue shows these items again."""
+
+    def act(reviewer: Reviewer) -> None:
+        item_ids = undo_skips(store, work.queue, reviewer)
+        words = f"You get {counted(len(item_ids), 'skipped item')} again." if item_ids else OTHERS_REVIEW_SKIPPED
+        session.say(words)
+        for skipped in [each for each in work.undoable if isinstance(each, SkippedItem)]:
+            if skipped.leased.lease.item_id in item_ids:
+                session.put_draft(skipped.leased.subject, skipped.draft)
+                work.undoable.remove(skipped)
+
+    safely(session, work.reviewer, act)
 
 
 def _undo_review_in_queue(

@@ -9,7 +9,14 @@ from judgeboard.domain import Decision, ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.label_schemas import schema_of_item
-from judgeboard.reviews.outcome import Conflict, ConflictLine, load_conflict, open_conflicts, own_conflicts
+from judgeboard.reviews.outcome import (
+    Conflict,
+    ConflictLine,
+    differ_words,
+    load_conflict,
+    open_conflicts,
+    own_conflicts,
+)
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview
@@ -226,8 +233,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
 
 def reviews_block(conflict: Conflict) -> Html:
     """Return a card for each review with its grades, note, name and time, then when and why the item was skipped."""
-    differ = f"differ on {' and '.join(conflict.differ_on)}" if conflict.differ_on else ""
-    label = tag("div", "Reviews", tag("span", differ), cls="jb-label")
+    label = tag("div", "Reviews", tag("span", differ_words(conflict.differ_on)), cls="jb-label")
     kept = kept_reviews(conflict.reviews)
     keepers = {review.reviewer_id for review in conflict.reviews if review.id in kept}
     cards = [

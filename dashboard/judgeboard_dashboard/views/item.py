@@ -35,6 +35,7 @@ from judgeboard_dashboard.review.drafts import (
     keep_draft,
     own_review_to_change,
     review_session,
+    stored_review,
 )
 from judgeboard_dashboard.review.fields import ITEM_KEYS, QUEUE_KEYS, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
@@ -68,7 +69,7 @@ from judgeboard_dashboard.review.screen import (
 )
 from judgeboard_dashboard.review.signals import decided_words, primary_verdict, queue_pane, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
-from judgeboard_dashboard.review.undo import undo_in_queue, undo_review
+from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue, undo_review
 from judgeboard_dashboard.session import ask_reviewer, current_query, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
@@ -127,16 +128,38 @@ def review_item() -> None:
         near = None if flag_id is None else neighbours(connection, listing.where, listing.sort, flag_id, reviewer_id)
         limits = thresholds(connection)
     flag = _shown_flag(session, item, flag_id)
-    _draw_item(session, reviewer, listing, item, flag, near, limits, from_list=from_list)
+    place = flag_id if from_list else None
+    _draw_item(session, reviewer, listing, item, flag, near, limits, place=place)
 
 
 def _shown_flag(session: ReviewSession, item: Item, named: int | None) -> ItemFlag | None:
-    """Return the flag in the address if it is or was open here, otherwise the worst open flag or a decided flag."""
+    """Return the flag in the address if it is or was open here, otherwise the worst open flag or a decided flag.
+
+    After the answer was judged again, a flag that this superseded is shown only if no other flag is open.
+    """
     flags = {flag.id: flag for flag in item.flags if flag.state != FlagState.SUPERSEDED or flag.id == named}
     flag = flags.get(named or 0)
-    if flag is not None and (flag.state == FlagState.OPEN or flag.id in session.seen_open):
+    if flag is not None and (flag.state == FlagState.OPEN or _was_open(session, flag)):
         return flag
     return item.flag or flag or next(iter(flags.values()), None)
+
+
+def _was_open(session: ReviewSession, flag: ItemFlag) -> bool:
+    return flag.id in session.seen_open and flag.state != FlagState.SUPERSEDED
+
+
+def _position(item: Item, near: Neighbours | None, place: int | None, words: str) -> tuple[str, Html] | None:
+    """Return the position in a list as the title and as the start of the head line; None if the item has none.
+
+    An answer that was judged again keeps the position of the flag ``place`` that this superseded.
+    """
+    judged_again = any(flag.id == place and flag.state == FlagState.SUPERSEDED for flag in item.flags)
+    if near is None or not (near.listed or judged_again):
+        return None
+    if not near.listed and item.flag is None:
+        return item.external_id, tag("span", f"no longer in “{words}” ({near.total:,})")
+    title = f"{near.position:,} of {near.total:,}"
+    return title, tag("span", tag("b", f"{near.position:,}"), f" of {near.total:,} in “{words}”")
 
 
 def _draw_item(
@@ -148,13 +171,13 @@ def _draw_item(
     near: Neighbours | None,
     limits: Thresholds,
     *,
-    from_list: bool,
+    place: int | None,
 ) -> None:
     if flag is not None and flag.state == FlagState.OPEN:
         session.seen_open.add(flag.id)
     changed = own_review_to_change(session, reviewer, item)
     from_own = changed is not None and EDIT in st.query_params
-    decides = flag is not None and flag.id in session.seen_open if changed is None else changed.decision is not None
+    decides = flag is not None and _was_open(session, flag) if changed is None else changed.decision is not None
     flag_ids = [each.id for each in item.flags if each.state == FlagState.OPEN]
     decided_ids: Collection[int] = ()
     if changed is not None:
@@ -183,7 +206,7 @@ def _draw_item(
         listing=listing,
         flag_id=open_flag,
         alone=alone is not None,
-        from_list=from_list and not from_own,
+        place=None if from_own else place,
         changes=None if changed is None else changed.id,
         more_flags=more_flags,
         from_own=from_own,
@@ -202,11 +225,9 @@ def _draw_item(
     if changed is not None:
         done = UndoableReview(changed.id, item.response_id, Draft.of(changed.grade), flag_id=open_flag)
     elif done is None and own:
-        done = UndoableReview(own[0].id, item.response_id, Draft(), flag_id=next(iter(own[0].flag_ids), None))
-    title, position = item.external_id, None
-    if near is not None and near.listed:
-        title = f"{near.position:,} of {near.total:,}"
-        position = tag("span", tag("b", f"{near.position:,}"), f" of {near.total:,} in “{listing.words}”")
+        _, draft = stored_review(own[0].id)
+        done = UndoableReview(own[0].id, item.response_id, draft, flag_id=next(iter(own[0].flag_ids), None))
+    title, position = _position(item, near, place, listing.words) or (item.external_id, None)
     head_line(
         actions,
         title,
@@ -534,13 +555,14 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
     st.set_page_config(page_title="Queue done · Judgeboard", layout="wide")
     _show_message(session)
     _show_feedback(work)
-    sentence, reason = f"Nothing is left for you in “{work.queue.name}”.", None
+    sentence, reason, skipped = f"Nothing is left for you in “{work.queue.name}”.", None, 0
     if work.closed:
         sentence = f"{capital(work.closed)}."
     else:
         with reading() as connection:
             nothing = nothing_left(connection, work.queue, work.reviewer.id)
-        reason = None if nothing is None else nothing.reason
+        if nothing is not None:
+            reason, skipped = nothing.reason, nothing.skipped
     show(tag("div", tag("div", sentence), tag("div", reason) if reason else None, cls="jb-empty"))
     main: dict[str, Any] = {"shortcut": "Enter", "type": "primary"}
     planned = work.queue.of_rate
@@ -550,6 +572,10 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
         if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
             session.say("")
             open_rows("queue", show=QUEUES)
+        if skipped:
+            act = partial(review_skipped, store(), session, work)
+            label = f"Review {count(skipped, 'skipped item')}"
+            choice(name="skipped", label=label, act=act, key="K", turn=Turn.MOVE, icon=":material/undo:")()
         if work.undoable and not work.closed:
             undo_choice(work.undoable[-1], partial(undo_in_queue, store(), session, work))(quiet=True)
 

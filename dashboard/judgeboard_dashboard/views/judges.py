@@ -266,6 +266,7 @@ def _jury(report: JuryReport) -> None:
     described = report.jury.described.removeprefix(", ")
     under = (
         f"The agreement with people holds {described}. n counts the labels behind it." if described else None,
+        *report.without_interval,
         *report.notes,
     )
     table(Table.of((report.jury, *report.members), JURY_COLUMNS), key="jury_members", under=under)

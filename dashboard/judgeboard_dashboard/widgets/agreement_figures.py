@@ -39,7 +39,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reports.rates import unless_gap
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
-from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.filters import RowFilter
@@ -314,7 +314,7 @@ def _no_line(slices: Sequence[AgreementSlice], lead: str) -> str | None:
     reasons = {each.reason or "" for each in without if each.value is not None and each.low is None}
     if not reasons:
         return None
-    if all("labels" in reason for reason in reasons):  # labels of a part, of a class, or of a figure
+    if all("label" in reason for reason in reasons):  # labels of a part, of a class, or of a figure
         return "No line: too few labels for an interval."
     return f"No line: {' or '.join(sorted(reason.removeprefix('no interval: ') for reason in reasons))}."
 
@@ -329,20 +329,22 @@ def slices_figure(
     as_table: bool,
     under: Sequence[str | None],
 ) -> None:
-    """Show the statistic ``lead`` of each slice with its interval."""
+    """Show the statistic ``lead`` of each slice with its interval. The reason of a missing one stands below."""
     name = STATISTICS[lead].name
+    missing = unmeasured(0, "not available")
+    lines = [
+        Slice(each.name, each.statistics[lead].n, missing if lead in each.not_shown else each.statistics[lead])
+        for each in slices
+    ]
     figure(
-        lambda: whisker_chart(
-            [Slice(each.name, each.statistics[lead].n, each.shown[lead]) for each in slices],
-            f"{name}, 95 % interval",
-        ),
+        lambda: whisker_chart(lines, f"{name}, 95 % interval"),
         whisker_height(len(slices)),
         slices_table(by, slices, (lead,)),
         targets,
         key=key,
         says=f"{name} with 95 % interval by {by.lower()}",
         as_table=as_table,
-        under=(*under, *(not_shown_sentences(slices, (lead,)) if as_table else ())),  # the chart shows the reasons
+        under=(*under, *not_shown_sentences(slices, (lead,))),
         listed=LISTED,
     )
 

@@ -219,6 +219,17 @@ def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(reviewer, si
         assert connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one() == "in Welsh"
 
 
+@pytest.mark.parametrize("pause", [0, 60, 150])  # ms between the two keys
+def test_enter_skips_also_before_the_form_for_the_reason_is_drawn(reviewer, site, pause: int) -> None:
+    page = reviewer("Mara")
+    opened(page, site.queue(2))
+    first = row(page)
+    page.keyboard.press("j")
+    page.wait_for_timeout(pause)
+    page.keyboard.press("Enter")
+    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_contain_text("Skipped")
+
+
 def test_a_decline_of_the_last_item_is_undone_with_a_key(reviewer, site) -> None:
     page = reviewer("Mara")
     opened(page, site.queue(1))

@@ -22,7 +22,7 @@ from judgeboard.agreement.window_comparison import compare_windows, window_sente
 from judgeboard.cli.app import run
 from judgeboard.domain import Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.reports.trends import corrected_lines, windows_lines
+from judgeboard.reports.trends import corrected_lines, evidence_sentence, windows_lines
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store
@@ -210,6 +210,31 @@ def test_after_an_acknowledgement_the_reference_starts_anew(risen: Store, log: G
 
 
 @on_sqlite
+def test_the_trend_still_names_an_acknowledged_change_and_says_which_weeks_count_since(
+    risen: Store, log: GradedLog
+) -> None:
+    (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
+    acknowledge(risen, alarm.id, "New retriever", by="cli:mara", now=LATER)
+    known = "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 % (alarm 1, acknowledged)."
+    with risen.reading() as connection:
+        trend = corrected_trend(connection, now=LATER)
+    assert corrected_sentence(trend) == (
+        f"{known} In the 5 weeks since then: too few labels to tell; only a change of 44 points or more would have "
+        "been found."
+    )
+    assert evidence_sentence(trend).endswith(
+        "All answers: the detectors begin with the week of 4 Nov 2024, because alarm 1 is acknowledged. Earlier points "
+        "have no z and no evidence."
+    )
+    fill(log, [0.1] * 5, first=MONDAY + 63)
+    later = "The share of bad answers fell in about the week of 9 Dec 2024, from 50 % ["
+    assert corrected_words(risen).startswith(f"{known} {later}")
+    with risen.reading() as connection:  # no week has ended since the change
+        early = corrected_trend(connection, now=datetime(2024, 11, 6, tzinfo=UTC))
+    assert corrected_sentence(early) == f"{known} No week with labels has ended since then."
+
+
+@on_sqlite
 def test_a_lead_acknowledges_with_a_note_and_once(risen: Store) -> None:
     (alarm,) = watch(risen, by="cli:mara", now=LATER).alarms
     with risen.writing() as connection:
@@ -348,6 +373,41 @@ def test_query_types_that_differ_follow_all_answers(store: Store) -> None:
     ]
     assert others[2].startswith("Too few labels to tell for steady: only a change of ")
     assert others[3] == "Too few labels to find any change in unlabelled."
+
+
+@on_sqlite
+def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, [0.25] * 9, query_type="steady")
+    risen = watch(store, by="test", now=LATER).alarms
+    assert {(each.id, each.query_type) for each in risen} == {(1, "All answers"), (2, "risen")}
+    (note,) = (each.text for each in measure_rate(store, by="query_type").warnings if each.code == "alarm")
+    assert note.startswith("Alarms 1 and 2 are open: The share of bad answers rose in about the week of 4 Nov 2024, ")
+    assert " The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % " in note
+    assert note.endswith(
+        "The shares above are of the whole time. For the shares since then: "
+        "`judgeboard labels rate --by query_type --where from=2024-11-04`."
+    )
+    (of_all,) = (each.text for each in measure_rate(store).warnings if each.code == "alarm")
+    assert of_all.startswith("Alarm 1 is open: ")
+    assert "query type" not in of_all, "the table has no query types"
+
+
+@on_sqlite
+def test_the_trend_still_names_the_acknowledged_change_of_a_query_type(store: Store) -> None:
+    log = GradedLog(store)
+    fill(log, [0.1] * 4 + [0.5] * 5, query_type="risen")
+    fill(log, [0.25] * 9, query_type="steady")
+    watch(store, by="cli:mara", now=LATER)
+    acknowledge(store, 2, "New retriever", by="cli:mara", now=LATER)
+    words = corrected_words(store)
+    assert words.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 18 % [")
+    assert (
+        "The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % to 50 % (alarm "
+        "2, acknowledged). In the 5 weeks since then: too few labels to tell; only a change of "
+    ) in words
+    assert "to tell for risen" not in words, "its change is known"
 
 
 @on_sqlite

@@ -108,7 +108,7 @@ def test_one_reason_for_all_figures_is_said_once(sqlite_log: GradedLog, judged: 
     flag(sqlite_log, judged[76:120], "random_sample")
     label(sqlite_log, judged[76:120], truth(judged))
     sentence = measure_agreement(sqlite_log.store).sentence
-    assert "There are no intervals: a part of the answers has fewer than 10 labels." in sentence
+    assert "There are no intervals: 80 flagged answers have 4 labels, at least 10 needed." in sentence
     assert sentence.count("interval") == 1
 
 
@@ -188,13 +188,13 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqli
     parts = {each.name: each for each in result.slices}
     kappa = parts["thin"].statistics["kappa"]
     assert kappa.value is not None, "JSON keeps the value"
-    assert kappa.reason == "no interval: a part of the answers has fewer than 10 labels"
+    assert kappa.reason == "no interval: 80 answers that no rule flagged have 4 labels, at least 10 needed"
     assert parts["wide"].shown == parts["wide"].statistics
 
     [thin_row, wide_row] = slices_table("Query type", result.slices).rows
     assert thin_row[-2:] == (None, None)
     assert None not in wide_row
-    sentence = "not available for thin (a part of the answers has fewer than 10 labels)."
+    sentence = "not available for thin (80 answers that no rule flagged have 4 labels, at least 10 needed)."
     assert f"Same grade, Cohen's kappa: {sentence}" in list(result_lines(result))
     with log.store.reading() as connection:
         first_page = report_page([result], log_summary(connection, [result])).split("Appendix", 1)[0]
@@ -209,7 +209,7 @@ def test_a_large_figure_of_a_report_without_an_interval_says_why(sqlite_log: Gra
     result = measure_agreement(sqlite_log.store)
     with sqlite_log.store.reading() as connection:
         page = report_page([result], log_summary(connection, [result]))
-    reason = "no interval: a part of the answers has fewer than 10 labels"
+    reason = "no interval: 160 answers that no rule flagged have 4 labels, at least 10 needed"
     assert f"get the same grade from judge and people (n = 84, {reason})." in page
     assert "<title>All: " not in page
 

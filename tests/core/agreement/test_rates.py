@@ -691,7 +691,7 @@ def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
     assert result.low is None
     assert f"is about {result.value:.2f} ({result.reason}); 20 labels" in result.sentence
     assert result.reason == "no interval: the labels differ from 1 by 1.05 in all, and at least 5 is needed"
-    assert rate_notes(result)[0] == f"sql: {result.reason}."
+    assert rate_notes(result)[0] == "No interval: the labels differ from 1 by 1.05 in all, and at least 5 is needed."
 
 
 def test_answers_without_a_score_do_not_lower_the_mean_of_the_judge_alone(log: GradedLog) -> None:

@@ -4,19 +4,19 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.agreement.ab import compare_sources
 from judgeboard.agreement.plans import draw_plan
-from judgeboard.agreement.versus import BothJudged, compare_versions
+from judgeboard.agreement.versus import BothJudged, compare_versions, queue_of_differing
 from judgeboard.cli.app import run
 from judgeboard.domain import QueueOrder, Response, Status
 from judgeboard.errors import BadInput, NotFound
@@ -43,7 +43,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
     """Return ``command(store, *words)``: the exit code and the JSON output."""
 
     def ran(store: Store, *words: str) -> tuple[int, Any]:
-        code = run([words[0], "--db", address(store), "--json", *words[1:]])
+        code = run([*words, "--db", address(store), "--json"])
         return code, json.loads(capsys.readouterr().out)
 
     return ran
@@ -87,6 +87,10 @@ def filled(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) ->
 
 def by_source(name: str, below: float) -> Callable[[dict[str, Any]], bool]:
     return lambda row: sampling_number(name, "ragtruth", str(row["source_id"])) < below
+
+
+def named(versions: Iterable[str]) -> list[str]:
+    return [word for version in versions for word in ("--judge-version", version)]
 
 
 def versus_figures(output: Any) -> tuple[Any, ...]:
@@ -146,7 +150,7 @@ def test_a_random_sample_compares_as_published(
     assert output["warnings"] == []
     # The printed plan asks for as many labels as the comparison.
     reach = f"{abs(output['counts']['change']['value']):.6g}"
-    (plan,) = command(store, "labels", "plan", "--for", "judges", "--reach", reach, *words)[1]["plans"]
+    (plan,) = command(store, "labels", "plan", "--for", "judges", "--reach", reach, *named(words))[1]["plans"]
     assert plan["by_lot"] == output["counts"]["labels_needed"]
 
 
@@ -324,10 +328,53 @@ def test_labels_that_people_chose_show_nothing_and_a_planned_queue_does(log: Gra
     log.reviews({each: {"label": GOOD, "queue_item_id": item} for each, item in items.items()}, "ada")
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
-    assert (result.alone, result.counts.n, result.to_label) == (True, 60, None)
+    assert (result.alone, result.counts.n, result.unlabelled) == (True, 60, 20)
     assert result.counts.change.value == pytest.approx(0, abs=1e-9)
     assert (result.counts.change.low, result.counts.change.high) == pytest.approx((-0.1, 0.1), abs=0.1)
     assert "How often each version is right is not known from these labels." in result.sentence
+    assert result.sentence.endswith(
+        "Labels on all 80 answers on which they differ can show about 25 points or more: `judgeboard queue create "
+        "judges --plan judges --n 20 --judge-version 'old v1' --judge-version 'new v1'`"
+    )
+
+
+@on_sqlite
+def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
+    log: GradedLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A random sample of all answers would need five times as many labels; `plan` asks for as few as `versus`."""
+    first, second = [GOOD] * 80 + [BAD] * 80 + [GOOD] * 640, [BAD] * 80 + [GOOD] * 80 + [GOOD] * 640
+    people = [BAD if at % 40 < 25 else GOOD for at in range(80)] + [GOOD if at % 40 < 25 else BAD for at in range(720)]
+    ids = two_judges(log, first, second, [label if at % 5 == 0 else None for at, label in enumerate(people)])
+    log.flag(ids[::5], "random_sample")
+    words = ["--db", address(log.store), "--judge-version", "old v1", "--judge-version", "new v1"]
+    assert run(["compare", "versions", "--within", "0", "old v1", "new v1", *words[:2]]) == 2
+    printed, suggested = capsys.readouterr()
+    with log.store.reading() as connection:
+        result = compare_versions(connection, "old", "new")
+    assert result.counts.labels_needed is not None
+    assert 160 < result.counts.labels_needed <= 800
+    run(
+        [
+            "labels",
+            "plan",
+            "--for",
+            "judges",
+            "--reach",
+            f"{abs(result.counts.change.value or 0):.6g}",
+            "--json",
+            *words,
+        ]
+    )
+    (plan,) = json.loads(capsys.readouterr().out)["plans"]
+    assert 0 < plan["more"] < result.counts.labels_needed / 4
+    assert (
+        f"To show a change of this size, label about {plan['more']} more answers on which they differ: "
+        f"`judgeboard queue create judges --plan judges --n {plan['more']} " in printed
+    )
+    assert "random sample" not in printed
+    assert "would show that" not in printed
+    assert "plan --for" not in suggested
 
 
 @on_sqlite
@@ -349,18 +396,25 @@ def test_a_change_against_the_counts_of_labels_says_why(log: GradedLog) -> None:
 
 @on_sqlite
 def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the versions agree, a fourth of the answers has a label: fewer labels than where they differ."""
+    """A queue has only answers on which the versions differ: its labels do not count for all answers."""
     first, second = [BAD, GOOD] * 30 + [GOOD, BAD] * 120, [GOOD] * 60 + [GOOD, BAD] * 120
     people = [(BAD, GOOD, GOOD)[at % 3] for at in range(300)]
-    ids = two_judges(log, first, second, [each if at % 4 == 0 or at < 60 else None for at, each in enumerate(people)])
-    log.flag(ids[:60:2], "low_groundedness")
-    log.flag(ids[::4], "random_sample")
+    ids = two_judges(log, first, second, [each if at % 20 == 0 else None for at, each in enumerate(people)])
+    log.flag(ids[::20], "random_sample")
+    assert say_in_queue(log, queue_of_differing(("old v1", "new v1"), 24), set(ids[:30:3])) == 24
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
+    assert (result.counts.n, result.changes["kappa"].n) == (27, 15)
     run(["compare", "versions", "--db", address(log.store), "old", "new"])
-    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("change, from the labels that ")]
-    assert re.findall(r"\(n = (\d+)\)", line) == [str(each.n) for each in result.changes.values()]
-    assert result.changes["kappa"].n != result.counts.n
+    [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("change")]
+    kappa, recall, specificity = (result.changes[name].n for name in ("kappa", "sensitivity", "specificity"))
+    assert line.startswith("change in all 300 answers (some labels count only for answers on which they differ): ")
+    assert re.findall(r"\(n = (.*?)\)", line) == [
+        f"{kappa}",
+        f"{recall} that people call bad",
+        f"{specificity} that people call good",
+    ]
+    assert kappa == recall + specificity
 
 
 @on_sqlite
@@ -414,6 +468,12 @@ def test_a_log_with_enough_answers_asks_to_judge_the_others(log: GradedLog) -> N
     sentence = said_of_log(log, 400)
     assert "both judged only 50 of the 400 in the log. Judge the others with both versions first." in sentence
     assert "(rough)" not in sentence
+
+
+@on_sqlite
+def test_a_log_that_is_all_labelled_asks_for_more_answers(log: GradedLog) -> None:
+    sentence = said_of_log(log, 50)
+    assert sentence.endswith("All 13 answers on which they differ are labelled. Log more answers.")
 
 
 @on_sqlite
@@ -514,8 +574,9 @@ def test_a_label_on_one_side_is_no_pair_and_an_unusable_verdict_still_counts(log
 def say_in_queue(log: GradedLog, command: str, bad: set[int]) -> int:
     """Create the queue of a command that was shown, and review all its items; return how many there are."""
     assert run([*shlex.split(command)[1:], "--assign", "eve", "--db", address(log.store)]) == 0
+    of_newest = QUEUE_ITEM.c.queue_id == select(func.max(QUEUE_ITEM.c.queue_id)).scalar_subquery()
     with log.store.reading() as connection:
-        items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM))}
+        items = {row.response_id: row.id for row in connection.execute(select(QUEUE_ITEM).where(of_newest))}
     labels = {each: {"label": BAD if each in bad else GOOD, "queue_item_id": item} for each, item in items.items()}
     log.reviews(labels, "ada")
     return len(items)
@@ -533,8 +594,8 @@ def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(l
     assert (result.change.value, result.change.low, result.labels_only.value, result.p) == (None,) * 4
     assert result.sentence == (
         "Not shown yet whether app b is better or worse than app a. There is no figure for all 40 questions: the 20 "
-        "with labels on both answers are no random sample. For a first figure, label the other 40 answers to these "
-        f"questions: `{result.to_label}`"
+        "with labels on both answers are no random sample. For a first figure, label the other 40 answers of app a and "
+        f"app b: `{result.to_label}`"
     )
     assert result.to_label is not None
     assert say_in_queue(log, result.to_label, set()) == 40
@@ -552,7 +613,7 @@ def test_the_queue_that_is_shown_gives_a_figure_beside_chosen_labels(log: Graded
     with log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
     assert (result.labelled, result.left_out, result.change.value) == (0, {"no_random_sample": 30}, None)
-    assert "For a first figure, label a random sample of 240 answers: `" in result.sentence
+    assert "For a first figure, label a random sample of 240 answers of app a and app b: `" in result.sentence
     assert result.to_label is not None
     assert say_in_queue(log, result.to_label, {*a[:160], *b[:80]}) == 240
     with log.store.reading() as connection:
@@ -583,24 +644,73 @@ def test_a_change_that_is_not_shown_has_the_queue_that_would_show_it(sqlite_log:
     answers = math.ceil(480 * ((result.labels_needed / 240) ** 0.5 - 30 / 240))
     assert result.sentence.endswith(
         f"from 240 questions, 30 with labels on both answers. To show a change of this size, about {more} more "
-        f"questions must have labels on both answers. For that, label a random sample of {answers} answers: "
-        f"`judgeboard queue create ab --plan rate --n {answers} --where 'model=app a' --where 'model=app b'`"
+        f"questions must have labels on both answers. For that, label a random sample of {answers} answers of app a "
+        f"and app b: `judgeboard queue create ab --plan rate --n {answers} --where 'model=app a' --where 'model=app b'`"
     )
 
 
-@pytest.mark.parametrize(("answers", "questions"), [(30, "30"), (7, "7")])
+def test_labels_on_all_questions_show_what_the_sentence_says(sqlite_log: GradedLog) -> None:
+    """They cannot show so small a change: the sentence names the change that they can show, and the queue."""
+    two_sources(sqlite_log, 60, labelled=20, bad_b=19)
+    reviewed_in_random_order(sqlite_log.store)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.conclusion, result.labels_needed) == (Conclusion.NOT_SHOWN, None)
+    said = re.search(r"Labels on all 60 questions can show about (\d+) points or more: `(.*)`$", result.sentence)
+    assert said is not None, result.sentence
+    assert said[2] == result.to_label
+    # As often as in the labels so far, 5 % of the questions would change, by 1.
+    assert int(said[1]) == pytest.approx(280.2 * math.sqrt(0.05 * 0.95 * 20 / 19 / 60), abs=0.6)
+    assert say_in_queue(sqlite_log, said[2], set()) == 80
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.labelled, result.to_label) == (60, None)
+
+
+def test_questions_that_are_all_labelled_ask_for_more_questions(sqlite_log: GradedLog) -> None:
+    two_sources(sqlite_log, 40, labelled=40, bad_b=38)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert (result.conclusion, result.labelled, result.to_label) == (Conclusion.NOT_SHOWN, 40, None)
+    assert result.sentence.endswith(
+        "40 with labels on both answers. All 40 questions are labelled. Log more questions."
+    )
+
+
+def test_the_sentence_and_the_queue_have_one_number(sqlite_log: GradedLog) -> None:
+    """One side answered three more questions: the queue has these answers, too, and the sentence counts them."""
+    a, b = two_sources(sqlite_log, 40, labelled=0)
+    questions = [f"question {number}" for number in range(40)] + ["only a"] * 3
+    more = answered(sqlite_log, "app a", [(each, f"app a found {place}") for place, each in enumerate(questions)])
+    assert len(more) == 3
+    version = sqlite_log.version()
+    sqlite_log.say_all(version, more, label=GOOD)
+    sqlite_log.say(version, {each: {"label": BAD, "groundedness": 0.1} for each in [*a[:20], *b[:20]]})
+    sqlite_log.review_all([*a[:20], *b[:20]], label=BAD)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    assert result.sentence.endswith(
+        "There is no figure for all 40 questions: the 20 with labels on both answers are no random sample. For a first "
+        f"figure, label the other 43 answers of app a and app b: `{result.to_label}`"
+    )
+    assert result.to_label is not None
+    assert " --limit 43 " in result.to_label
+    assert say_in_queue(sqlite_log, result.to_label, set()) == 43
+
+
+@pytest.mark.parametrize("answers", [30, 7])
 def test_too_few_questions_have_no_interval(
-    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], answers: int, questions: str
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], answers: int
 ) -> None:
     two_sources(sqlite_log, answers, labelled=7, bad_b=3)
     reviewed_in_random_order(sqlite_log.store)
     words = ["compare", "sources", "app a", "app b", "--by", "query_type", "--db", address(sqlite_log.store)]
     assert run(words) == 2
     printed = capsys.readouterr().out
-    assert re.search(r"Too few questions( with labels on both answers)? \(n = 7, at least 10 needed\)\.", printed)
-    why = "too few questions with labels on both answers (n = 7, at least 10 needed)"
-    assert f"labels without the judge: {why}" in printed
-    assert f": {why}, 7 of {questions} questions labelled" in printed
+    assert re.search(r"Too few questions( with .*)? \(n = 7, at least 10 needed\)\.", printed)
+    why = "too few questions with labels that count on both answers (n = 7, at least 10 needed)"
+    assert f"whether app b is better or worse than app a: {why}\n" in printed
+    assert "labels without the judge" not in printed, "the sentence above says why there is no figure"
     assert "-57" not in printed, "no figure stands beside it"
     assert "more question" not in printed
     run([*words, "--json"])

@@ -188,6 +188,33 @@ def test_a_file_of_unknown_columns_gives_one_question_with_the_command_to_run(as
     assert code == 0, "the printed command imports the file"
 
 
+def test_a_log_with_thumbs_under_unknown_names_is_asked_about_like_one_without(asked) -> None:
+    header = "id,turn_in,turn_out,kb_articles,channel"
+    answers = ("It is in your account.", "Ten euros a month.") * 5  # answers are often repeated
+    rows = [f"c{n},Where is bill {n}?,{answer},Bills are {n}.,web" for n, answer in enumerate(answers)]
+    _, without = asked("log.csv", "\n".join((header, *rows)))
+    _, printed = asked("log.csv", "\n".join((f"{header},thumbs", *(f"{row},up" for row in rows))))
+    (command,) = (line for line in without if "--map" in line)
+    assert " --map turn_in=query --map turn_out=answer --map kb_articles=context" in command
+    assert command in printed, printed
+    assert "If the rows are users' feedback instead, run:" in printed
+    code, _ = asked("log.csv", f"{header},thumbs\n{rows[0]},up", *shlex.split(command)[3:])
+    assert code == 0
+
+
+def test_a_log_with_thumbs_in_which_no_column_looks_like_an_answer_has_its_columns_named(asked) -> None:
+    rows = [f"c{n},Where is bill {n}?,{('Yes', 'No')[n % 2]},Bills are {n}.,up" for n in range(10)]
+    _, printed = asked("log.csv", "\n".join(("id,turn_in,turn_out,kb_articles,thumbs", *rows)))
+    assert "No column looks like answer: replace COLUMN by its name." in printed
+    assert any(line.startswith("  turn_out ") for line in printed)
+    assert any(" --map turn_in=query --map kb_articles=context --map COLUMN=answer" in line for line in printed)
+
+
+def test_only_the_rows_of_feedback_are_taken_for_another_kind(asked) -> None:
+    _, printed = asked("log.csv", "id,thumbs,said\nc1,up,Thanks a lot for this.\nc2,down,That is not my bill.\n")
+    assert "the rows look like another kind of file: users' feedback" in printed[0]
+
+
 def test_a_required_field_that_no_column_fits_is_left_to_the_user(asked) -> None:
     code, printed = asked("log.csv", "nr,Frage\n1,Wo?\n2,Was?\n")
     assert code == 2

@@ -110,16 +110,18 @@ def test_what_is_skipped_or_given_back_is_said(case: QueueCase, typed: Typed) ->
     assert "no longer lease this item" in typed("ann", "queue", "release", token)
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     assert typed("ann", "queue", "skip", token, "--reason", "in French", "--json") == {"skipped": True}
-    assert typed("ann", "queue", "next", "q", "--json") == {"item": None, "leased": 0}
-    assert "nothing left for cli:ann. 1 item needs reviews by others.\n" in typed("ann", "queue", "next", "q")
+    assert typed("ann", "queue", "next", "q", "--json") == {"item": None, "leased": 0, "skipped": 1}
+    words = "nothing left for cli:ann. You skipped 1 item, which still needs a review.\n"
+    assert words in typed("ann", "queue", "next", "q")
     case.flagged(0.2)
     for who in ("bob", "cid"):  # bob has what ann skipped, cid the other
         token = typed(who, "queue", "next", "q", "--json")["token"]
     words = "nothing left for cli:ann. Others have leased 1 item, which may become available later.\n"
     assert words in typed("ann", "queue", "next", "q")
-    assert typed("ann", "queue", "next", "q", "--json") == {"item": None, "leased": 1}
-    typed("cid", "queue", "decide", token, "unsure")
-    typed("bob", "queue", "decide", typed("bob", "queue", "next", "q", "--json")["token"], "unsure")
+    assert typed("ann", "queue", "next", "q", "--json") == {"item": None, "leased": 1, "skipped": 0}
+    fine = ("dismiss", "--label", "grounded", "--groundedness", "1")
+    typed("cid", "queue", "decide", token, *fine)
+    typed("bob", "queue", "decide", typed("bob", "queue", "next", "q", "--json")["token"], *fine)
     assert "nothing left for cli:ann. All 2 items are reviewed.\n" in typed("ann", "queue", "next", "q")
 
 
@@ -296,7 +298,7 @@ def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase
     typed("lead", "queue", "assign", "q", "cli:ann,cli:bob")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
-    assert "must review this item blind first" in typed("bob", "adjudicate", item, code=2)
+    assert "must review this item blind first" in typed("bob", "queue", "adjudicate", item, code=2)
     assert "secret" in typed("lead", "queue", "adjudicate", item)
 
 

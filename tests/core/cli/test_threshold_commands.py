@@ -33,7 +33,7 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
         "flag answers with groundedness below",
         "of 200 answers instead of ",
         "in force",
-        "The threshold in force is measured on all labels that count, as in `rate`, ",
+        "The threshold in force is measured on all labels that count, as in `labels rate`, ",
     ):
         assert part in printed, part
     assert run([*words, "--by", "query_type", "--json"]) == 0

@@ -285,6 +285,33 @@ def test_a_mapping_that_cannot_be_used_stores_nothing(
     assert not stored(store)
 
 
+def test_the_report_names_the_keys_of_the_file_and_not_our_fields(store: Store, bring) -> None:
+    def origins(row: dict[str, Any]) -> dict[str, str]:
+        columns = bring(row, kind="responses").columns
+        return {use.ours: use.theirs for use in columns if use.ours is not None and use.theirs is not None}
+
+    assert origins({"id": "c1", "channel": "web", "messages": turns(1, 2, docs=["p"])}) == {
+        "external_id": "id",
+        "query": "messages[].content",
+        "answer": "messages[].content",
+        "context": "messages[].docs",
+        "messages": "messages",
+    }
+    assert origins({"custom_id": "x", **request("r", 1), "Ground truth": "a1"}) == {
+        "external_id": "custom_id",
+        "query": "messages[].content",
+        "answer": "choices[].message.content",
+        "generator_model": "model",
+        "messages": "messages",
+        "reference": "Ground truth",
+    }
+    assert origins({"messages": [user("q?")], "bot_reply": "a"}) == {
+        "query": "messages[].content",
+        "answer": "bot_reply",
+        "messages": "messages",
+    }
+
+
 def test_the_command_names_every_key_that_it_does_not_read(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log.jsonl"
     rows = ({"id": name, "messages": turns(1, 2, meta={"docs": ["p"], "lang": "de"}, score=0)} for name in "ab")

@@ -13,14 +13,19 @@ from sqlalchemy import insert, select
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.rates import measure_rate
 from judgeboard.cli.app import run
 from judgeboard.cli.jury import jury_lines
 from judgeboard.domain import DimensionScore, FlagState, Label, Preference, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
+from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
 from judgeboard.methods.jury import combined, compare_by_jury, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import flags_to_supersede, raise_flags
+from judgeboard.reports.output import text_lines
+from judgeboard.reports.rates import rate_lines
+from judgeboard.reports.stats import agreement_words, judgments_table, measure
 from judgeboard.stats.estimates import complement, percent_words
 from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.engine import Store
@@ -205,6 +210,32 @@ def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdic
     assert lines[2].startswith(f"with people, in all {report.account.ok} answers: accuracy {percent_words(figures[0])}")
     assert f"unanimous on {report.account.ok} of 240 answers judged by all members" in lines[3]
     assert any(each.startswith("two v1 alone on the same answers: accuracy ") for each in lines)
+
+
+def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: GradedLog) -> None:
+    ids = two_judges(log)
+    flagged(log, ids[:80], "low_groundedness")
+    flagged(log, ids[80:90], "random_sample")
+    labelled(log, ids[:90])
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert (report.jury.accuracy.value is not None, report.jury.accuracy.low) == (True, None)
+    line = "No interval: 134 answers that no rule flagged have 9 labels, at least 10 needed."
+    assert line in list(jury_lines(report))
+    assert line in list(rate_lines(measure_rate(log.store, judge_version="jury")))
+    in_stats = "jury v1, label: no interval: 134 answers that no rule flagged have 9 labels, at least 10 needed."
+    assert in_stats in list(agreement_words(measure(log.store)))
+
+
+def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: GradedLog) -> None:
+    two_judges(log)
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert report.split == 26
+    check = next(each for each in measure_health(log.store, "jury").checks if each.name == "unusable")
+    assert check.sentence.startswith("26 of 240 verdicts are unusable: 26 ties. ")
+    titles, jury, *others = [line.split() for line in text_lines(judgments_table(measure(log.store)))]
+    assert titles == ["Judge", "version", "ok", "unparsable", "refused", "error", "tied", "Cost"]
+    assert jury[:7] == ["jury", "v1", "214", "0", "0", "0", "26"]
+    assert [each[6] for each in others] == ["\N{EN DASH}", "\N{EN DASH}"]
 
 
 def test_figures_of_chosen_labels_say_that_the_answers_are_no_random_sample(log: GradedLog) -> None:

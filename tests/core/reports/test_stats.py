@@ -57,7 +57,17 @@ def test_it_has_exactly_these_keys_and_counts(store: Store) -> None:
     assert reported["judgments"] == {"ok": 44, "unparsable": 1, "refused": 1, "error": 1}
     assert reported["graders"] == [{"name": "jon", "reviews": 3}, {"name": "mara", "reviews": 24}]
     nli, rag = reported["judge_versions"]
-    assert list(rag) == ["fingerprint", "name", "number", "kind", "model", "counts", "cost", "without_groundedness"]
+    assert list(rag) == [
+        "fingerprint",
+        "name",
+        "number",
+        "kind",
+        "model",
+        "counts",
+        "cost",
+        "without_groundedness",
+        "ties",
+    ]
     assert (rag["name"], rag["number"], rag["cost"]) == ("rag", 1, 0.0036)
     assert (nli["counts"], nli["cost"]) == ({"ok": 20, "unparsable": 1, "refused": 1, "error": 1}, None)
     assert reported["flags"]["by_rule"]["low_groundedness"]["confirmed"] == 1

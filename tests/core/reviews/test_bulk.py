@@ -10,7 +10,7 @@ from judgeboard.reviews import bulk
 from judgeboard.reviews.bulk import BulkAdded, BulkDecided, add_many, decide_many, undo_many
 from judgeboard.reviews.decisions import grade, remember_implied
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.reviews.queues import own_queues
+from judgeboard.reviews.queue_work import own_queues
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.open_flags import listed_answers
 from judgeboard.store.reviewers import store_reviewer

@@ -6,8 +6,10 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Decision, ItemState, QueueOrder
-from judgeboard.reviews.leases import LeasedItem, release, skip
+from judgeboard.reviews.leases import LeasedItem, release, skip, undo_skips
 from judgeboard.reviews.nothing_left import nothing_left
+from judgeboard.reviews.person_work import everybodys_work
+from judgeboard.reviews.queue_work import own_queues
 from judgeboard.store.engine import Store
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.queues import queue_named
@@ -43,10 +45,41 @@ def test_the_reason_names_what_others_have_only_if_it_may_come_to_this_person(ca
     skip(case.store, case.lease(case.lead).token, case.lead, now=case.now)
     case.review(case.lead)
     assert len({each.item_id for each in leased}) == 2
-    assert reason(case, case.lead) == "1 item needs reviews by others. You have reviewed 1 item."
+    assert reason(case, case.lead) == "You skipped 1 item, which still needs a review. You have reviewed 1 item."
     case.review(case.jon)
     assert reason(case, case.lead) == "All 2 items are reviewed. You have reviewed 1 item."
     assert reason(case, case.ada) == "All 2 items are reviewed."
+
+
+def test_a_skipped_item_that_still_needs_a_review_is_named_and_can_be_had_back(case: QueueCase) -> None:
+    queue = case.queue(assigned=(case.mara, case.jon), needed=2).queue
+    skipped, _ = case.flagged(0.1, 0.2)
+    for _ in range(2):
+        case.review(case.jon)
+    skip(case.store, case.lease(case.mara).token, case.mara, now=case.now)
+    case.review(case.mara)
+    assert reason(case, case.mara) == "You skipped 1 item, which still needs a review. You have reviewed 1 item."
+    with case.store.reading() as connection:
+        (own,) = own_queues(connection, case.mara.id, case.now)
+        assert own_queues(connection, case.jon.id, case.now) == []
+        left = {work.person.name: work.left for work in everybodys_work(connection, now=case.now)}
+    assert (own.left, own.skipped) == (1, 1)
+    assert left == {"Jon": 0, "Mara": 1}
+    assert case.take(case.mara) is None, "a skipped item does not come by itself"
+    assert len(undo_skips(case.store, queue, case.mara, now=case.now)) == 1
+    assert case.lease(case.mara).response_id == skipped
+    assert undo_skips(case.store, queue, case.mara, now=case.now) == []
+
+
+def test_an_item_that_nobody_else_is_assigned_to_says_so(case: QueueCase) -> None:
+    case.queue(assigned=(case.mara,))
+    case.flagged(0.1, 0.2)
+    case.review(case.mara, UNSURE)
+    skip(case.store, case.lease(case.mara).token, case.mara, now=case.now)
+    assert reason(case, case.mara) == (
+        "1 item needs reviews by others, but nobody else is assigned to the queue. "
+        "You skipped 1 item, which still needs a review. You have reviewed 1 item."
+    )
 
 
 def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: QueueCase) -> None:

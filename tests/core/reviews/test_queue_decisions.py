@@ -119,6 +119,28 @@ def test_unsure_asks_another_and_counts_for_nothing(case) -> None:
 
 
 @on_sqlite
+def test_one_unsure_review_is_no_conflict_and_leaves_the_item_to_another_reviewer(case) -> None:
+    case.flagged(0.1, 0.2)
+    case.queue()
+    for _ in range(2):
+        assert case.review(case.mara, UNSURE).state is OPEN
+    assert case.take(case.mara) is None
+    assert case.review(case.jon).state is SETTLED
+    assert case.review(case.ada, UNSURE).state is SPLIT, "two people were unsure"
+    assert case.flag_states() == ["confirmed", "open"]
+
+
+@on_sqlite
+def test_an_unsure_review_ends_an_item_that_only_its_reviewer_gets(case) -> None:
+    case.flagged(0.1)
+    case.queue(repeat_rate=0.95)
+    case.review(case.mara)
+    case.later(days=8)
+    case.review(case.mara, UNSURE)
+    assert case.item_states() == ["agreed", "agreed"]
+
+
+@on_sqlite
 def test_all_unsure_goes_to_adjudication(case) -> None:
     case.flagged(0.1)
     case.queue(needed=2)

@@ -16,6 +16,7 @@ from judgeboard.judges.rubric_file import SCALE
 from judgeboard.reviews.bundles import export_bundle, merge_bundle
 from judgeboard.reviews.changes import edit
 from judgeboard.reviews.presets import PLANNED, PRESETS
+from judgeboard.reviews.queue_work import own_queues
 from judgeboard.reviews.queues import (
     ORDER_LABELS,
     MissingGrades,
@@ -24,7 +25,6 @@ from judgeboard.reviews.queues import (
     assign_queue,
     create_queue,
     orders_of,
-    own_queues,
 )
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version

@@ -90,6 +90,8 @@ EXPORTS = (
 """The exports in the order in which they are tried. Each has one line here."""
 
 MOST_UNKNOWN = 100
+_MADE = frozenset({"external_id", "metadata"})
+"""Fields that are made: an id of the texts, metadata of the keys that are no fields."""
 KINDS_OF_EXPORTS = ("responses", "verdicts", "grades")
 
 
@@ -155,6 +157,8 @@ class ExportRows:
         for use in fields:
             own = sources.get(use.ours or "", [])
             read = [replace(use, theirs=each.theirs, how=each.how if use.sure else use.how) for each in own]
+            if self._keys and not own and use.theirs is not None and use.ours in _MADE:
+                continue
             report += read if read and use.theirs is not None else [use]
         unread = (use for use in self._keys.values() if use.ours is None)
         return (*report, *(replace(use, how=left_over) for use in unread))

@@ -18,7 +18,8 @@ from judgeboard.imports.exports.entry import (
     without_nothing,
 )
 from judgeboard.imports.exports.turns import IN_MESSAGES, Path, Turn, paths_of, reply_ids, turns_in
-from judgeboard.imports.fields import EXTRA
+from judgeboard.imports.fields import EXTRA, simple_name
+from judgeboard.imports.responses import ResponseImport
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 
@@ -31,6 +32,8 @@ _CONVERSATION = (
 )
 # What a row has for its final reply only: it was retrieved, rated or paid for this one.
 _OF_FINAL = ("context", "reference", "thumbs", "stars", "feedback", "generator_cost")
+# Fields that the chat format itself has in a row, in its request or in its reply.
+_OF_CHATS = {"messages": ("messages", "input"), "generator_model": ("model",), "asked_at": ("created", "created_at")}
 LOOK_AHEAD = 20  # rows in which ids of replies are compared
 
 
@@ -178,7 +181,10 @@ class _Chats:
         earlier += [alone] if earlier and turn.number == 1 else []
         if turn.metadata_before_feedback != turn.metadata:
             earlier.append(answer | {"metadata": place | of_row | turn.metadata_before_feedback})
-        keys = (*turn.keys, *(log.keys(answer["metadata"]) if is_final else ()))
+        read_in_messages = {key.use for key in turn.keys}
+        of_log = {ours: value for ours, value in answer.items() if ours not in mapped and ours not in read_in_messages}
+        keys = [*turn.keys, *log.origins(of_log, is_final=is_final)]
+        keys += log.keys(answer["metadata"]) if is_final else ()
         return Entry(_present(answer), keys=keys, earlier=[_present(each) for each in earlier])
 
 
@@ -242,6 +248,40 @@ class _Log:
             ours: value for ours, value in self._mapped.items() if ours != EXTRA and (is_final or ours not in _OF_FINAL)
         }
 
+    def origins(self, fields: Mapping[str, Any], *, is_final: bool) -> Iterator[KeyUse]:
+        """Yield the key of the row, or of its messages, from which each of these fields of an answer is read."""
+        for ours, value in fields.items():
+            key = self._origin(ours, value, is_final=is_final)
+            if key is not None and value is not None:
+                yield KeyUse(key, ours, value)
+
+    def _origin(self, ours: str, value: Any, *, is_final: bool) -> str | None:
+        if ours == "query":
+            return self._question_key()
+        if ours == "answer":
+            return self._answer_key() if is_final and self.is_request else IN_MESSAGES + "content"
+        if ours == "external_id":
+            return self._id_key(value)
+        levels = (self._reply or {}, *_levels(self._values))
+        of_chats = (name for name in _OF_CHATS.get(ours, ()) if any(name in level for level in levels))
+        return next(of_chats, None) or _key_named(self._values, ResponseImport.columns.get(ours, ()))
+
+    def _id_key(self, external_id: str) -> str | None:
+        own = ("custom_id", *ResponseImport.columns["external_id"], *_CONVERSATION)
+        ids = (name for name in self._values if simple_name(name) in own)
+        return next((name for name in ids if f"{external_id}-".startswith(f"{self._values[name]}-")), None)
+
+    def _question_key(self) -> str | None:
+        if any(isinstance(level.get("input"), str) and "messages" not in level for level in _levels(self._values)):
+            return "input"
+        asked = last_of_user(self.messages) is not None
+        return IN_MESSAGES + "content" if asked else _key_named(self._values, known_names.QUESTION)
+
+    def _answer_key(self) -> str | None:
+        if self._reply is None:
+            return _key_named(self._values, known_names.ANSWER)
+        return "choices[].message.content" if "choices" in self._reply else "output[].content"
+
     def keys(self, metadata: Mapping[str, Any]) -> Iterator[KeyUse]:
         """Yield the keys of the row that a mapping names or that are only kept in the metadata."""
         yield from (use for use in self._uses if use.value is not None)
@@ -276,6 +316,11 @@ class _Log:
             "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
             "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
         }
+
+
+def _key_named(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Return the first key of a row that is not empty and has one of the names (in snake case)."""
+    return next((key for key, value in row.items() if value not in (None, "") and simple_name(key) in names), None)
 
 
 def _conversation(row: Mapping[str, Any]) -> str | None:
