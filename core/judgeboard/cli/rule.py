@@ -1,4 +1,4 @@
-"""The commands of `judgeboard rule`: standing rules judge answers, send messages and push scores."""
+"""The commands of `judgeboard rule`: rules that workers follow to judge answers, send messages and push scores."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -49,10 +49,11 @@ _EXAMPLES: dict[Kind, str] = {
     "judgeboard rule pause live",
 )
 def rule_command() -> None:
-    """Standing rules judge new answers, alert and push scores.
+    """Rules let workers judge new answers, alert and push scores.
 
     `judgeboard serve` and `judgeboard worker` follow the rules. A rule has a kind: judge, alert or push. Names are
-    unique within a kind. To send scores once, run `judgeboard push`.
+    unique within a kind. To send scores once, run `judgeboard push`. The rules that raise flags are
+    not among them: see `judgeboard flags`.
     """
 
 
@@ -62,7 +63,7 @@ def rule_command() -> None:
     "judgeboard rule add push phoenix --every 60s",
 )
 def add_command() -> None:
-    """Add a standing rule: judge, alert or push.
+    """Add a judging rule, an alert rule or a push target.
 
     A judging rule judges new answers, with a filter, a sampling rate and a budget. An alert rule sends messages while a
     condition lasts. A push target gets new judgments, reviews and gold labels.
@@ -232,8 +233,8 @@ def add_alert(**chosen: Any) -> None:
     """Add an alert rule: it sends messages while a condition lasts.
 
     It sends a message when the condition begins, reminders while it lasts, and a message when it ends. No address with
-    a secret is stored: a rule names the environment variable that has it. Workers evaluate the rules
-    every minute. Without a worker, run `judgeboard rule check`.
+    a secret is stored: a rule names the environment variable that has it. Workers evaluate the rules every minute.
+    Without a worker, run `judgeboard rule check`.
     """
     from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_words
 
@@ -274,10 +275,10 @@ def add_push(tool: str, name: str | None, every: float, **chosen: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingRule:
-    """A standing rule as the command line shows it.
+class Rule:
+    """A judging rule, an alert rule or a push target, as the command line shows it.
 
-    ``does`` says what it does. ``now`` is its problem, or else what waits. ``details`` are further lines in full.
+    ``does`` says what it does. ``now`` is its problem, or else what is waiting. ``details`` are further lines in full.
     ``record`` has the fields of its own kind, and ``events`` are the open events of an alert rule.
     """
 
@@ -303,7 +304,7 @@ class StandingRule:
         return {"kind": self.kind, "name": self.record.name, "does": self.does, **own, **events}
 
 
-def _judging_rules(store: "Store", name: str | None) -> Iterator[StandingRule]:
+def _judging_rules(store: "Store", name: str | None) -> Iterator[Rule]:
     from judgeboard.runs.judging_rules import rule_progress
 
     for rule in rule_progress(options.seen(store), name=name):
@@ -314,10 +315,10 @@ def _judging_rules(store: "Store", name: str | None) -> Iterator[StandingRule]:
         details = [f"waiting: {waiting}{oldest}; today: {today}; per day: {rule.budget_words}"]
         details += [f"judge before: {each.title} until {each.until:%Y-%m-%d %H:%M} UTC" for each in rule.earlier]
         does = f"{rule.judge} judges {rule.rate_words} of {describe(rule.where)}"
-        yield StandingRule("judge", rule, does, rule.problem or f"{waiting} waiting", tuple(details))
+        yield Rule("judge", rule, does, rule.problem or f"{waiting} waiting", tuple(details))
 
 
-def _alert_rules(store: "Store", name: str | None) -> Iterator[StandingRule]:
+def _alert_rules(store: "Store", name: str | None) -> Iterator[Rule]:
     from judgeboard.alerts.levels import levels_now
     from judgeboard.alerts.rules import limits_words, reminder_words
     from judgeboard.store.alerts import list_alert_rules, open_events
@@ -333,10 +334,10 @@ def _alert_rules(store: "Store", name: str | None) -> Iterator[StandingRule]:
             details += [f"reminder: {reminder_words(rule)}{quiet}"]
             does = f"sends a message to {', '.join(rule.destinations)} while {limits_words(rule)}"
             now = rule.problem or counted(len(events), "open event")
-            yield StandingRule("alert", rule, does, now, tuple(details), events)
+            yield Rule("alert", rule, does, now, tuple(details), events)
 
 
-def _push_targets(store: "Store", name: str | None) -> Iterator[StandingRule]:
+def _push_targets(store: "Store", name: str | None) -> Iterator[Rule]:
     from judgeboard.targets.push import target_progress
 
     for target in target_progress(store):
@@ -351,7 +352,7 @@ def _push_targets(store: "Store", name: str | None) -> Iterator[StandingRule]:
         details += [f"refused: {refused}; the latest reason: {target.reason}"] if target.refused else []
         does = f"sends {', '.join(target.what)}{source} to {target.tool} {target.address}{notes}"
         now = f"{counted(target.waiting, 'item')} waiting" + (f", {refused} refused" if target.refused else "")
-        yield StandingRule("push", target, does, target.problem or now, tuple(details))
+        yield Rule("push", target, does, target.problem or now, tuple(details))
 
 
 def _event_lines(events: "Iterable[tuple[str | None, AlertEvent]]") -> Iterator[str]:
@@ -361,7 +362,7 @@ def _event_lines(events: "Iterable[tuple[str | None, AlertEvent]]") -> Iterator[
         yield f"open since {event.opened_at:%Y-%m-%d %H:%M} UTC: {of}{event.sentence}"
 
 
-_READ: dict[Kind, Callable[["Store", str | None], Iterator[StandingRule]]] = {
+_READ: dict[Kind, Callable[["Store", str | None], Iterator[Rule]]] = {
     "judge": _judging_rules,
     "alert": _alert_rules,
     "push": _push_targets,
@@ -374,7 +375,7 @@ def _show(store: "Store", kind: Kind, name: str, more: Mapping[str, object] | No
     options.show(rule.as_json(), [*rule.lines, *_worker_lines([rule])], more)
 
 
-def _worker_lines(rules: Iterable[StandingRule]) -> list[str]:
+def _worker_lines(rules: Iterable[Rule]) -> list[str]:
     idle = any(rule.record.state == "no worker" for rule in rules)
     return ["No process follows the rules: start `judgeboard serve` or `judgeboard worker`."] if idle else []
 
@@ -408,10 +409,10 @@ def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
 @click.option("--kind", type=click.Choice(list(NOUNS)), help="Only rules of this kind (default: all kinds).")
 @options.csv
 def rule_list(name: str | None, kind: Kind | None) -> None:
-    """List the standing rules with their state.
+    """List the judging rules, alert rules and push targets.
 
-    The table has the kind, the name, what each rule does, its state, and its problem or what waits. With NAME, show the
-    rules of this name in full: calls and cost today, limits, times, reminders, open events.
+    The table has the kind, the name, what each rule does, its state, and its problem or what is waiting. With NAME,
+    show the rules of this name in full: calls and cost today, limits, times, reminders, open events.
     """
     from judgeboard.reports.output import Column, Table, text_lines
 
@@ -426,7 +427,7 @@ def rule_list(name: str | None, kind: Kind | None) -> None:
         events = [(rule.record.name, event) for rule in rules for event in rule.events or ()]
         lines = [*text_lines(table), *_event_lines(events)]
     else:
-        nouns = "standing rules" if kind is None else f"{NOUNS[kind]}s"
+        nouns = "rules" if kind is None else f"{NOUNS[kind]}s"
         lines = [f"There are no {nouns} yet. To add one: `judgeboard rule add {_EXAMPLES[kind or 'judge']}`"]
     options.show({"rules": [rule.as_json() for rule in rules]}, [*lines, *_worker_lines(rules)], table=table)
 

@@ -1,4 +1,4 @@
-"""`judgeboard rule`: add, list, pause, resume and remove standing rules of every kind."""
+"""`judgeboard rule`: add, list, pause, resume and remove rules of every kind."""
 
 import csv
 import io
@@ -52,7 +52,7 @@ def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(
             assert said(capsys, store, word, name) == f"{rule}: {state}\n"
             states[rule] = state
             assert stored(store) == {each: now for each, now in states.items() if now != "removed"}
-    assert "There are no standing rules yet" in said(capsys, store, "list")
+    assert "There are no rules yet" in said(capsys, store, "list")
     for words in (JUDGE, ALERT, PUSH):
         said(capsys, store, *words)  # the names are free again
 
