@@ -7,7 +7,6 @@ With --lines, it also prints the number of lines of each help at 80 columns: sho
 
 import argparse
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from click.testing import CliRunner
 
 from judgeboard.cli.app import root
 from judgeboard.settings.model import Settings
-from judgeboard_dashboard.app import PAGES, VIEWS
+from judgeboard_dashboard.app import PAGES
 
 DOCS = Path(__file__).parents[1] / "docs"
 COLUMNS = "80"
@@ -42,7 +41,7 @@ def main() -> int:
         for option in command.params
         if isinstance(option, click.Option)
     )
-    views = [view for menu in PAGES.values() for view in menu]
+    views = [view for tabs in PAGES.values() for view in tabs]
     pages = Counter(page.parent.name for page in DOCS.rglob("*.md"))
     counts = {
         "commands at the top": sum(len(path) == 1 for path in commands),
@@ -50,9 +49,8 @@ def main() -> int:
         "different options": len(options),
         "options of all commands": sum(options.values()),
         "settings": len(Settings.model_fields),
-        "menus of pages": len(PAGES),
-        "pages": len(views),
-        "pages with a choice of parts": sum(_has_parts(VIEWS / f"{view}.py") for view in views),
+        "pages": len(PAGES),
+        "tabs": len(views),
         "how-to pages": pages["how-to"],
         "pages of documentation": sum(pages.values()),
     }
@@ -79,10 +77,6 @@ def _commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple
 
 def _lines(path: tuple[str, ...], option: str) -> int:
     return len(CliRunner().invoke(root, [*path, option]).output.splitlines())
-
-
-def _has_parts(view: Path) -> bool:
-    return bool(re.search(r"st\.tabs\(|switch\(", view.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

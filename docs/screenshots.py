@@ -29,7 +29,7 @@ COLOURS = 128
 REVIEWER, BLIND_REVIEWER = "Ann", "Jon"
 ADDRESSES = {
     "overview": "/",
-    "queue": "/queue",
+    "review": "/open_flags",
     "item": "/item?query_type=complex&rule=feedback_gap&rule=low_groundedness&user=up",
     "blind": "/item?queue=Blind",
     "agreement": "/agreement",

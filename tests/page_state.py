@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from playwright.sync_api import Page, expect
 
-from judgeboard_dashboard.app import PAGES, address_of
+from judgeboard_dashboard.app import HEAD_LINE, PAGES, page_of
 from judgeboard_dashboard.widgets.keys import FRESH_ROW, SAME_KEY
 
 Value = TypeVar("Value")
 GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
-TITLES = [title for listed in PAGES.values() for title in listed.values()]
+VIEWS = [view for tabs in PAGES.values() for view in tabs]
 # Streamlit opens the page of another address without loading itself again, as for the Back button.
 GO = """address => new Promise((drawn) => {
   const app = document.querySelector("[data-testid=stApp]"), state = "data-test-script-state";
@@ -47,13 +47,13 @@ def visit(page: Page, address: str) -> None:
     idle(page)
 
 
-def turn_to(page: Page, title: str) -> None:
-    """Open a page of the menu in a window that shows one already."""
-    visit(page, f"/{address_of(title)}")
-    if title == "Item":  # has no heading
+def turn_to(page: Page, view: str) -> None:
+    """Open a view in a window that shows one already."""
+    visit(page, f"/{view}")
+    if view == HEAD_LINE:
         expect(page.locator(".jb-head")).to_have_count(1)
     else:
-        expect(page.locator("[data-testid=stHeading] h1")).to_have_text(title)
+        expect(page.locator("[data-testid=stHeading] h1")).to_have_text(page_of(view))
     idle(page)
 
 

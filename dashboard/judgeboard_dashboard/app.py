@@ -1,100 +1,132 @@
 """The app. Each page is a file in views/ and a line in PAGES."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
 
+from judgeboard.errors import JudgeboardError
 from judgeboard.traces import telemetry
-from judgeboard_dashboard.gate import let_in, may_open
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import let_in, may_open, who_button
 from judgeboard_dashboard.review.drafts import follow_new_name
 from judgeboard_dashboard.review.leases import release_leases
-from judgeboard_dashboard.session import caught, current_query, name_is_suggested, reviewer_name
-from judgeboard_dashboard.theme import dress, follow_theme
+from judgeboard_dashboard.session import caught, current_query, enter, name_is_suggested, open_rows, reviewer_name
+from judgeboard_dashboard.theme import dress, follow_theme, mark_in_menu
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
 
-# Menu -> file in views/ -> title, which is also the name in the menu. See `address_of` for the address.
+# Page in the menu -> view -> name of its tab. A view is a file in views/, with an address of its own.
 PAGES: dict[str, dict[str, str]] = {
+    "Overview": {"overview": "Overview"},
     "Review": {
-        "queue": "Queue",
-        "item": "Item",
+        "open_flags": "Open flags",
+        "queues": "Queues",
+        "plan": "Plan",
         "conflicts": "Conflicts",
         "my_reviews": "My reviews",
-        "people": "People",
     },
-    "Quality": {
-        "overview": "Overview",
-        "trends": "Trends",
-        "agreement": "Agreement",
-        "disagreement": "Disagreement",
-        "failure_modes": "Failure modes",
-        "issues": "Issues",
-    },
-    "Judges": {
-        "judges": "Judges",
-        "rejudge": "Judge answers",
-        "judging": "Judging rules",
-        "audits": "Audits",
-        "self_reference": "Self-reference",
-        "pairs": "Pairs",
-        "suites": "Suites",
-    },
-    "Data": {
-        "responses": "Responses",
-        "imports": "Import",
-        "sources": "Sources",
-        "runs": "Runs",
-    },
-    "Settings": {
-        "settings": "Settings",
-        "alerts": "Alerts",
-        "schemas": "Schemas",
-    },
+    "Item": {"item": "Item"},
+    "Trends": {"trends": "Trends"},
+    "Agreement": {"agreement": "Figures", "disagreement": "Where they differ"},
+    "Problems": {"failure_modes": "Failure modes", "issues": "Issues"},
+    "Judges": {"judges": "Health", "audits": "Audits", "versions": "Versions"},
+    "Comparisons": {"pairs": "Pairs", "self_reference": "Self-reference"},
+    "Suites": {"suites": "Suites"},
+    "Runs": {"runs": "All runs", "rejudge": "Judge answers", "judging": "Judging rules", "alerts": "Alert rules"},
+    "Answers": {"responses": "Answers"},
+    "Sources": {"imports": "Import", "sources": "Receive"},
+    "People": {"people": "Work", "accounts": "Accounts"},
+    "Settings": {"settings": "Rules", "thresholds": "Thresholds", "schemas": "Label schemas", "events": "Events"},
 }
-FIRST = "overview"  # at the address "/"; the address "overview" opens it too
-OLD_ADDRESSES = {"first": FIRST, "label-schemas": "schemas"}  # names of files in views/ also work as addresses
-KEPT_ADDRESSES = {"Judge answers": "rejudge", "Judging rules": "judging"}  # of pages that have another title now
+FIRST = "overview"  # at the address "/"
+# Old addresses -> view. Where a view was a part of another one, its parameter named the part.
+OLD_ADDRESSES = {
+    "overview": FIRST,
+    "first": FIRST,
+    "queue": "open_flags",
+    "my-reviews": "my_reviews",
+    "failure-modes": "failure_modes",
+    "self-reference": "self_reference",
+    "import": "imports",
+    "label-schemas": "schemas",
+}
+OLD_PARTS = {
+    "show": {"Queues": "queues", "Plan": "plan", "Conflicts": "conflicts", "My reviews": "my_reviews"},
+    "part": {"Thresholds": "thresholds", "Failure modes": "failure_modes", "People": "accounts", "Events": "events"},
+}
+WITH_PARTS = ("queue", "open_flags", "settings")
 VIEWS = Path(__file__).with_name("views")
+HEAD_LINE = "item"  # the view with a head line instead of a title
 
 
-def address_of(title: str) -> str:
-    """Return the address of a page: "My reviews" is at "my-reviews"."""
-    return KEPT_ADDRESSES.get(title, title.lower().replace(" ", "-"))
+def page_of(view: str) -> str:
+    """Return the title of the page that has a view."""
+    return next(page for page, tabs in PAGES.items() if view in tabs)
 
 
-def pages(*, everything: bool = True) -> dict[str, list[st.Page]]:
-    """Return the pages by menu; hidden pages are under "".
+def tabs_of(page: str) -> dict[str, str]:
+    """Return the views of a page that the person may open, with the names of their tabs."""
+    return {view: tab for view, tab in PAGES[page].items() if may_open(view)}
 
-    If ``everything`` is false, pages that the person may not open are hidden. Old addresses open the current pages.
+
+def title_of(view: str) -> str:
+    """Return the page of a view, and its tab if the page has several: "Review · Conflicts"."""
+    page = page_of(view)
+    return page if len(PAGES[page]) == 1 else f"{page} · {PAGES[page][view]}"
+
+
+def navigation(*, everything: bool = True) -> list[st.Page]:
+    """Return all views for the menu, which shows the first view of each page under the page's title.
+
+    If ``everything`` is false, the menu has only what the person may open. Old addresses open the current views.
     """
-    listed_pages = {
-        name: st.Page(
-            VIEWS / f"{name}.py",
-            title=title,
-            url_path="first-page" if name == FIRST else address_of(title),
-            default=name == FIRST,
-            visibility="visible" if everything or may_open(name) else "hidden",
+    listed = {
+        view: st.Page(
+            VIEWS / f"{view}.py",
+            title=page,
+            url_path="first-page" if view == FIRST else view,
+            default=view == FIRST,
+            visibility="visible" if view in list(tabs if everything else tabs_of(page))[:1] else "hidden",
         )
-        for listed in PAGES.values()
-        for name, title in listed.items()
+        for page, tabs in PAGES.items()
+        for view in tabs
     }
-    menus = {
-        menu: [page for name in listed if (page := listed_pages[name]).visibility == "visible"]
-        for menu, listed in PAGES.items()
-    }
-    others = {**OLD_ADDRESSES, **{name: name for name, listed in listed_pages.items() if name != listed.url_path}}
-    hidden = [page for page in listed_pages.values() if page.visibility == "hidden"]
-    hidden += [_leads_to(listed_pages[name], other) for other, name in others.items()]
-    return {**{menu: listed for menu, listed in menus.items() if listed}, "": hidden}
+    return [*listed.values(), *(_leads_to(listed[view], address) for address, view in OLD_ADDRESSES.items())]
 
 
-def _leads_to(page: st.Page, address: str) -> st.Page:
-    """Return a hidden page at ``address``; it opens ``page`` with the current query parameters."""
+def head(view: str) -> None:
+    """Show the title of the page and its tabs beside it, and mark the page in the menu."""
+    page = page_of(view)
+    tabs = tabs_of(page)
+    in_menu = next(iter(tabs), view)
+    if view != in_menu:  # Streamlit marks only what the menu lists
+        mark_in_menu(in_menu)
+    with st.container(key="page_head", horizontal=True, vertical_alignment="center", gap="small"):
+        st.title(page, anchor=False, width="content")
+        for tab, name in tabs.items() if len(tabs) > 1 else ():
+            st.page_link(VIEWS / f"{tab}.py", label=name)
+        show(tag("span"), width="stretch")
+        with caught(), suppress(JudgeboardError):  # the view itself shows the error
+            who_button()
 
-    def open_page() -> None:
-        st.switch_page(page, query_params=current_query())
 
-    return st.Page(open_page, title=page.title, url_path=address, visibility="hidden")
+def _leads_to(view: st.Page, address: str) -> st.Page:
+    """Return a hidden page at an old ``address``; it opens ``view`` with the current query parameters."""
+
+    def open_view() -> None:
+        st.switch_page(view, query_params=current_query())
+
+    return st.Page(open_view, title=view.title, url_path=address, visibility="hidden")
+
+
+def open_old_part() -> None:
+    """Open the view that was a part of another one, if the address names the part."""
+    query = current_query()
+    for parameter, views in OLD_PARTS.items():
+        view = views.get(st.query_params.get(parameter, ""))
+        if view is not None:
+            open_rows(view, **{name: values for name, values in query.items() if name != parameter})
 
 
 if __name__ == "__main__":
@@ -102,14 +134,23 @@ if __name__ == "__main__":
     name = reviewer_name()
     dress(name, suggested=name_is_suggested())
     admitted = let_in()
-    chosen = st.navigation(pages(everything=not admitted), position="top" if admitted else "hidden")
+    chosen = st.navigation(navigation(everything=not admitted), position="top" if admitted else "hidden")
     if admitted:
         follow_theme()
-        if chosen.url_path != "item":
+        view = chosen.url_path or FIRST
+        if view != HEAD_LINE:
             release_leases()
         with caught():
             follow_new_name()
-        command_palette({name: title for listed in PAGES.values() for name, title in listed.items()})
+        command_palette({view: title_of(view) for tabs in PAGES.values() for view in tabs})
         notification_bell()
+        if view in WITH_PARTS:
+            open_old_part()
+        is_current = view not in OLD_ADDRESSES or chosen.url_path == ""
+        if is_current:
+            st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
+            enter(view)
         with telemetry.span(f"page {chosen.title}", {}):
+            if is_current and view != HEAD_LINE:
+                head(view)
             chosen.run()

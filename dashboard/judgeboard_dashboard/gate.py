@@ -12,13 +12,17 @@ from judgeboard_dashboard.return_page import start_sign_in
 from judgeboard_dashboard.session import caught, change_name, current_reviewer, signed_in, store
 from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verified_address
 
-# Pages that need a permission. They are hidden from people without it, and each page also checks it (`demand`).
+# Views that need a permission. They are hidden from people without it, and each view also checks it (`demand`).
 NEEDED: dict[str, Action] = {
     "rejudge": Action.REJUDGE_MANY,
     "imports": Action.IMPORT,
     "settings": Action.CHANGE_SETTINGS,
     "alerts": Action.KEEP_ALERT_RULES,
     "people": Action.ASSIGN,
+    "accounts": Action.READ_EVENTS,
+    "thresholds": Action.CHANGE_SETTINGS,
+    "versions": Action.CHANGE_SETTINGS,
+    "events": Action.READ_EVENTS,
     "schemas": Action.MAKE_QUEUES,
 }
 _ATTEMPTS = "refused_attempts"
@@ -83,11 +87,11 @@ def permitted(action: Action) -> bool:
 
 
 def may_open(name: str) -> bool:
-    """Return whether the person may open a page, named by its file in views/."""
+    """Return whether the person may open a view, named by its file."""
     return name not in NEEDED or permitted(NEEDED[name])
 
 
-def who_button(page: str) -> None:
+def who_button() -> None:
     """Show a button with the person's name. It signs the person out or, without sign-in, asks for another name."""
     person = current_reviewer()
     if person is None:
@@ -95,7 +99,7 @@ def who_button(page: str) -> None:
     signed_in = sign_in().asked
     st.button(
         as_label(person.name),
-        key=f"{page}_who",
+        key="person",
         type="tertiary",
         icon=":material/logout:" if signed_in else ":material/person:",
         help="You are signed in. Press to sign out."

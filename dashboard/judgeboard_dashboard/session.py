@@ -99,7 +99,7 @@ SUGGESTED_COOKIE = "judgeboard_suggested"  # the same name, until somebody enter
 LONGEST_NAME = 60
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NAME = "reviewer_name"
-_PAGE, _ASKED, _VISIT = "page_title", "name_asked_on", "page_visit"
+_VIEW, _ASKED, _VISIT = "open_view", "name_asked_on", "page_visit"
 _SUGGESTED, _REPLACED = "name_suggested", "name_replaced"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
@@ -182,30 +182,30 @@ def _still_here(now: Seen) -> None:
         raise NotAllowed("An admin has removed you.")
 
 
-@contextmanager
-def page(title: str, *, heading: bool = True, answers: bool = True) -> Iterator[None]:
-    """Set up a page: the title, the heading, and errors as sentences.
-
-    If ``heading`` is false, the title is not on the page (the item page has a head line instead). If ``answers`` is
-    true, the page is about answers and also shows how many of them are hidden.
-    """
-    st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
-    st.session_state[_VISIT] = visit() + (st.session_state.get(_PAGE) != title)
-    st.session_state[_PAGE] = title
-    if st.session_state.get(_ASKED, title) != title and not reviewer_name():
-        st.session_state[_NAME] = suggested_name()  # another page suggested it, and the person did not change it
+def enter(view: str) -> None:
+    """Begin to show a view: another one than before counts as a visit, and has the name that its field suggests."""
+    st.session_state[_VISIT] = visit() + (st.session_state.get(_VIEW) != view)
+    st.session_state[_VIEW] = view
+    if st.session_state.get(_ASKED, view) != view and not reviewer_name():
+        st.session_state[_NAME] = suggested_name()  # another view suggested it, and the person did not change it
         st.session_state[_SUGGESTED] = bool(st.session_state[_NAME])
-    if heading:
-        st.title(title, anchor=False)
-    if heading and answers:
-        with caught(), suppress(JudgeboardError):  # the page itself shows the error
+
+
+@contextmanager
+def page(*, answers: bool = True) -> Iterator[None]:
+    """Show the errors of a view as sentences.
+
+    If ``answers`` is true, the view is about answers and also shows how many of them are hidden.
+    """
+    if answers:
+        with caught(), suppress(JudgeboardError):  # the view itself shows the error
             _show_hidden()
     with caught():
         yield
 
 
 def visit() -> int:
-    """Return how many pages this browser session has opened; a page that is opened again counts again."""
+    """Return how many views this browser session has opened; a view that is opened again counts again."""
     return int(st.session_state.get(_VISIT, 0))
 
 
@@ -312,7 +312,7 @@ def ask_reviewer(why: str = "Your name is stored with each decision.") -> Review
 
 def name_field(label_visibility: Literal["visible", "collapsed"]) -> None:
     """Show the field for the name. It suggests the system user's name, which is used if another page is opened."""
-    st.session_state[_ASKED] = st.session_state[_PAGE]
+    st.session_state[_ASKED] = st.session_state.get(_VIEW)
     st.text_input(
         "Your name",
         suggested_name(),
@@ -342,7 +342,7 @@ def suggested_name() -> str:
 
 def give_name() -> None:
     """Read the name from its field; the callback of the field and of its button."""
-    if _name_entered() and st.session_state[_PAGE] == "Item":
+    if _name_entered() and st.session_state.get(_VIEW) == "item":
         st.rerun()  # a press on this page redraws only the item, but the name is shown outside it
 
 

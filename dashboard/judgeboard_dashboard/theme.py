@@ -103,6 +103,12 @@ def follow_theme() -> None:
         st.button("Draw in the new colours", key="theme_changed")
 
 
+def mark_in_menu(address: str) -> None:
+    """Mark the link to an address in the menu as the open page."""
+    link = f'[data-testid="stTopNavLink"][href$="/{address}"]'
+    st.html(f"<style>{link} {{ background: var(--jb-track); font-weight: 600; }}</style>")
+
+
 def send_script(*names: str) -> None:
     """Send scripts of this package. The browser starts the scripts of a page in the order in which they are sent."""
     st.html(f"<script>{''.join(map(_text, names))}</script>", unsafe_allow_javascript=True)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from page_fit import looks, overflowing
-from page_state import DECIDE, TITLES, settled, turn_to
+from page_state import DECIDE, VIEWS, settled, turn_to
 
 pytestmark = pytest.mark.browser
 
@@ -42,12 +42,12 @@ def test_every_page_fits_and_has_no_serious_finding_light_or_dark(reviewer, site
     expect(page.locator(".jb-reviewer")).to_have_count(1)
     page.add_script_tag(content=AXE.read_text(encoding="utf-8"))
     problems: list[tuple[str, ...]] = []
-    for title in TITLES:
-        turn_to(page, title)
+    for view in VIEWS:
+        turn_to(page, view)
         expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
         for look in looks(page):
-            problems += [(title, look, name) for name in overflowing(page)]
-            problems += [(title, look, *found) for found in findings(page, look.split()[1])]
+            problems += [(view, look, name) for name in overflowing(page)]
+            problems += [(view, look, *found) for found in findings(page, look.split()[1])]
     assert problems == []
 
 

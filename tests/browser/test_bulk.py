@@ -19,8 +19,8 @@ def test_rows_are_selected_with_shift_and_all_of_a_filter_is_confirmed_and_undon
     queue_case(site.store).flagged(*(0.1 for _ in range(30)))  # more than one page
     before = still_open()
     page = reviewer("Mara")
-    page.goto("/queue")
-    words = page.locator(".st-key-queue_bulk .jb-say")
+    page.goto("/open_flags")
+    words = page.locator(".st-key-open_flags_bulk .jb-say")
     expect(page.locator(".st-key-queue_start .jb-say")).to_contain_text("with open flags")
     page.keyboard.press("x")
     expect(words).to_have_text("0 answers selected")

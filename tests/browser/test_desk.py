@@ -64,7 +64,7 @@ def test_a_failure_mode_is_given_by_its_key_and_counted(reviewer, site) -> None:
     page.keyboard.press("y")
     expect(page).not_to_have_url(re.compile(rf"flag={site.rows.flags['no-passages']}\b"))
     page.goto("/failure-modes")
-    expect(page.locator("[data-testid=stDataFrame] table")).to_contain_text("wrong rock")
+    expect(page.locator("[data-testid=stDataFrame] table").first).to_contain_text("wrong rock")
 
 
 TONE = """

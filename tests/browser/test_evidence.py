@@ -162,7 +162,7 @@ def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site
 
 def test_the_list_of_hostile_texts_calls_nobody_either(window) -> None:
     page, hosts = window
-    page.goto("/queue?query_type=odd")
+    page.goto("/open_flags?query_type=odd")
     expect(page.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
     assert page.evaluate("window.hacked") is None
     assert hosts == {"localhost"}

@@ -10,7 +10,7 @@ from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Label
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.decisions import grade as store_grade
-from judgeboard_dashboard.app import address_of
+from judgeboard_dashboard.app import page_of
 from page_fit import looks, misfits, overflowing, reaches_bar
 from page_state import at_rest, idle, in_the_end, settled, visit
 
@@ -62,8 +62,8 @@ def test_nothing_is_cut_and_nothing_wraps(reviewer, site) -> None:
     page = reviewer("Mara")
     claims, good = site.rows.flags["claims"], site.rows.responses["good"]
     for address in (
-        "/queue",
-        "/queue?rule=low_groundedness&rule=low_quality&judge_side=low&max_score=0.3",
+        "/open_flags",
+        "/open_flags?rule=low_groundedness&rule=low_quality&judge_side=low&max_score=0.3",
         "/item",
         f"/item?flag={claims}",
         f"/item?response={good}",
@@ -101,13 +101,13 @@ def test_a_review_of_many_words_does_not_cut_the_judge_pane(reviewer, site) -> N
             assert in_the_end(partial(page.locator(part).first.evaluate, fits), expected=True), (width, part)
 
 
-def test_the_parts_of_the_settings_fit(reviewer, site) -> None:
+def test_accounts_and_events_fit(reviewer, site) -> None:
     page = reviewer("Mara")
-    for part, there in (("People", ".st-key-people_add_button"), ("Events", ".st-key-events_foot")):
-        visit(page, f"/settings?part={part}")
+    for view, there in (("accounts", ".st-key-people_add_button"), ("events", ".st-key-events_foot")):
+        visit(page, f"/{view}")
         expect(page.locator(there)).to_be_visible()
         idle(page)
-        assert misfits(page) == {}, part
+        assert misfits(page) == {}, view
 
 
 def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_top(reviewer, site) -> None:
@@ -147,9 +147,9 @@ def test_who_was_first_is_said_whole_however_long_their_name(reviewer, site) -> 
 
 def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, site) -> None:
     page = reviewer("Mara")
-    for place in ("Judge answers", "Queue", "Responses"):
-        visit(page, f"/{address_of(place)}?text={'x' * 6000}")
-        expect(page.get_by_role("heading", level=1)).to_have_text(place)
+    for place in ("rejudge", "open_flags", "responses"):
+        visit(page, f"/{place}?text={'x' * 6000}")
+        expect(page.get_by_role("heading", level=1)).to_have_text(page_of(place))
         expect(page.get_by_role("textbox", name="Find")).to_be_visible()
         idle(page)
         expect(page.locator(".st-key-rejudge_form .jb-cap, .jb-empty").first).to_be_visible()

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> None:
     page = reviewer("Mara")
-    page.goto("/queue?rule=low_groundedness&query_type=odd")
+    page.goto("/open_flags?rule=low_groundedness&query_type=odd")
     expect(page.locator(".jb-say")).to_contain_text("10 answers with open flags in odd, low groundedness")
     idle(page)
     page.get_by_label("Find").fill("evil")
@@ -40,7 +40,7 @@ def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> Non
     expect(page.locator(".jb-say").first).to_have_text("1: Evil answers")
     expect(page.get_by_text("flag confirmed or flag open, “evil”")).to_be_visible()
     page.wait_for_url(re.compile(r"/issues\?issue=1$"))
-    page.goto("/queue?rule=low_groundedness&query_type=odd")
+    page.goto("/open_flags?rule=low_groundedness&query_type=odd")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".jb-say")).to_contain_text("open flags · worst first")
     expect(page).not_to_have_url(re.compile("rule="))
@@ -72,7 +72,7 @@ def test_next_and_previous_stay_in_the_filter(reviewer, site) -> None:
 
 def test_a_click_on_a_line_opens_its_item(reviewer, site) -> None:
     page = reviewer("Mara")
-    page.goto("/queue?text=many-passages&rule=low_groundedness")
+    page.goto("/open_flags?text=many-passages&rule=low_groundedness")
     expect(page.locator(".jb-say")).to_contain_text("1 answer")
     table = page.locator("[data-testid=stDataFrame] canvas").first
     expect(table).to_be_visible()
@@ -82,7 +82,7 @@ def test_a_click_on_a_line_opens_its_item(reviewer, site) -> None:
     table.evaluate("canvas => canvas.focus()")
     page.mouse.click(box["x"] + 450, box["y"] + 18)
     idle(page)
-    assert "/queue" in page.url, "neither the focus nor a click on a header opens an item"
+    assert "/open_flags" in page.url, "neither the focus nor a click on a header opens an item"
     page.mouse.click(box["x"] + 450, box["y"] + 58)
     page.wait_for_url(re.compile(rf"flag={site.rows.flags['many-passages']}\b"))
     expect(page.locator(".jb-jumps")).to_contain_text("30 passages")
@@ -183,5 +183,5 @@ def test_an_action_of_the_palette_opens_its_form(reviewer, site) -> None:
     page.keyboard.type("create queue")
     expect(page.get_by_role("dialog").get_by_role("button", name="Create a queue")).to_be_visible()
     page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"/queue\?.*new=1"))
+    page.wait_for_url(re.compile(r"/queues\?.*new=1"))
     expect(page.get_by_text("New queue")).to_be_visible()

@@ -51,7 +51,7 @@ def press_and_follow(page: Page, key: str) -> str:
 
 def test_enter_presses_the_button_that_the_tab_key_reached(reviewer, site) -> None:
     page = reviewer("Mara")
-    page.goto("/queue?rule=low_groundedness")
+    page.goto("/open_flags?rule=low_groundedness")
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     idle(page)
     button = page.get_by_role("button", name="Open an issue")
@@ -66,7 +66,7 @@ def test_enter_presses_the_button_that_the_tab_key_reached(reviewer, site) -> No
 
 def test_five_flags_are_decided_with_keys_only(reviewer, site) -> None:
     page = reviewer("Mara")
-    page.goto("/queue?rule=low_groundedness&query_type=simple&query_type=complex")
+    page.goto("/open_flags?rule=low_groundedness&query_type=simple&query_type=complex")
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     idle(page)
     page.keyboard.press("Enter")

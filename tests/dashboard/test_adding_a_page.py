@@ -21,7 +21,7 @@ import streamlit as st
 from judgeboard.store.judge_versions import list_versions
 from judgeboard_dashboard.session import page, reading
 
-with page("Prompt versions"), reading() as connection:
+with page(), reading() as connection:
     st.write(f"{len(list_versions(connection))} versions")
 '''
 
@@ -32,17 +32,17 @@ def test_a_file_and_a_line_add_a_page(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "views" / "prompt_versions.py").write_text(VIEW, encoding="utf-8")
     app_file = tmp_path / "app.py"
     source = (PACKAGE / "app.py").read_text(encoding="utf-8")
-    line = '        "schemas": "Schemas",\n'
+    line = '    "Suites": {"suites": "Suites"},\n'
     assert line in source
     app_file.write_text(
-        source.replace(line, f'{line}        "prompt_versions": "Prompt versions",\n', 1), encoding="utf-8"
+        source.replace(line, f'{line}    "Prompts": {{"prompt_versions": "Prompt versions"}},\n', 1), encoding="utf-8"
     )
 
     menus: list[list[str]] = []
     navigation = st.navigation
 
-    def recorded(pages: dict[str, list[Any]], **options: Any) -> Any:
-        menus.append([page.title for page in pages["Settings"]])
+    def recorded(pages: list[Any], **options: Any) -> Any:
+        menus.append([page.title for page in pages if page.visibility == "visible"])
         return navigation(pages, **options)
 
     monkeypatch.setattr(st, "navigation", recorded)
@@ -52,8 +52,8 @@ def test_a_file_and_a_line_add_a_page(tmp_path: Path, monkeypatch: pytest.Monkey
     app.run()
 
     assert not app.exception
-    assert menus[-1][-1] == "Prompt versions"
-    assert app.title[0].value == "Prompt versions"
+    assert "Prompts" in menus[-1]
+    assert app.title[0].value == "Prompts"
     assert re.fullmatch(r"\d+ versions", app.markdown[-1].value)
 
 

@@ -13,7 +13,7 @@ from judgeboard_dashboard.widgets import bulk
 from queue_case import queue_case
 
 
-@pytest.mark.parametrize("page_name", ["queue", "responses"])
+@pytest.mark.parametrize("page_name", ["open_flags", "responses"])
 def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, page_name: str
 ) -> None:
@@ -45,12 +45,12 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     if page_name == "responses":
         return
     next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
-    page.selectbox(key="queue_bulk_goal").select("Mara (person)").run()
-    press(press(page, "queue_bulk_add"), "queue_bulk_add")
+    page.selectbox(key="open_flags_bulk_goal").select("Mara (person)").run()
+    press(press(page, "open_flags_bulk_add"), "open_flags_bulk_add")
     assert "Added 55 answers to For Mara." in markup(page)
     press(page, "bulk_undo")
     assert {row["state"] for row in case.rows(QUEUE_ITEM)} == {"left"}
-    press(page, "queue_bulk_rejudge")
+    press(page, "open_flags_bulk_rejudge")
     assert dict(page.query_params) == {"rows": "open"}, "all answers of the filter"
 
 
@@ -66,10 +66,10 @@ def test_selected_rows_are_the_ones_decided(open_page, sqlite_store: Store, monk
         return SimpleNamespace(selection=SimpleNamespace(rows=chosen))
 
     monkeypatch.setattr(bulk, "data_frame", with_selection)
-    page = open_page("queue")
-    page.button(key="queue_select").click().run()
+    page = open_page("open_flags")
+    page.button(key="open_flags_select").click().run()
     case.decide(case.flags()[1]["id"], case.jon)  # while the rows are on the screen
-    page.button(key="queue_bulk_dismiss").click().run()
+    page.button(key="open_flags_bulk_dismiss").click().run()
     assert not page.exception
     assert {flag["response_id"]: flag["state"] for flag in case.flags()} == dict(
         zip(ids, ("dismissed", "confirmed", "dismissed"), strict=True)

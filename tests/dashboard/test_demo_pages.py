@@ -9,7 +9,7 @@ from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES
 
 # Shows what people start themselves (a job, a judging rule, an upload), or what assistants send.
-STARTED_BY_PEOPLE = {"rejudge", "judging", "imports", "sources", "alerts"}
+STARTED_BY_PEOPLE = {"rejudge", "judging", "imports", "sources", "alerts", "queues", "plan", "settings", "thresholds"}
 TOUR = [name for listed in PAGES.values() for name in listed if name not in STARTED_BY_PEOPLE]
 
 
@@ -35,7 +35,7 @@ def test_the_page_agreement_says_each_thing_once(open_page: OpenPage) -> None:
 
 
 def test_the_queue_of_the_demo_has_decisions_and_a_conflict(open_page: OpenPage, demo_store: Store) -> None:
-    app = open_page("queue", show="Queues")
+    app = open_page("queues")
     assert QUEUE in markup(app) + " ".join(str(table.value) for table in app.dataframe)
     with demo_store.reading() as connection:
         assert open_conflicts(connection, QUEUE).lines

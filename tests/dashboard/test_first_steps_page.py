@@ -28,18 +28,18 @@ def test_an_empty_database_leads_to_the_import(page_store: Store, open_page) -> 
     page = at_first(open_page)
     for step in ("Import answers", "Judge them", "Review 20 answers", "See how far the judge agrees with you"):
         assert step in shown(page)
-    assert [title.value for title in page.button(key="first_step").click().run().title] == ["Import"]
+    assert [title.value for title in page.button(key="first_step").click().run().title] == ["Sources"]
 
 
 @pytest.mark.parametrize(
     "name",
-    ["agreement", "disagreement", "trends", "runs", "responses", "queue", "conflicts", "rejudge"],
+    ["agreement", "disagreement", "trends", "runs", "responses", "open_flags", "conflicts", "rejudge"],
 )
 def test_each_empty_page_has_an_example_and_the_one_next_button(page_store: Store, open_page, name: str) -> None:
     page = open_page(name, reviewer="")
     assert 'class="jb-empty"' in markup(page)
     assert 'class="jb-example"' in markup(page)
-    assert [title.value for title in page.button(key="next_step").click().run().title] == ["Import"]
+    assert [title.value for title in page.button(key="next_step").click().run().title] == ["Sources"]
 
 
 def test_my_reviews_is_empty_before_a_name_is_needed(page_store: Store, open_page) -> None:
@@ -52,7 +52,7 @@ def test_my_reviews_is_empty_before_a_name_is_needed(page_store: Store, open_pag
 def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
     GradedLog(page_store).answers(5)
     page = at_first(open_page).button(key="first_step").click().run()
-    assert [title.value for title in page.title] == ["Judge answers"]
+    assert [title.value for title in page.title] == ["Runs"]
     page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
     page.text_input(key="ask_base_url").set_value(endpoint.url).run()
     page.text_input(key="ask_api_key").set_value(KEY).run()
@@ -88,16 +88,16 @@ def test_the_name_is_asked_once(page_rows, open_page) -> None:
     assert page.text_input(key="who_name").value == getpass.getuser()
     page.switch_page("views/my_reviews.py").run()
     assert "You have not reviewed any answers yet." in shown(page)
-    assert getpass.getuser() in [button.label for button in page.switch_page("views/queue.py").run().button]
-    page.button(key="queue_who").click().run()
+    assert getpass.getuser() in [button.label for button in page.switch_page("views/open_flags.py").run().button]
+    page.button(key="person").click().run()
     assert page.text_input(key="who_name").value == getpass.getuser(), "the button asks again"
 
 
 def test_the_name_defaults_to_the_user_of_a_server_for_this_machine_alone(
     page_rows, open_page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert open_page("queue", reviewer="").text_input(key="who_name").value == getpass.getuser()
+    assert open_page("open_flags", reviewer="").text_input(key="who_name").value == getpass.getuser()
     option = st.get_option
     shared = {"server.allowedHosts": ["localhost", "review.example.org"]}
     monkeypatch.setattr(st, "get_option", lambda name: shared.get(name, option(name)))
-    assert not open_page("queue", reviewer="").text_input(key="who_name").value
+    assert not open_page("open_flags", reviewer="").text_input(key="who_name").value

@@ -15,8 +15,8 @@ from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, page_rows, page_store: Store) -> None:
     assert "No issue is open." in shown(open_page("issues"))
-    app = press(open_page("queue", rule="low_groundedness"), "queue_issues")
-    assert app.title[0].value == "Issues"
+    app = press(open_page("open_flags", rule="low_groundedness"), "open_flags_issues")
+    assert app.title[0].value == "Problems"
     assert "Answers: low groundedness, flag confirmed or flag open" in shown(app)
     app = open_page("issues", new="1", rule="low_groundedness")
     assert "had this problem" in shown(app)
@@ -77,6 +77,6 @@ def test_a_queue_offers_them_and_settings_lists_them(open_page: OpenPage, page_r
     create_queue(page_store, rules, by=lead, assigned=[lead])
     press(press(open_page("item", queue="q"), "mode_0"), "confirm")
     assert tags(page_store) == ["wrong entity"]
-    app = open_page("settings", part="Failure modes")
+    app = open_page("failure_modes")
     assert not app.exception
     assert "Add a mode in the last row" in shown(app)

@@ -339,7 +339,7 @@ def test_unsure_leaves_the_flag_to_others(page_rows, open_page, sqlite_store: St
     with sqlite_store.reading() as connection:
         [state] = [one.state for one in load_item(connection, page_rows.responses["claims"]).flags if one.id == flag]
     assert state == "open"
-    mine, theirs = open_page("queue", text="claims"), open_page("queue", text="claims", reviewer="Jon")
+    mine, theirs = open_page("open_flags", text="claims"), open_page("open_flags", text="claims", reviewer="Jon")
     assert "claims" not in str([list(table.value["Id"]) for table in mine.dataframe])
     assert "claims" in str([list(table.value["Id"]) for table in theirs.dataframe])
 

@@ -108,7 +108,7 @@ def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
 
 def unnamed_draft(page_rows, open_page) -> AppTest:
     """Open an item with the name that the queue page suggested, and begin a draft on it."""
-    page = open_page("queue", reviewer="", flag=page_rows.flags["claims"])
+    page = open_page("open_flags", reviewer="", flag=page_rows.flags["claims"])
     page.switch_page("views/item.py").run()
     assert not [field for field in page.text_input if field.key == "who_name"]
     return press(page, "quality3_")
@@ -125,7 +125,7 @@ def test_the_first_decision_says_the_suggested_name_once_and_a_reload_keeps_it(q
     user = getpass.getuser()
     assert f'data-name="{user}"' in markup(page), "the browser keeps the name with the draft"
     assert kept(queues) == {user: {"quality": 3}}
-    said = f"You review as {user}: change the name on Queue"
+    said = f"You review as {user}: change the name at the top of Review"
     assert said not in markup(page)
     page = press(page, "confirm_")
     assert said in markup(page)
@@ -134,8 +134,8 @@ def test_the_first_decision_says_the_suggested_name_once_and_a_reload_keeps_it(q
 
 def test_a_draft_under_a_suggested_name_goes_along_to_the_name_that_is_entered(queues, page_rows, open_page) -> None:
     page = unnamed_draft(page_rows, open_page)
-    page.switch_page("views/queue.py").run()
-    page.button(key="queue_who").click().run()
+    page.switch_page("views/open_flags.py").run()
+    page.button(key="person").click().run()
     page.text_input(key="who_name").set_value("Ida").run()
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
@@ -160,7 +160,7 @@ def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
     [flag] = re.findall(r'data-row="r\d+f(\d+)"', markup(page))
     page = open_page("item", reviewer="", flag=flag)
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
-    said = f"You review as {getpass.getuser()}: change the name on Queue"
+    said = f"You review as {getpass.getuser()}: change the name at the top of Review"
     page = press(page, "confirm_")
     assert said in markup(page)
     reloaded(monkeypatch, page)
@@ -172,8 +172,8 @@ def test_a_draft_from_before_a_reload_goes_along_to_the_name_that_is_entered(
     queues, page_rows, open_page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reloaded(monkeypatch, unnamed_draft(page_rows, open_page))
-    page = open_page("queue", reviewer="")
-    page.button(key="queue_who").click().run()
+    page = open_page("open_flags", reviewer="")
+    page.button(key="person").click().run()
     page.text_input(key="who_name").set_value("Ida").run()
     assert kept(queues) == {"Ida": {"quality": 3}}
     page.switch_page("views/item.py").run()
@@ -182,8 +182,8 @@ def test_a_draft_from_before_a_reload_goes_along_to_the_name_that_is_entered(
 
 def test_a_draft_of_a_person_stays_theirs_when_another_takes_over(queues, page_rows, open_page) -> None:
     press(page := open_page("item", flag=page_rows.flags["claims"]), "quality3_")
-    page.switch_page("views/queue.py").run()
-    page.button(key="queue_who").click().run()
+    page.switch_page("views/open_flags.py").run()
+    page.button(key="person").click().run()
     page.text_input(key="who_name").set_value("Ida").run()
     page.switch_page("views/item.py").run()
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["secondary"]

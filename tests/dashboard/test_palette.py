@@ -20,10 +20,10 @@ def found(text: str) -> list[tuple[str, str]]:
     def script() -> None:
         import streamlit as st
 
-        from judgeboard_dashboard.app import PAGES
+        from judgeboard_dashboard.app import PAGES, title_of
         from judgeboard_dashboard.widgets.palette import targets_of
 
-        titles = {name: title for listed in PAGES.values() for name, title in listed.items()}
+        titles = {view: title_of(view) for tabs in PAGES.values() for view in tabs}
         st.session_state["found"] = targets_of(st.session_state["text"], titles)
 
     app = AppTest.from_function(script, default_timeout=60)
@@ -37,12 +37,12 @@ def found(text: str) -> list[tuple[str, str]]:
 def test_the_button_opens_the_pages(page_rows: PageRows, open_page: OpenPage) -> None:
     page = open_page("runs").button(key="palette_open").click().run()
     results = [button.label for button in page.button if (button.key or "").startswith("palette_to_")]
-    assert results[:3] == ["Queue", "Item", "Conflicts"]
+    assert results[:3] == ["Overview", "Review · Open flags", "Review · Queues"]
 
 
 def test_a_text_finds_pages_actions_rows_and_at_last_a_search(page_rows: PageRows) -> None:
     assert [page for _, page in found("agree")][:2] == ["agreement", "disagreement"]
-    assert found("create queue")[0] == ("Create a queue", "queue")
+    assert found("create queue")[0] == ("Create a queue", "queues")
     assert found("claims")[0] == (f"claims · answer {page_rows.responses['claims']}, log", "item")
     assert found("no such thing") == [("Answers with “no such thing”", "responses")]
     assert len(found("")) == palette.MOST

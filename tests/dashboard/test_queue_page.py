@@ -28,7 +28,7 @@ def ids(page: AppTest) -> list[str]:
 
 
 def test_open_flags_are_listed_worst_first(page_rows, open_page) -> None:
-    page = open_page("queue", rule="low_groundedness")
+    page = open_page("open_flags", rule="low_groundedness")
     assert not page.exception
     assert ids(page)[:3] == ["plain-01", "plain-02", "plain-03"]
     scores = list(page.dataframe[0].value["Groundedness"])
@@ -46,53 +46,53 @@ def test_open_flags_are_listed_worst_first(page_rows, open_page) -> None:
     ],
 )
 def test_a_filter_of_the_address_narrows_the_list(page_rows, open_page, query, expected: set[str]) -> None:
-    page = open_page("queue", **query)
+    page = open_page("open_flags", **query)
     assert set(ids(page)) == expected
 
 
 def test_a_field_narrows_and_the_address_follows(page_rows, open_page) -> None:
-    page = open_page("queue")
-    page.text_input(key="queue_text").set_value("plain-05").run()
+    page = open_page("open_flags")
+    page.text_input(key="open_flags_text").set_value("plain-05").run()
     assert ids(page) == ["plain-05"]
     assert page.query_params["text"] in {"plain-05", ("plain-05",)}
-    page.button(key="queue_clear").click().run()
+    page.button(key="open_flags_clear").click().run()
     assert "text" not in page.query_params
     assert len(ids(page)) > 10
 
 
 def test_a_bad_address_says_what_it_left_out(page_rows, open_page) -> None:
-    page = open_page("queue", min_score=7, text="plain-05")
+    page = open_page("open_flags", min_score=7, text="plain-05")
     assert "min_score=7" in markup(page)
     assert ids(page) == ["plain-05"]
 
 
 def test_the_name_is_asked_on_the_first_page_and_can_be_changed(page_rows, open_page) -> None:
-    page = open_page("queue", reviewer="")
+    page = open_page("open_flags", reviewer="")
     page.text_input(key="who_name").set_value("Jon").run()
-    assert page.button(key="queue_who").label == "Jon"
-    page.button(key="queue_who").click().run()
+    assert page.button(key="person").label == "Jon"
+    page.button(key="person").click().run()
     page.text_input(key="who_name").set_value("  Mara\t*M*").run()
-    assert page.button(key="queue_who").label == r"Mara \*M\*"
+    assert page.button(key="person").label == r"Mara \*M\*"
 
 
 def test_nothing_matches_says_so(page_rows, open_page) -> None:
-    assert "No answer with an open flag matches." in markup(open_page("queue", text="no such text"))
+    assert "No answer with an open flag matches." in markup(open_page("open_flags", text="no such text"))
 
 
 def test_an_empty_database_names_the_next_command(page_store: Store, open_page) -> None:
-    page = open_page("queue")
+    page = open_page("open_flags")
     assert "No answers yet." in markup(page)
     assert "judgeboard quickstart" in markup(page)
     with page_store.writing() as connection:
         store_responses(connection, [Response("log", "one", "q", "a", ("p",))])
-    page = open_page("queue")
+    page = open_page("open_flags")
     assert "1 answer, none judged." in markup(page)
     assert "judgeboard judge --judge lexical" in markup(page)
 
 
 def test_a_missing_database_is_said_and_no_page_breaks(tmp_path, monkeypatch, open_page) -> None:
     monkeypatch.setenv("JUDGEBOARD_DB", str(tmp_path / "none.db"))
-    page = open_page("queue")
+    page = open_page("open_flags")
     assert not page.exception
     assert "no database at" in markup(page)
 
@@ -180,7 +180,7 @@ def queues(page_store: Store) -> QueueCase:
 
 
 def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) -> None:
-    page = open_page("queue", reviewer="Lead", show="Queues", new="1")
+    page = open_page("queues", reviewer="Lead", new="1")
     assert "2 answers match." in markup(page)
     assert "The queue will have 2." in markup(page)
     page.selectbox(key="nq_preset").set_value("random").run()
@@ -213,7 +213,7 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
     queues.queue("legal")
 
     def starts(who: str) -> tuple[bool, str]:
-        page = open_page("queue", reviewer=who, show="Queues")
+        page = open_page("queues", reviewer=who)
         return "Start reviewing" in [button.label for button in page.button], markup(page)
 
     assert starts("Mara")[0]
@@ -232,7 +232,7 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
 def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> None:
     today = day(datetime.now(UTC))
     queues.queue(f"Worst flagged answers, {today}")
-    page = open_page("queue", reviewer="Lead", show="Queues", new="1")
+    page = open_page("queues", reviewer="Lead", new="1")
     page.selectbox(key="nq_preset").set_value("worst").run()
     assert page.text_input(key="nq_name").value == f"Worst flagged answers, {today} (2)"
     page.text_input(key="nq_name").set_value("mine").run()
@@ -250,12 +250,12 @@ def test_the_list_of_queues_follows_the_work_of_others(queues, open_page) -> Non
     queues.review(queues.jon, Decision.CONFIRM, "legal", label="hallucinated")
     with queues.store.reading() as connection:
         assert len({before, leased, work_mark(connection), work_mark(connection)}) == 3
-    assert not open_page("queue", reviewer="Lead", show="Queues").exception
+    assert not open_page("queues", reviewer="Lead").exception
 
 
 def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:
     queues.queue("legal", assigned=(queues.mara,), blind_judge=True, order="oldest")
-    for name in ("overview", "queue"):
+    for name in ("overview", "open_flags"):
         page = open_page(name, reviewer="Mara")
         assert "2 left for you, 0 done" in markup(page), name
         assert [button.label for button in page.button].count("Start") == 1
@@ -263,7 +263,7 @@ def test_an_assigned_reviewer_lands_on_their_queues(queues, open_page) -> None:
         assert "left for you" not in markup(open_page(name, reviewer="Jon"))
     for _ in range(2):
         queues.review(queues.mara, Decision.CONFIRM, "legal")
-    assert "left for you" not in markup(open_page("queue", reviewer="Mara"))
+    assert "left for you" not in markup(open_page("open_flags", reviewer="Mara"))
 
 
 @pytest.fixture
@@ -274,7 +274,7 @@ def stored_queues(page_store: Store) -> QueueCase:
 
 
 def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues, open_page) -> None:
-    page = open_page("queue", reviewer="Lead", show="Plan")
+    page = open_page("plan", reviewer="Lead")
     # All answers are to one question from the same passages: labels of more of them tell little more of the app.
     assert "All 200 labels then show the share of bad answers to ±38.5 percentage points." in markup(page)
     assert "(correlation 0.15)" in markup(page)
@@ -293,17 +293,17 @@ def test_a_lead_chooses_the_number_of_labels_and_creates_the_queue(stored_queues
 
 
 def test_a_queue_of_a_plan_leads_to_its_figure(stored_queues, open_page) -> None:
-    page = open_page("queue", reviewer="Lead", show="Plan")
+    page = open_page("plan", reviewer="Lead")
     page.multiselect(key="plan_people").set_value(["Mara"]).run()
     page.button(key="plan_create_queue").click().run()
     assert not [button for button in page.button if button.key == "queue_rate"]
-    again = open_page("queue", reviewer="Lead", show="Plan")
+    again = open_page("plan", reviewer="Lead")
     assert "200 answers in “Share of bad answers: 200 labels”. Their labels count here too." in markup(again)
     assert again.button(key="plan_earlier").label == "Review that queue"
     stored_queues.review(stored_queues.mara, name=stored_queues.rows(QUEUE)[0]["name"])
-    page = open_page("queue", reviewer="Lead", show="Queues")
+    page = open_page("queues", reviewer="Lead")
     assert page.button(key="queue_rate").label == "Share of bad answers"
-    assert "199 answers in “Share" in markup(open_page("queue", reviewer="Lead", show="Plan"))
+    assert "199 answers in “Share" in markup(open_page("plan", reviewer="Lead"))
 
 
 def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, open_page) -> None:
@@ -311,7 +311,7 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
     rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOW} for each in range(1, 200, 10)]
     with stored_queues.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
-    page = open_page("queue", reviewer="Lead", show="Plan")
+    page = open_page("plan", reviewer="Lead")
     assert "First label the 20 open answers of the random sample, then plan again: none of the 200" in markup(page)
     page.button(key="plan_sample").click().run()
     assert not page.exception
@@ -319,6 +319,6 @@ def test_open_answers_of_the_random_sample_come_before_a_plan(stored_queues, ope
 
 
 def test_without_answers_there_is_no_plan(page_store: Store, open_page) -> None:
-    page = open_page("queue", reviewer="Lead", show="Plan")
+    page = open_page("plan", reviewer="Lead")
     assert not page.exception
     assert "No plan: a plan needs judged answers" in markup(page)

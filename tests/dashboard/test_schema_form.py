@@ -59,7 +59,7 @@ def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPag
     press_save = next(button for button in app.button if button.key == "schema_save")
     press_save.click().run()
     assert "Saved: support v1." in shown(app)
-    queue = open_page("queue", show="Queues", new=1)
+    queue = open_page("queues", new=1)
     (field,) = [each for each in queue.selectbox if each.key == "nq_schema"]
     assert field.options == ["support v1"]
     field.set_value("support v1").run()

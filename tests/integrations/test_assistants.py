@@ -171,7 +171,7 @@ def review(url: str, flags: int) -> None:
         context = browser.new_context(base_url=url)
         context.add_cookies([{"name": "judgeboard_reviewer", "value": "Mara", "url": url}])
         page = context.new_page()
-        page.goto("/queue?rule=low_groundedness")
+        page.goto("/open_flags?rule=low_groundedness")
         page.get_by_role("button", name="Start reviewing").click()
         for number in range(flags):
             settled(page, DECIDE)

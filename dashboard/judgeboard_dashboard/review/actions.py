@@ -210,7 +210,7 @@ class Actions(DraftActions, ABC):
         try:
             message = write()
             if self.session.names_reviewer and self.reviewer is not None:
-                message = f"{message}. You review as {self.reviewer.name}: change the name on Queue"
+                message = f"{message}. You review as {self.reviewer.name}: change the name at the top of Review"
                 self.session.names_reviewer = False
             self.session.say(message)
         except DecisionRefused as refused:

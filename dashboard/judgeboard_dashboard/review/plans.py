@@ -1,4 +1,4 @@
-"""The segment Plan of the Queue page: how many labels give which precision, and the queue that samples them."""
+"""The view Plan: how many labels give which precision, and the queue that samples them."""
 
 import streamlit as st
 
@@ -18,12 +18,12 @@ from judgeboard.store.queues import list_queues, open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.review.queues import QUEUES, known_people
+from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.confirmations import confirm
 from judgeboard_dashboard.widgets.filters import query_of
 from judgeboard_dashboard.widgets.first_steps import next_button
-from judgeboard_dashboard.widgets.navigation import Rows, go, open_button
+from judgeboard_dashboard.widgets.navigation import Rows, open_button, pick_rows
 from judgeboard_dashboard.widgets.tables import show_rows
 from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, note
 
@@ -39,7 +39,7 @@ COLUMNS: Columns[tuple[str, PlannedStratum]] = {
 }
 
 
-def plan_segment() -> None:
+def plan() -> None:
     """Show how many labels give which precision of the share of bad answers; a lead can create their queue."""
     left, right = stacking_columns("plan", [1, 1.6], gap="large")
     with left:
@@ -72,7 +72,7 @@ def plan_segment() -> None:
         for sentence in others:
             show(tag("div", sentence, cls="jb-say"))
         if plan.to_label is not None:
-            sample = Rows("queue", query_of(RowFilter(rules=(RANDOM_SAMPLE,))))
+            sample = Rows("open_flags", query_of(RowFilter(rules=(RANDOM_SAMPLE,))))
             open_button("Open the random sample", sample, key="plan_sample", icon=":material/play_arrow:")
         if plan.more:
             if plan.minutes is None:
@@ -149,4 +149,4 @@ def _create(plan: LabelPlan, name: str, people: list[str], reviewer: Reviewer) -
         start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
         shows = "Agreement shows the share of bad answers as soon as they are reviewed."
         confirm("queues", " ".join(filter(None, (start, created.again_sentence, shows))))
-        go(show=QUEUES)
+        pick_rows(Rows("queues", {}))

@@ -1,4 +1,4 @@
-"""The parts of the Queue page: the list of queues, one queue with its people, and the form for a new queue."""
+"""The parts of the view Queues: the list of queues, one queue with its people, and the form for a new queue."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -69,9 +69,6 @@ from judgeboard_dashboard.widgets.texts import (
     when,
 )
 
-OPEN_FLAGS, QUEUES, PLAN = "Open flags", "Queues", "Plan"
-SEGMENTS = (OPEN_FLAGS, QUEUES, PLAN)
-FIELDS = ("show", "new")
 FLAGGED, EVERY = "Flagged answers", "Answers, flagged or not"
 TRAINING = "Training"
 ITEMS = (FLAGGED, EVERY, TRAINING, "Pairs")
@@ -86,25 +83,6 @@ GRADE_FIELDS = (
 IMPLIED_CHOICES = {"As in Settings": None, "Yes": True, "No": False}
 _DEFAULTS = QueueRules("defaults")
 MOST = 50
-_FIELD, _SEEN = "queue_segment", "queue_segment_seen"
-
-
-def show_segments() -> str:
-    """Show the segments and return the chosen one.
-
-    Links within the page change the address, and the segments follow it. A field bound to the address cannot do this.
-    """
-    asked = st.query_params.get("show") or OPEN_FLAGS
-    asked = asked if asked in SEGMENTS else OPEN_FLAGS
-    if st.session_state.get(_SEEN) != asked or _FIELD not in st.session_state:
-        st.session_state[_FIELD] = asked
-    with st.container(key="segments"):
-        field = st.segmented_control("Show", SEGMENTS, required=True, key=_FIELD, label_visibility="collapsed")
-    chosen = field or asked
-    if chosen != asked:
-        go(show=None if chosen == OPEN_FLAGS else chosen, new=None)
-    st.session_state[_SEEN] = chosen
-    return chosen
 
 
 PEOPLE_COLUMNS: Columns[PersonProgress] = {
@@ -282,7 +260,7 @@ def your_queues(reviewer: Reviewer | None) -> bool:
                 words = f"{number} left for you{of_them}, {done:,} done"
                 show(tag("div", tag("b", queue.name), f" · {words}", cls="jb-say jb-line"))
         if len(own) > MOST_SHOWN:
-            caption(f"{len(own) - MOST_SHOWN:,} more are under {QUEUES}.")
+            caption(f"{len(own) - MOST_SHOWN:,} more are under Queues.")
     return True
 
 
@@ -306,7 +284,7 @@ def queue_list() -> None:
         to_create = "Create one with New queue, or in a terminal: `judgeboard queue create NAME`"
         empty(
             "No queue is open.",
-            to_create if lead else f"Leads create queues. All other open flags are under {OPEN_FLAGS}.",
+            to_create if lead else "Leads create queues. All other open flags are under Open flags.",
         )
         return
     names = [progress.queue.name for progress in queues]
@@ -411,8 +389,8 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
         show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
-        label = f"Filter them under {OPEN_FLAGS}"
-        open_button(label, Rows("queue", query_of(where)), key="nq_narrow", type="tertiary")
+        label = "Filter them under Open flags"
+        open_button(label, Rows("open_flags", query_of(where)), key="nq_narrow", type="tertiary")
     if values["training"]:
         caption("Everybody reviews all items, in random order, and is told the gold label after each review.")
         values["order"] = QueueOrder.RANDOM

@@ -50,7 +50,6 @@ from judgeboard.store.strata import rate_mark
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.queues import PLAN
 from judgeboard_dashboard.session import as_now, kept_until_new_rows, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
@@ -310,7 +309,7 @@ def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
     )
     show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
     if result.to_label is not None and not result.to_label.hidden and permitted(Action.MAKE_QUEUES):
-        open_button("Plan the labels", Rows("queue", {"show": PLAN}), key="rate_plan", icon=":material/playlist_add:")
+        open_button("Plan the labels", Rows("plan", {}), key="rate_plan", icon=":material/playlist_add:")
     caption(*(each.text for each in result.warnings), result.left_out_sentence)
     if result.n_labelled and len(result.slices) > 1:
         with st.expander("Bad answers by query type", key="rate_tables"):
@@ -447,5 +446,5 @@ def _notices_of_readers(figures: AgreementFigures) -> None:
         table(notices_table(notices), rows, key="notices", most=len(rows), under=(NOTICES_WORDS,))
 
 
-with page("Agreement"):
+with page():
     agreement()

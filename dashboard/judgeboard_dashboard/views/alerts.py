@@ -208,5 +208,5 @@ def _words(condition: AlertCondition) -> str:
     return capital(rule_words(condition))
 
 
-with page("Alerts", answers=False):
+with page(answers=False):
     alerts()

@@ -167,5 +167,5 @@ def _list(name: str, listed: Sequence[Line], *, total: int) -> None:
     )
 
 
-with page("Audits"):
+with page():
     audits()

@@ -279,5 +279,5 @@ def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
     return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")
 
 
-with page("Conflicts"):
+with page():
     conflicts()

@@ -328,5 +328,5 @@ def _export(asked: Mapping[str, Any]) -> Table:
     return Table.of(lines, FILE_COLUMNS)
 
 
-with page("Disagreement"):
+with page():
     disagreement()

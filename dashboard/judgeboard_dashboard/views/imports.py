@@ -566,5 +566,5 @@ def _rejected_rows(summary: ImportSummary, rejected: RejectedRows, part: str | N
     )
 
 
-with page("Import", answers=False):
+with page(answers=False):
     imports()

@@ -83,7 +83,7 @@ def _list() -> None:
         empty_page(
             "issues",
             "No issue is open. An issue describes a systemic problem. It has a title, an owner and a state.",
-            "Filter answers on Queue or Responses, or click a row of Failure modes. Then press Open an issue.",
+            "Filter answers on Review or Answers, or click a row of Failure modes. Then press Open an issue.",
         )
         return
     newest = f"The newest {MOST}." if len(measured) == MOST else None
@@ -157,5 +157,5 @@ def _form(issue: Issue) -> None:
             st.query_params.from_dict({"issue": str(saved.number)})
 
 
-with page("Issues"):
+with page():
     issues()

@@ -47,7 +47,7 @@ from judgeboard_dashboard.review.leases import (
     queue_session,
     release_leases,
 )
-from judgeboard_dashboard.review.queues import QUEUES, your_queues
+from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
@@ -244,7 +244,7 @@ def _draw_item(
             undo_choice(done, partial(undo_review, store(), session, reviewer), actions),
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
-            move("list", "List", "L", partial(actions.go, Rows("queue", listing.query(DEFAULT_SORT)))),
+            move("list", "List", "L", partial(actions.go, Rows("open_flags", listing.query(DEFAULT_SORT)))),
             keys_choice(actions),
         ],
     )
@@ -356,7 +356,7 @@ def _list_end(session: ReviewSession, reviewer: Reviewer | None, others: int) ->
     with st.container(horizontal=True, gap="small"):
         if others and st.button("To the queue", key="end_to_queue", shortcut="Enter", type="primary"):
             session.say("")
-            open_rows("queue")
+            open_rows("open_flags")
         if session.done:
             undo_choice(session.done[-1], partial(undo_review, store(), session, reviewer))(quiet=True)
 
@@ -439,7 +439,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
                 turn=Turn.GIVE,
                 disabled=reveal is not None,
             ),
-            move("leave", "Leave", "L", partial(actions.go, Rows("queue", {"show": QUEUES}))),
+            move("leave", "Leave", "L", partial(actions.go, Rows("queues", {}))),
             keys_choice(actions),
         ],
         aside=others_words(work),
@@ -571,7 +571,7 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
             open_rows("agreement")
         if st.button("To the queues", key="end_to_queue", **({} if planned else main)):
             session.say("")
-            open_rows("queue", show=QUEUES)
+            open_rows("queues")
         if skipped:
             act = partial(review_skipped, store(), session, work)
             label = f"Review {count(skipped, 'skipped item')}"
@@ -583,7 +583,7 @@ def _queue_end(work: QueueSession, session: ReviewSession) -> None:
 @st.fragment
 def item_page() -> None:
     """Show the page. A key press reruns only this fragment, without the frame of the app."""
-    with page("Item", heading=False):
+    with page(answers=False):
         if st.query_params.get("queue"):
             review_queue(st.query_params["queue"])
         else:

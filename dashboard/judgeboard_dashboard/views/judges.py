@@ -403,7 +403,7 @@ def _changed_answers(title: str, ids: tuple[int, ...], page: AlignmentPage) -> N
 
 def _acceptance(page: AlignmentPage) -> None:
     if page.accepted is not None:
-        caption(f"Accepted as {page.accepted}. To judge with it, open the page Judge answers.")
+        caption(f"Accepted as {page.accepted}. To judge with it, open Judge answers under Runs.")
     elif page.stored.look.conclusion != Conclusion.BETTER:
         caption("This prompt was not shown to be better, so it cannot be accepted.")
     elif not permitted(Action.CHOOSE_JUDGE):
@@ -417,5 +417,5 @@ def _acceptance(page: AlignmentPage) -> None:
                 accept_candidate(store(), page.stored.id, person)
 
 
-with page("Judges"):
+with page():
     judges()

@@ -234,5 +234,5 @@ def _form() -> None:
     caption("To use another prompt or address, use a terminal: `judgeboard rule add judge --help`")
 
 
-with page("Judging rules", answers=False):
+with page(answers=False):
     judging()

@@ -4,6 +4,6 @@ from judgeboard_dashboard.review.people import FIELDS, own_reviews
 from judgeboard_dashboard.session import page
 from judgeboard_dashboard.widgets.navigation import follow
 
-with page("My reviews"):
+with page():
     follow("my_reviews", own=FIELDS)
     own_reviews()

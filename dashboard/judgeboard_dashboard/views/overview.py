@@ -135,7 +135,7 @@ def _cards(state: Overview, precision: Estimate) -> None:
             [day.open_answers for day in state.days],
             after="since yesterday",
             colour="inverse",
-            leads=("queue", "Open the queue", {}),
+            leads=("open_flags", "Open the queue", {}),
             tip="Answers with open flags now, and at the end of each of the last 7 days (UTC)",
         )
         _card(
@@ -417,5 +417,5 @@ def signals_words(counts: Mapping[tuple[str, str], int]) -> str:
     return f"{words} Click a cell to open its answers."
 
 
-with page("Overview"):
+with page():
     overview()

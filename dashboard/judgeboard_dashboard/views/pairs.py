@@ -273,5 +273,5 @@ def _lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> Ta
     return Table.of(lines, columns).without_empty()
 
 
-with page("Pairs"):
+with page():
     pairs()

@@ -4,6 +4,6 @@ from judgeboard_dashboard.review.people import people
 from judgeboard_dashboard.session import page
 from judgeboard_dashboard.widgets.navigation import follow
 
-with page("People"):
+with page():
     follow("people", own=())
     people()

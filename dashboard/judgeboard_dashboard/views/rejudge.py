@@ -407,5 +407,5 @@ def _verdict(name: str, verdict: OneVerdict, reasoning: str | None, compare: Com
     )
 
 
-with page("Judge answers"):
+with page():
     rejudge()

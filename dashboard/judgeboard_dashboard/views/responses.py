@@ -277,5 +277,5 @@ def _export(filters: Filters) -> Table:
     return Table(tuple(Column(name, formats.get(name, "text")) for name in (*names, *verdict, *metadata)), tuple(rows))
 
 
-with page("Responses"):
+with page():
     responses()

@@ -266,5 +266,5 @@ def _imports(batches: Sequence[ImportBatch]) -> None:
     table(rows, key=key, name="imports", under=under, most=8)
 
 
-with page("Runs"):
+with page():
     runs()

@@ -109,5 +109,5 @@ def _agreement(stored: StoredSchema) -> None:
     st.code(command, language=None, wrap_lines=True)
 
 
-with page("Schemas", answers=False):
+with page(answers=False):
     schemas()

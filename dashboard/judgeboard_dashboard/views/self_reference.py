@@ -229,5 +229,5 @@ def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
     return items[choose_row(rows, key=f"items_{filters.version.id}_{items[0].pair_id}_{len(items)}", most=10)]
 
 
-with page("Self-reference"):
+with page():
     self_reference()

@@ -131,6 +131,6 @@ def sources() -> None:
     table(Table.of(traces, TRACE_COLUMNS), targets, key=key, name="traces", under=under, most=12)
 
 
-with page("Sources"):
+with page():
     sources()
     targets()

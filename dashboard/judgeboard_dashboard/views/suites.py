@@ -236,5 +236,5 @@ def _runs(filters: Filters) -> None:
     )
 
 
-with page("Suites"):
+with page():
     suites()

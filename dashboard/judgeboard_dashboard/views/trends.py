@@ -210,5 +210,5 @@ def _left_out(left_out: Sequence[LeftOut]) -> None:
             )
 
 
-with page("Trends"):
+with page():
     trends()

@@ -63,7 +63,7 @@ _RESULT = "people_result"
 _ADDRESS = "people_address"
 
 
-def people() -> None:
+def accounts() -> None:
     """Show all people who have used this database; admins add, promote and remove them."""
     demand(Action.READ_EVENTS)
     with reading() as connection:
@@ -72,7 +72,7 @@ def people() -> None:
         show(tag("div", NOBODY_SIGNS_IN, cls="jb-say jb-wide"))
     left, right = stacking_columns("people", [1.7, 1])
     with left:
-        heading("People")
+        heading("Accounts")
         if lines:
             table(Table.of(lines, PEOPLE_COLUMNS), key="people_table", name="people")
             if sign_in().asked and any(line.person.origin == IMPORTED for line in lines):

@@ -13,8 +13,8 @@ from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps
 from judgeboard.store.overview import work_state
 from judgeboard.store.responses import last_response_id
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import may_open, permitted, who_button
-from judgeboard_dashboard.review.queues import EVERY, QUEUES
+from judgeboard_dashboard.gate import may_open, permitted
+from judgeboard_dashboard.review.queues import EVERY
 from judgeboard_dashboard.session import open_rows, reading
 from judgeboard_dashboard.widgets.texts import caption, clock, count, day, empty, heading, with_database
 
@@ -86,7 +86,6 @@ def checklist(steps: FirstSteps) -> None:
                 next_button(steps, key="first", among=STEPS)
     if not steps.judged:
         caption("Once answers are judged, this page shows open flags, decisions, and where judge and users differ.")
-    who_button("first")
 
 
 def next_button(
@@ -111,7 +110,7 @@ def next_button(
 
 # Page -> example lines of its table, the header first.
 EXAMPLES: dict[str, tuple[str, ...]] = {
-    "queue": (
+    "open_flags": (
         "Why | Groundedness | Question | Answer",
         "Low groundedness | 0.12 | How high is the wall? | The wall is 300 m high.",
         "Feedback gap | 0.94 | When do you open? | At 9, every day.",
@@ -248,9 +247,9 @@ def no_open_flags() -> None:
         state = work_state(connection, now)
     answers = count(state.responses, "answer")
     if not state.responses:
-        empty_page("queue", *NO_ANSWERS)
+        empty_page("open_flags", *NO_ANSWERS)
     elif not state.any_judged:
-        empty_page("queue", f"{answers}, none judged.", "Or in a terminal: `judgeboard judge --judge lexical`")
+        empty_page("open_flags", f"{answers}, none judged.", "Or in a terminal: `judgeboard judge --judge lexical`")
     else:
         last, since = state.last_flag_at, ""
         if last is not None:
@@ -260,4 +259,4 @@ def no_open_flags() -> None:
         empty(f"No open flags. Decided today: {state.decided_today:,}.{since}", f"{answers} in this database. {more}")
         if permitted(Action.MAKE_QUEUES) and st.button("New queue", key="queue_of_all", icon=":material/add:"):
             st.session_state["nq_subject"] = EVERY
-            open_rows("queue", show=QUEUES, new="1")
+            open_rows("queues", new="1")

@@ -35,8 +35,8 @@ def responses(where: RowFilter, **more: str) -> Rows:
 
 
 def queue(**query: str | list[str]) -> Rows:
-    """Return open flags on the Queue page."""
-    return Rows("queue", query)
+    """Return the view Open flags."""
+    return Rows("open_flags", query)
 
 
 def item(response_id: int) -> Rows:

@@ -11,7 +11,6 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import day_words, shortened
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.queues import QUEUES
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, numbered, open_rows, problem, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item
 from judgeboard_dashboard.widgets.texts import caption, note, when
@@ -81,7 +80,7 @@ def rows_of(notification: Notification) -> Rows:
         return item(notification.response_id)
     if notification.kind == CONFLICT:
         return Rows("conflicts", {"conflict": str(notification.details.get("item"))})
-    return Rows("queue", {"show": QUEUES})
+    return Rows("queues", {})
 
 
 def _open(person: Reviewer, notification: Notification) -> None:

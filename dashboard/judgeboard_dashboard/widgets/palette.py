@@ -38,7 +38,7 @@ class Target(NamedTuple):
 
 ACTIONS: tuple[tuple[str, str, str, dict[str, str], Action | None], ...] = (
     ("Start reviewing", ":material/play_arrow:", "item", {}, Action.REVIEW),
-    ("Create a queue", ":material/playlist_add:", "queue", {"show": "Queues", "new": "1"}, Action.MAKE_QUEUES),
+    ("Create a queue", ":material/playlist_add:", "queues", {"new": "1"}, Action.MAKE_QUEUES),
     ("Import a file", ":material/upload_file:", "imports", {}, Action.IMPORT),
     ("Judge answers not judged yet", ":material/gavel:", "rejudge", {"rows": "plain"}, Action.REJUDGE_MANY),
     ("Rejudge answers with an open flag", ":material/restart_alt:", "rejudge", {"rows": "open"}, Action.REJUDGE_MANY),
@@ -47,8 +47,8 @@ ACTIONS: tuple[tuple[str, str, str, dict[str, str], Action | None], ...] = (
 )
 
 
-def command_palette(pages: Mapping[str, str]) -> None:
-    """Show the button that opens the palette (keys / and Ctrl-K); ``pages`` are titles by file in views/."""
+def command_palette(views: Mapping[str, str]) -> None:
+    """Show the button that opens the palette (keys / and Ctrl-K); ``views`` are titles by view."""
     with st.container(key="palette"):
         send_script("palette.js")
         if st.button(
@@ -60,11 +60,11 @@ def command_palette(pages: Mapping[str, str]) -> None:
             wrap=False,
         ):
             st.session_state[_TEXT] = ""
-            _palette(pages)
+            _palette(views)
 
 
 @st.dialog("Go to", width="medium")
-def _palette(pages: Mapping[str, str]) -> None:
+def _palette(views: Mapping[str, str]) -> None:
     text = (
         st.text_input(
             "Search",
@@ -75,7 +75,7 @@ def _palette(pages: Mapping[str, str]) -> None:
         or ""
     ).strip()
     with caught():
-        targets = targets_of(text[:LONGEST], pages)
+        targets = targets_of(text[:LONGEST], views)
         for target in targets:
             if st.button(as_label(target.words), key=target.key, icon=target.icon, type="tertiary", width="stretch"):
                 open_rows(target.page, **target.query)
@@ -84,16 +84,16 @@ def _palette(pages: Mapping[str, str]) -> None:
     show(tag("span", cls="jb-found", data_text=text, data_first=targets[0].key if targets else ""))
 
 
-def targets_of(text: str, pages: Mapping[str, str]) -> Sequence[Target]:
+def targets_of(text: str, views: Mapping[str, str]) -> Sequence[Target]:
     """Return the targets for a text that the person may open: pages, actions, rows, and last a search of all texts."""
-    return list(_targets(text, pages))[:MOST]
+    return list(_targets(text, views))[:MOST]
 
 
-def _targets(text: str, pages: Mapping[str, str]) -> Iterator[Target]:
+def _targets(text: str, views: Mapping[str, str]) -> Iterator[Target]:
     words = text.casefold()
-    for name, title in pages.items():
-        if words in title.casefold() and may_open(name):
-            yield Target(title, ":material/web_asset:", name, {})
+    for view, title in views.items():
+        if (words in title.casefold() or words in view.replace("_", " ")) and may_open(view):
+            yield Target(title, ":material/web_asset:", view, {})
     if not words:
         return
     for title, icon, name, query, action in ACTIONS:

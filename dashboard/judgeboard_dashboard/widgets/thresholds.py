@@ -1,7 +1,6 @@
 """Thresholds for a goal with what they change in the queue, and the meaning of a judge's scores."""
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import streamlit as st
 
@@ -30,10 +29,8 @@ from judgeboard.reports.thresholds import (
 )
 from judgeboard.stats.detection import Tenth
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.review.queues import PLAN
 from judgeboard_dashboard.session import ask_reviewer, kept_until_new_rows, open_rows, problem, reading
 from judgeboard_dashboard.widgets.charts.scores import (
     CALIBRATION_HEIGHT,
@@ -44,6 +41,7 @@ from judgeboard_dashboard.widgets.charts.scores import (
     trade_off_chart,
 )
 from judgeboard_dashboard.widgets.filters import choose, switch, table_switch
+from judgeboard_dashboard.widgets.flag_rules import store_settings
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, instead, sentence
 
@@ -56,14 +54,9 @@ NUMBERS: dict[Aim, tuple[str, float, float]] = {
 }
 _ALL_TYPES = "all query types"
 
-Save: TypeAlias = Callable[[dict[str, Any], Reviewer], None]
 
-
-def threshold_search(save: Save) -> None:
-    """Show the threshold that reaches a goal, the trade-off of other thresholds, and a button to set one.
-
-    ``save`` stores changed settings.
-    """
+def threshold_search() -> None:
+    """Show the threshold that reaches a goal, the trade-off of other thresholds, and a button to set one."""
     demand(Action.CHANGE_SETTINGS)
     heading("Thresholds")
     with st.container(key="threshold_goal", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -98,12 +91,12 @@ def threshold_search(save: Save) -> None:
         and permitted(Action.MAKE_QUEUES)
         and st.button("Plan the labels", key="threshold_plan", icon=":material/playlist_add:", wrap=False)
     ):
-        open_rows("queue", show=PLAN)
+        open_rows("plan")
     if any(each.curve for each in result.thresholds):
-        _trade_off(sample, result, save)
+        _trade_off(sample, result)
 
 
-def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> None:
+def _trade_off(sample: ScoredSample, result: ThresholdResult) -> None:
     """Show what other thresholds do for one query type, and set one of them."""
     heading("Trade-off")
     by_name = {each.query_type or _ALL_TYPES: each for each in result.thresholds if each.curve}
@@ -135,10 +128,10 @@ def _trade_off(sample: ScoredSample, result: ThresholdResult, save: Save) -> Non
         warning = verdicts_words(sample, tried, each.query_type)
         words = f"{change_words(at.change)} {warning}".strip()
         sentence(words, lead=f"Below {tried:g} for {name}, on all labels.")
-    _set(sample, each, tried, name, save)
+    _set(sample, each, tried, name)
 
 
-def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str, save: Save) -> None:
+def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str) -> None:
     """Show the button that sets a threshold, and one that removes the thresholds of query types."""
     by_type = dict(sample.cuts.by_type)
     unchanged = tried == sample.cuts.of(each.query_type or "") and (each.query_type is not None or not by_type)
@@ -157,12 +150,12 @@ def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str, s
             wrap=False,
         )
         if pressed and reviewer is not None:
-            save(changes, reviewer)
+            store_settings(changes, reviewer)
         removed = by_type and st.button(
             "Remove thresholds of query types", key="threshold_remove", type="tertiary", disabled=reviewer is None
         )
         if removed and reviewer is not None:
-            save({"low_groundedness_by_type": None}, reviewer)
+            store_settings({"low_groundedness_by_type": None}, reviewer)
     caption(f"Thresholds in force: {sample.cuts.words}.")
 
 

@@ -93,7 +93,7 @@ def test_a_number_of_what_waits_opens_the_queue(reviewer, site) -> None:
     box = table.bounding_box()
     assert box is not None
     table.click(position={"x": box["width"] - 40, "y": 36 + 18})
-    page.wait_for_url(re.compile(r"/queue\?.*rule="))
+    page.wait_for_url(re.compile(r"/open_flags\?.*rule="))
     expect(page.locator(".jb-say")).to_contain_text("with open flags in ")
 
 

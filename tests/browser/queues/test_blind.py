@@ -15,7 +15,7 @@ from judgeboard.reviews.queues import QueueRules, assign_queue, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer
-from judgeboard_dashboard.app import PAGES, address_of
+from judgeboard_dashboard.app import PAGES
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
 from page_state import idle, visit
 from served import serving
@@ -121,12 +121,12 @@ def addresses(marked: MarkedAnswer) -> list[str]:
     one, flag, pair = marked.response_id, marked.flag_id, marked.pair_id
     rag, nli, two = (marked.versions[name] for name in ("rag", "nli", "two"))
     return [
-        *(f"/{address_of(title)}" for listed in PAGES.values() for title in listed.values()),
+        *(f"/{view}" for tabs in PAGES.values() for view in tabs),
         f"/item?flag={flag}",
         f"/item?response={one}",
         f"/item?response={marked.attempt_id}",
         "/item?queue=secret",
-        "/queue?rule=low_groundedness&id=marked",
+        "/open_flags?rule=low_groundedness&id=marked",
         "/responses?id=marked&all=1",
         f"/responses?judge_version={nli}&min_score=0.6",
         "/responses?judge_side=low&sort=lowest",
@@ -165,7 +165,7 @@ TELLING = (
     "/pairs?pair",
     "/runs?run",
     "/audits?",
-    "/queue?rule",
+    "/open_flags?rule",
 )
 
 
@@ -179,7 +179,7 @@ def test_whoever_is_not_blind_is_told(reviewer, site: Marked) -> None:
         "/disagreement",
         "/pairs",
         "/runs",
-        "/queue",
+        "/open_flags",
     }
     texts = set().union(*markers.values())
     assert texts >= {b"mark-reasoning", b"mark-claim", b"mark-review", b"mark-generator", b"mark-refinement"}

@@ -83,7 +83,7 @@ def test_each_key_of_the_item_page(reviewer, site) -> None:
     page.goto(f"/item?query_type=type{site.names}")
     settled(page)
     taken = takes(page, (*GRADES, *READING, "E", "J", "K", "W", "Y", "Z", "Q", "N", "U", "L"))
-    page.wait_for_url(re.compile("/queue"))
+    page.wait_for_url(re.compile("/open_flags"))
     page.goto(f"/item?response={fill_attempts(site.store)['refined']}")
     settled(page)
     taken |= takes(page, ("9", "0", "3", "Control+Enter"))

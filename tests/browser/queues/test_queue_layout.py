@@ -39,9 +39,9 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
     page = reviewer("Fit", width=800, scheme="dark")
     found = {}
     for address in (
-        "/queue",
-        "/queue?show=Queues",
-        "/queue?show=Queues&new=1",
+        "/open_flags",
+        "/queues",
+        "/queues?new=1",
         "/conflicts",
         f"/conflicts?conflict={item_id}",
         "/my-reviews",
@@ -75,7 +75,7 @@ def test_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None
     for _ in range(2):
         assign_queue(site.store, site.queue(1), by=site.case.lead, add=[person])
     page = reviewer("Begin")
-    page.goto("/queue")
+    page.goto("/open_flags")
     expect(page.locator(".st-key-your_queues .jb-say")).to_have_count(2)
     page.wait_for_function(
         "new Set(Array.from(document.querySelectorAll('.st-key-your_queues .jb-say'), name =>"

@@ -362,7 +362,7 @@ def test_a_lead_makes_a_queue_on_the_page_and_is_told_what_cannot_be(reviewer, s
     site.queue(3)
     kind = f"type{site.names}"
     page = reviewer("Lead")
-    page.goto(f"/queue?query_type={kind}")
+    page.goto(f"/open_flags?query_type={kind}")
     page.get_by_role("button", name="Create queue from these").click()
     expect(page.get_by_text("New queue")).to_be_visible()
     expect(page.locator(".jb-say", has_text=kind)).to_be_visible()

@@ -140,7 +140,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
 ) -> None:
     admin = site.sign_in("ann")
     expect(admin.get_by_role("heading", name="Overview")).to_be_visible()
-    admin.goto("/settings?part=People")
+    admin.goto("/accounts")
     expect(admin.get_by_label("E-mail address")).to_be_visible()
     idle(admin)
     admin.get_by_label("E-mail address").fill("Bob@example.org")
@@ -155,7 +155,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
         expect(menu).not_to_contain_text(title)
     for path, said in (
         ("/settings", "Changing thresholds, rules and the primary judge is for leads and admins; you are a reviewer"),
-        ("/settings?part=Events", "Reading the event log is for leads and admins"),
+        ("/events", "Reading the event log is for leads and admins"),
         ("/rejudge?query_type=QA", "Judging more than one answer is for leads and admins"),
         ("/import", "Importing is for leads and admins"),
     ):
@@ -233,13 +233,13 @@ def test_signing_out_in_one_tab_ends_the_other_tab_and_a_copy_of_its_cookie(site
     assert not site.events(kind="decide", actor=ANN)
     thief = site.browse()
     site.contexts[-1].add_cookies(cookies)
-    thief.goto("/queue")
+    thief.goto("/open_flags")
     expect(thief.get_by_text("You signed out. Sign in again.")).to_be_visible()
 
 
 def test_no_secret_and_no_address_of_the_provider_reaches_a_page_or_an_event(site: Site) -> None:
     page = site.sign_in("ann", "/settings")
-    for path in ("/settings", "/settings?part=People", "/settings?part=Events"):
+    for path in ("/settings", "/accounts", "/events"):
         page.goto(path)
         expect(page.get_by_role("button", name=ANN)).to_be_visible()
     told = "".join(str(event.details) for event in site.events())

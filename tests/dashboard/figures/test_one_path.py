@@ -136,7 +136,7 @@ def test_the_checks_of_a_judge(log: Store, open_page: OpenPage, capsys: pytest.C
     with log.reading() as connection:
         versions = judges_in_use(connection)
     for version in versions[:2]:
-        shown = command(capsys, "health", "--judge-version", version.fingerprint)
+        shown = command(capsys, "test", "health", version.fingerprint)
         assert shown == to_plain(measure_health(log, version.fingerprint))
         page = texts(open_page("judges", version=version.title), "jb-check")
         assert len(page) == len(shown["checks"])

@@ -141,7 +141,7 @@ def test_metadata_is_filtered_sorted_and_shown_in_columns(open_page: OpenPage, s
     app.button(key="responses_chip_metadata.tenant").click().run()
     app.button(key="responses_chip_metadata.n").click().run()
     assert count_in(app) == 120
-    for page in ("queue", "rejudge"):
+    for page in ("open_flags", "rejudge"):
         others = open_page(page, **{"metadata.tenant": ["t1"]})
         assert "Tenant t1 ✕" in labels(others), page
         assert "tenant" in others.selectbox(key=f"{page}_metadata_field").options

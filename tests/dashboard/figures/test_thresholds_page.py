@@ -22,7 +22,7 @@ def labelled(sqlite_store: Store) -> GradedLog:
 
 @pytest.mark.usefixtures("labelled")
 def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) -> None:
-    app = open_page("settings", part="Thresholds")
+    app = open_page("thresholds")
     [sentence] = texts(app, "jb-say")  # not a second figure for the chosen threshold
     assert sentence.startswith("Keep 0.5: ")
     assert "For fewer flags, flag answers with groundedness below" in sentence
@@ -30,16 +30,16 @@ def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) ->
     assert table(app, "Threshold")["Threshold"].tolist() == ["proposed", "in force"]
     assert "The threshold in force is measured on all labels that count, as in" in shown(app)
     assert len(charts(app)) == 1
-    app = open_page("settings", part="Thresholds", goal="Cost", by_type="true")
+    app = open_page("thresholds", goal="Cost", by_type="true")
     assert "cheap" in shown(app) or "cost per answer" in shown(app)
 
 
 def test_without_a_judge_or_labels_it_says_what_to_do_first(open_page: OpenPage, sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
     ids = log.answers(3)
-    assert "judgeboard judge --judge lexical" in shown(open_page("settings", part="Thresholds"))
+    assert "judgeboard judge --judge lexical" in shown(open_page("thresholds"))
     log.say_all(log.version(), ids, groundedness=0.9)
-    assert "Plan the labels" in labels(open_page("settings", part="Thresholds"))
+    assert "Plan the labels" in labels(open_page("thresholds"))
 
 
 @pytest.mark.usefixtures("labelled")
@@ -69,7 +69,7 @@ def test_a_threshold_is_replayed_and_set_for_one_query_type(
     labelled: GradedLog, open_page: OpenPage, sqlite_store: Store
 ) -> None:
     labelled.answers(1, query_type="text")
-    app = open_page("settings", part="Thresholds", by_type="true", reviewer="Mara")
+    app = open_page("thresholds", by_type="true", reviewer="Mara")
     assert len(charts(app)) == 1
     field = next(each for each in app.number_input if each.label == "Groundedness below")
     field.set_value(0.5).run()

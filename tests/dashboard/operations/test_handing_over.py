@@ -1,4 +1,4 @@
-"""Lists turn their pages, and hand what they show to the page Judge answers."""
+"""Lists turn their pages, and hand what they show to the view Judge answers."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def many_flags(page_rows, sqlite_store: Store) -> None:
         store_judgments(connection, version, None, low)
 
 
-@pytest.mark.parametrize("name", ["queue", "responses"])
+@pytest.mark.parametrize("name", ["open_flags", "responses"])
 def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
     page = open_page(name)
     first = page.dataframe[0].value["Id"].tolist()
@@ -37,11 +37,11 @@ def test_a_list_turns_forth_and_back(many_flags, open_page, name: str) -> None:
     assert set(page.dataframe[0].value["Id"]) == {f"plain-{n:02}" for n in range(1, 10)}, "another filter starts anew"
 
 
-@pytest.mark.parametrize(("name", "rows"), [("queue", "open"), ("responses", "match")])
+@pytest.mark.parametrize(("name", "rows"), [("open_flags", "open"), ("responses", "match")])
 def test_a_list_is_handed_to_rejudge_as_it_is_narrowed(page_rows, open_page, name: str, rows: str) -> None:
     page = open_page(name, query_type="complex")
     page.button(key=f"{name}_rejudge").click().run()
-    assert page.title[0].value == "Judge answers"
+    assert page.title[0].value == "Runs"
     assert page.selectbox(key="rejudge_rows").value == rows
     assert page.multiselect(key="rejudge_query_type").value == ["complex"]
     assert {"open": "open flags, complex", "match": ">complex<"}[rows] in markup(page)

@@ -70,7 +70,7 @@ def test_checks_of_answers_are_defined_on_the_page_and_applied(page_rows, open_p
     assert in_force(sqlite_store, "checks")[1:] == ("stored", "Mara")
     page.button(key="settings_apply").click().run()
     assert "flags raised" in markup(page)
-    assert "with open flags in failed check" in markup(open_page("queue", rule="failed_check"))
+    assert "with open flags in failed check" in markup(open_page("open_flags", rule="failed_check"))
 
 
 def test_applying_the_rules_brings_the_flags_up_to_date(page_rows, open_page) -> None:
@@ -155,7 +155,7 @@ def test_two_judge_versions_are_compared(page_rows, open_page, sqlite_store: Sto
     with sqlite_store.writing() as connection:
         old = ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 512}, "Judge.\nReply."))
         ensure_version(connection, JudgeVersion("rag", "rag", "m", {"max_output": 64}, evil))
-    page = open_page("settings")
+    page = open_page("versions")
     assert "&lt;script&gt;x&lt;/script&gt;" in markup(page)
     page.selectbox(key=f"versions_other_{old.id + 1}").set_value(old.id).run()
     assert f"From {old.title} to rag v3" in markup(page)
@@ -197,7 +197,7 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
-    page = open_page("settings", part="People")
+    page = open_page("accounts")
     assert "Sign-in is off" in markup(page)
     page.text_input(key="people_address").set_value(" Bob@example.org")
     page.button(key="people_add_button").click().run()
@@ -216,13 +216,13 @@ def test_a_person_is_added_given_a_role_and_removed_in_the_name_of_who_did_it(
 
 def test_a_name_is_chosen_as_it_is_written(page_rows, open_page, sqlite_store: Store) -> None:
     add_person(sqlite_store, "bo_b@example.org", Role.ADMIN, "cli:root")
-    page = open_page("settings", part="People")
+    page = open_page("accounts")
     assert "bo_b@example.org" in page.selectbox(key="people_name").options
 
 
 def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
-    page = open_page("settings", part="People")
+    page = open_page("accounts")
     page.button(key="people_remove").click().run()
     assert f"Not changed: {ANN} is the only admin" in markup(page)
     page.text_input(key="people_address").set_value("bob")
@@ -233,7 +233,7 @@ def test_what_cannot_be_is_said(page_rows, open_page, sqlite_store: Store) -> No
 
 def test_the_list_names_everybody_with_role_and_when_they_were_here(page_rows, open_page, sqlite_store: Store) -> None:
     add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
-    page = open_page("settings", part="People")
+    page = open_page("accounts")
     rows = {row["Name"]: row for row in page.dataframe[0].value.to_dict("records")}
     assert (rows[ANN]["Role"], rows[ANN]["Origin"], rows[ANN]["Last seen"]) == ("lead", "sign-in", "–")
     assert (rows["Mara"]["Role"], rows["Mara"]["Origin"]) == ("–", "name on a page")  # people sign in now
@@ -244,7 +244,7 @@ def test_events_are_listed_newest_first_fifty_a_page(page_rows, open_page, sqlit
     with sqlite_store.writing() as connection:
         for number in range(120):
             record_event(connection, "set_setting", "Ada", details={"number": number})
-    page = open_page("settings", part="Events", actor="Ada")
+    page = open_page("events", actor="Ada")
     assert "<b>120</b> events, newest first." in markup(page)
     first = page.dataframe[0].value
     assert (len(first), first["Details"][0], first["What"][0]) == (50, "number 119", "changed a setting")
@@ -256,7 +256,7 @@ def test_events_are_listed_newest_first_fifty_a_page(page_rows, open_page, sqlit
 
 
 def test_a_version_is_retired_and_taken_back(page_rows, open_page, sqlite_store: Store) -> None:
-    page = open_page("settings")
+    page = open_page("versions")
     page.button(key="version_retire").click().run()
     assert "was retired by Mara" in markup(page)
     listed = next(table.value for table in page.dataframe if "Judge version" in table.value)

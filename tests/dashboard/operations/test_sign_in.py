@@ -165,7 +165,7 @@ def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
 ) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     who.update(email=ANN, email_verified=True)
-    page = open_signed_in("settings").segmented_control(key="part").set_value("People").run()
+    page = open_signed_in("accounts")
     page.text_input(key="people_address").set_value("bob@example.org")
     who.update(exp=1)
     page.button(key="people_add_button").click().run()
@@ -181,8 +181,8 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
     monkeypatch.setattr(seam, "_ended", EndedSignIns())
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True, exp=time.time() + 3600, nonce="first")
-    tab, other_tab = open_signed_in("queue"), open_signed_in("item")
-    tab.button(key="queue_who").click().run()
+    tab, other_tab = open_signed_in("open_flags"), open_signed_in("item")
+    tab.button(key="person").click().run()
     next(button for button in other_tab.button if button.label == "Confirm").click().run()
     assert "You signed out. Sign in again." in markup(other_tab)
     assert [button.label for button in other_tab.button] == ["Sign in"]
@@ -207,14 +207,14 @@ def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch
 
 
 def test_nobody_sees_a_page_before_signing_in(page_rows, open_signed_in, sqlite_store: Store) -> None:
-    page = open_signed_in("queue", okta=PROVIDER)
+    page = open_signed_in("open_flags", okta=PROVIDER)
     assert [button.label for button in page.button] == ["Sign in", "Sign in with okta"]
     assert not page.dataframe
     assert "An admin must have added you" in markup(page)
 
 
 def test_a_fault_is_not_shown_to_who_comes(page_rows, open_signed_in) -> None:
-    page = open_signed_in("queue", cookie_secret="short")
+    page = open_signed_in("open_flags", cookie_secret="short")
     assert "log has the details" in markup(page)
     assert "cookie_secret" not in markup(page)
     assert not page.button
@@ -224,7 +224,7 @@ def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
     page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
 ) -> None:
     who.update(email="eve@example.org", email_verified=True)
-    page = open_signed_in("queue")
+    page = open_signed_in("open_flags")
     assert "An admin can add you" in markup(page)
     assert not page.dataframe
     page.run()
@@ -251,8 +251,8 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
 ) -> None:
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
-    page = open_signed_in("queue")
-    assert page.button(key="queue_who").label == as_label(ANN)
+    page = open_signed_in("open_flags")
+    assert page.button(key="person").label == as_label(ANN)
     assert not [button for button in page.button if button.label == "Rejudge these"]
     remove_person(sqlite_store, ANN, "cli:root")
     assert "may not sign in here yet" in markup(page.run())
@@ -264,7 +264,7 @@ def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
 ) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     who.update(email=ANN, email_verified=True)
-    page = open_signed_in("settings").segmented_control(key="part").set_value("People").run()
+    page = open_signed_in("accounts")
     assert "--annotator" not in markup(page)
     ensure_reviewer(sqlite_store, "import", "mara")
     assert "judgeboard people link E-MAIL --annotator NAME" in markup(page.run())
@@ -276,9 +276,7 @@ def test_only_leads_are_told_of_test_items_and_repeats(
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     create_queue(sqlite_store, QueueRules("q", test_rate=0.05, repeat_rate=0.05), by="cli:root")
     who.update(email=ANN, email_verified=True)
-    page = open_signed_in("queue")
-    page.query_params["show"] = "Queues"
-    page.run()
+    page = open_signed_in("queues")
     assert "1 review of each answer" in markup(page)
     assert "test items" not in markup(page)
     change_role(sqlite_store, ANN, Role.LEAD, "cli:root")
@@ -290,7 +288,7 @@ def test_a_reviewer_has_an_answer_judged_by_a_known_judge_and_is_given_no_field_
 ) -> None:
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True)
-    page = open_signed_in("queue")
+    page = open_signed_in("open_flags")
     page.query_params["response"] = str(page_rows.responses["claims"])
     page.switch_page("views/rejudge.py")
     assert "A lead must run one first" in markup(page.run())
@@ -359,12 +357,12 @@ def test_people_from_before_sign_in_are_offered_nowhere_and_an_admin_removes_the
 ) -> None:
     add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
     who.update(email=ANN, email_verified=True)
-    queue = open_signed_in("queue")
-    queue.query_params.update(show="Queues", new="1")
+    queue = open_signed_in("queues")
+    queue.query_params.update(new="1")
     options = {option for field in queue.run().multiselect for option in field.options}
     assert ANN in options
     assert "Mara" not in options
-    page = open_signed_in("settings").segmented_control(key="part").set_value("People").run()
+    page = open_signed_in("accounts")
     page.selectbox(key="people_name").set_value("Mara (name on a page)").run()
     page.button(key="people_remove").click().run()
     assert "Mara was removed." in markup(page)

@@ -1,4 +1,4 @@
-"""The Queue page: open flags, queues, and the plan of labels."""
+"""The view Open flags: answers with an open flag, and the queues of the person."""
 
 from dataclasses import fields
 
@@ -11,10 +11,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.open_flags import QueueLine, listed_answers, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import who_button
-from judgeboard_dashboard.review import queues
-from judgeboard_dashboard.review.plans import plan_segment
-from judgeboard_dashboard.session import ask_reviewer, current_query, current_reviewer, open_rows, page, reading
+from judgeboard_dashboard.review.queues import your_queues
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
@@ -38,7 +36,6 @@ from judgeboard_dashboard.widgets.tables import (
 )
 from judgeboard_dashboard.widgets.texts import RULES_HELP, SORTS, ago, count, rules_words
 
-MOVED = {"Conflicts": "conflicts", "My reviews": "my_reviews"}  # old addresses of parts that are now pages
 COLUMNS: Columns[QueueLine] = {
     Column("Why", width=260, help=RULES_HELP): lambda line: rules_words(line.rules, 42),
     Column("Groundedness", "number", width=115, help="Score of the primary judge (0 to 1)", bar=True): lambda line: (
@@ -56,32 +53,17 @@ COLUMNS: Columns[QueueLine] = {
 }
 
 
-def queue() -> None:
-    """Show the segment that the address names."""
-    moved_to = MOVED.get(st.query_params.get("show", ""))
-    if moved_to is not None:
-        open_rows(moved_to, **{name: values for name, values in current_query().items() if name != "show"})
-    follow("queue", own=(*FIELDS, "sort", *queues.FIELDS))
-    segment = queues.show_segments()
-    if segment == queues.OPEN_FLAGS:
-        _open_flags()
-    elif segment == queues.PLAN:
-        plan_segment()
-    elif st.query_params.get("new") == "1":
-        queues.new_queue()
-    else:
-        queues.queue_list()
-
-
-def _open_flags() -> None:
+def open_flags() -> None:
+    """Show the person's queues and the answers with an open flag."""
+    follow("open_flags", own=(*FIELDS, "sort"))
     reviewer = current_reviewer()
     bulk_outcome()
     with reading() as connection:
         facets = queue_facets(connection)
         known = metadata_fields(connection)
         choices = Choices(facets.rules, facets.query_types, facets.sources, facets.judges, sorts=SORTS, metadata=known)
-        chosen = filter_row("queue", choices)
-        turned = current_page("queue", chosen.query)
+        chosen = filter_row("open_flags", choices)
+        turned = current_page("open_flags", chosen.query)
         flags = queue_page(
             connection,
             chosen.where,
@@ -91,8 +73,8 @@ def _open_flags() -> None:
             limit=PAGE_SIZE,
             reviewer_id=reviewer.id if reviewer else None,
         )
-    write_address("queue", chosen.query)
-    has_queues = queues.your_queues(reviewer)
+    write_address("open_flags", chosen.query)
+    has_queues = your_queues(reviewer)
     if not flags.total:
         if chosen.where == RowFilter():
             if not has_queues:
@@ -106,22 +88,24 @@ def _open_flags() -> None:
         show(tag("div", tag("b", count(flags.total, "answer")), words, cls="jb-say jb-line"))
         looks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks)
-        selecting = select_button("queue")
+        selecting = select_button("open_flags")
     ask_reviewer()
     rows = Table.of(flags.lines, COLUMNS)
     if selecting:
         ids = [line.response_id for line in flags.lines]
         names = [line.external_id for line in flags.lines]
         all_of = (lambda: _all_ids(chosen), lambda: _export(chosen))
-        selecting_rows(rows, Selectable("queue", ids, names, flags.total, *all_of, query_of(chosen.where), "open"))
+        selecting_rows(rows, Selectable("open_flags", ids, names, flags.total, *all_of, query_of(chosen.where), "open"))
     else:
         show_rows(
             rows,
             key=f"queue_table_{flags.lines[0].flag_id}_{flags.first}",
             targets=[_item_rows(line, chosen) for line in flags.lines],
-            sort=sorts_by_header("queue", {"Why": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}),
+            sort=sorts_by_header("open_flags", {"Why": ("worst",), "Groundedness": ("lowest",), "Asked": ("oldest",)}),
         )
-    turning_foot("queue", flags, "answer", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen))
+    turning_foot(
+        "open_flags", flags, "answer", lambda: _export(chosen), query=chosen.query, beside=lambda: _buttons(chosen)
+    )
 
 
 def _all_ids(chosen: Chosen) -> tuple[int, ...]:
@@ -136,14 +120,13 @@ def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
 
 
 def _buttons(chosen: Chosen) -> None:
-    who_button("queue")
-    filter_buttons("queue", "open", chosen.query)
+    filter_buttons("open_flags", "open", chosen.query)
     reviewer = current_reviewer()
     if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
         return
     open_button(
         "Create queue from these",
-        Rows("queue", {**query_of(chosen.where), "show": queues.QUEUES, "new": "1"}),
+        Rows("queues", {**query_of(chosen.where), "new": "1"}),
         key="queue_of_these",
         type="tertiary",
         icon=":material/playlist_add:",
@@ -163,5 +146,5 @@ def _export(chosen: Chosen) -> Table:
     )
 
 
-with page("Queue"):
-    queue()
+with page():
+    open_flags()

@@ -1,0 +1,17 @@
+"""The view Thresholds: the threshold that reaches a goal; it can be set and applied."""
+
+from judgeboard.people.permissions import Action
+from judgeboard.store.overview import count_responses
+from judgeboard_dashboard.gate import demand
+from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.flag_rules import apply_rules
+from judgeboard_dashboard.widgets.navigation import follow
+from judgeboard_dashboard.widgets.thresholds import threshold_search
+
+with page():
+    demand(Action.CHANGE_SETTINGS)
+    follow("thresholds")
+    threshold_search()
+    with reading() as connection:
+        answers = count_responses(connection)
+    apply_rules(answers)
