@@ -330,7 +330,8 @@ def _alert_rules(store: "Store", name: str | None) -> Iterator[Rule]:
                 continue
             events = tuple(event for named, event in open_now if named == rule.name)
             quiet = f"; quiet hours: {rule.quiet}" if rule.quiet else ""
-            details = [f"now: {sentence}" for sentence in levels_now(connection, rule)]
+            levels = [] if name is None else levels_now(connection, rule)  # a table does not show what takes long
+            details = [f"now: {sentence}" for sentence in levels]
             details += [f"reminder: {reminder_words(rule)}{quiet}"]
             does = f"sends a message to {', '.join(rule.destinations)} while {limits_words(rule)}"
             now = rule.problem or counted(len(events), "open event")
