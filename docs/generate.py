@@ -401,6 +401,7 @@ RESULTS: Mapping[str, str] = {
     "compare sources": "judgeboard.agreement.ab.compare_sources",
     "align": "judgeboard.methods.alignment.align",
     "stats": "judgeboard.measure",
+    "doctor": "judgeboard.health.checkup.check_endpoint",
     "labels threshold": "judgeboard.agreement.thresholds.measure_threshold",
     "labels stand": "judgeboard.agreement.confident_verdicts.measure_confident_verdicts",
     "labels calibrate": "judgeboard.agreement.calibration.measure_calibration",
@@ -413,6 +414,7 @@ AROUND: Mapping[str, str] = {
     "compare pairs": "{result}; if pairs were made from two sources, also `pairs` (their number) and `left_out`",
     "test controls make": "`made`: their number; `kinds`: list of {result}",
     "suite list": "`runs`: list of {result}",
+    "doctor": "`findings`: list of {result}",
     "agreement --schema": "`schema`: its name; `where`: the filter; `fields`: list of {result}",
     "labels plan": "`plans`: list of {result}; the first is for all answers",
 }
@@ -439,6 +441,7 @@ EXAMPLES: Mapping[str, str] = {
     "problem list": "problem list",
     "problem mode retire": "problem mode retire Outdated",
     "db index": "db index",
+    "config": "config",
     "queue list NAME": "queue list two",
     "queue next": "queue next {open}",
     "queue skip": "queue skip {token}",

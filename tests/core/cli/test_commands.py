@@ -164,6 +164,17 @@ def test_an_empty_list_names_the_command_that_fills_it(
     assert re.match(r"There are no [a-z ]+ yet\. To [a-z ]+: `judgeboard ", capsys.readouterr().out)
 
 
+def test_settings_and_findings_are_printed_as_json(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["config", "--json", "--db", database]) == 0
+    settings = {each["name"]: each for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert settings["random_share"]["origin"] == "default"
+    run(["doctor", "--json", "--db", database])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert findings
+    assert {*findings[0]} == {"ok", "what", "fix"}
+
+
 def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "notes.db"
     file.write_text("this is a text and no database at all, whatever its name says" * 20)
