@@ -114,11 +114,11 @@ def test_every_suggested_command_opens_the_database_of_this_command(
             "queue create p --subject pairs",
             "queue schema list",
             "sources keys revoke x",
-            "rules list",
+            "rule list",
             "doctor",
         ),
         *(
-            "push list",
+            "rule list --kind push",
             "suite list 1",
             "test controls judge --judge lexical",
             "trends watch --acknowledge 1 --note x",
@@ -144,7 +144,15 @@ def test_every_suggested_command_opens_the_database_of_this_command(
 
 @pytest.mark.parametrize(
     "words",
-    ["versions list", "rules list", "queue list", "queue schema list", "flags checks", "alerts list", "suite list"],
+    [
+        "versions list",
+        "rule list",
+        "rule list --kind alert",
+        "queue list",
+        "queue schema list",
+        "flags checks",
+        "suite list",
+    ],
 )
 def test_an_empty_list_names_the_command_that_fills_it(
     words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
