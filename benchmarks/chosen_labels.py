@@ -9,12 +9,12 @@ figure of all answers may rest on them. The product advises a planned queue. It 
 answers that have a label and others, and reviewed completely or to two thirds. The figures then describe these answers
 (``--target these``).
 
-For the same judge, thresholds are measured as `judgeboard threshold` measures them: on all labels, and on the labels
-of half of the evidence groups, drawn anew each time. Costs are compared at fixed thresholds, and at those that the
-product chooses as the cheapest: there, the error of the change is compared with 0.
+For the same judge, thresholds are measured as `judgeboard labels threshold` measures them: on all labels, and on the
+labels of half of the evidence groups, drawn anew each time. Costs are compared at fixed thresholds, and at those that
+the product chooses as the cheapest: there, the error of the change is compared with 0.
 
-Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard versus` does: the intervals
-of the changes, and how many draws reach a conclusion that all labels contradict.
+Last, the judge whose flags are labelled is compared with each other judge, as `judgeboard compare versions` does: the
+intervals of the changes, and how many draws reach a conclusion that all labels contradict.
 
     python benchmarks/chosen_labels.py --data FOLDER [--draws 2000] [--seed 0]
 

@@ -1,4 +1,4 @@
-"""Measures whether `judgeboard health` finds the faults of scripted judges, over many seeds.
+"""Measures whether `judgeboard test health` finds the faults of scripted judges, over many seeds.
 
 Each scripted judge has one known fault. Prints for each fault how often the 95 % interval contains the true value and
 how often the check warns. For a judge without faults, prints how often each check warns falsely. Then a few judges go
@@ -341,7 +341,7 @@ def read_by_command(folder: Path, fault: str | None, seed: int) -> dict[str, dic
     store = open_store(path, create=True)
     version = fill(store, fault, seed)
     store.close()
-    command = [str(Path(sys.executable).with_name("judgeboard")), "health", "--judge-version", version.name]
+    command = [str(Path(sys.executable).with_name("judgeboard")), "test", "health", version.name]
     ran = subprocess.run([*command, "--json", "--db", str(path)], capture_output=True, text=True, check=True)
     return {check["name"]: check for check in json.loads(ran.stdout)["checks"]}
 

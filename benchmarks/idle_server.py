@@ -17,7 +17,9 @@ def main() -> int:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 30.0
     with tempfile.TemporaryDirectory() as folder:
         database = str(Path(folder) / "demo.db")
-        subprocess.run([*JUDGEBOARD, "demo", "--no-serve", "--db", database], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [*JUDGEBOARD, "quickstart", "--no-serve", "--db", database], check=True, stdout=subprocess.DEVNULL
+        )
         address = f"http://localhost:{(port := free_port())}"
         with served([*JUDGEBOARD, "serve", "--db", database, "--port", str(port)], f"{address}/healthz") as session:
             time.sleep(WARM_UP_SECONDS)

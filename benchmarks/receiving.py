@@ -65,7 +65,15 @@ def main() -> None:
 def receiver(database: str | None, folder: Path) -> Iterator[tuple[str, int, str]]:
     """Run a receiver; yields its address, its session, and its database, by default one in the folder."""
     database, port = database or str(folder / "receiving.db"), str(free_port())
-    command = [str(Path(sys.executable).with_name("judgeboard")), "receive", "--port", port, "--db", database]
+    command = [
+        str(Path(sys.executable).with_name("judgeboard")),
+        "sources",
+        "receive",
+        "--port",
+        port,
+        "--db",
+        database,
+    ]
     address = f"http://127.0.0.1:{port}"
     with served(command, f"{address}/healthz", folder=folder) as session:
         yield address, session, database

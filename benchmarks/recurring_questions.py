@@ -25,7 +25,7 @@ answers rises by 15 points. The labels are of the answers that ``random_share`` 
     python benchmarks/recurring_questions.py --make FOLDER
     export JUDGEBOARD_DB=FOLDER/new.db JUDGEBOARD_RANDOM_SHARE=0.19
     for kind in responses verdicts grades; do judgeboard import --kind $kind FOLDER/new/$kind.jsonl; done
-    judgeboard flag; judgeboard watch; judgeboard trends; judgeboard trends --corrected
+    judgeboard flags apply; judgeboard trends watch; judgeboard trends; judgeboard trends --corrected
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Measures `judgeboard rate`, `threshold`, `stand` and `plan` on a large log.
+"""Measures `judgeboard labels rate`, `labels threshold`, `labels stand` and `labels plan` on a large log.
 
 The log has a million judged answers in 300,000 evidence groups, flags on a sixth of them, and 20,000 labels of the
 random sample. Prints the seconds of each figure alone (bounds: rate 2 s, the others 1 s), and of the whole command,
@@ -125,10 +125,10 @@ def _stand(store: Store) -> None:
 
 
 FIGURES: dict[str, Callable[[Store], None]] = {
-    "rate --by query_type": _rate,
-    "threshold --recall 0.8 --by query_type": _threshold,
-    "stand --agreement 0.9": _stand,
-    "plan --reach 0.05": _plan,
+    "labels rate --by query_type": _rate,
+    "labels threshold --recall 0.8 --by query_type": _threshold,
+    "labels stand --agreement 0.9": _stand,
+    "labels plan --reach 0.05": _plan,
 }
 
 

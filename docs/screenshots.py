@@ -66,7 +66,10 @@ def main() -> int:
 def fill(database: str) -> None:
     """Store the sample log, and a blind queue."""
     queue = ["queue", "create", "Blind", "--where", "query_type=complex", "--where", "state=open"]
-    for words in (["demo", "--no-serve"], [*queue, "--blind-judge", "--blind-people", "--assign", BLIND_REVIEWER]):
+    for words in (
+        ["quickstart", "--no-serve"],
+        [*queue, "--blind-judge", "--blind-people", "--assign", BLIND_REVIEWER],
+    ):
         if run([*words, "--db", database]):
             sys.exit(f"judgeboard {' '.join(words)} failed")
 

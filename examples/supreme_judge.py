@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import judgeboard
-from judgeboard.cli.health import report_lines
+from judgeboard.cli.audit import report_lines
 from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.asking import Generator

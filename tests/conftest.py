@@ -205,7 +205,7 @@ def new_store(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def demo(new_store: Callable[[], Store]) -> Path:
-    """The database of `judgeboard demo`: tests read it, or copy it."""
+    """The database of `judgeboard quickstart`: tests read it, or copy it."""
     store = new_store()
     fill(store)
     store.close()

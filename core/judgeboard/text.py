@@ -230,7 +230,7 @@ def shortened(text: str, longest: int = 200) -> str:
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 # Up to a second command or a comment. A quoted name may have such characters too.
 _FIRST_COMMAND = re.compile(rf"""((?:{_QUOTED.pattern}|[^'"])*?)( && |  #)(.*)""", re.DOTALL)
-_WITHOUT_DATABASE = ("judgeboard demo", "judgeboard ssr make-pairs")
+_WITHOUT_DATABASE = ("judgeboard quickstart", "judgeboard compare make-pairs")
 
 
 def with_db(commands: str, database: str | None) -> str:

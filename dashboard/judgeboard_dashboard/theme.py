@@ -106,7 +106,7 @@ def follow_theme() -> None:
 def mark_in_menu(address: str) -> None:
     """Mark the link to an address in the menu as the open page."""
     link = f'[data-testid="stTopNavLink"][href$="/{address}"]'
-    st.html(f"<style>{link} {{ background: var(--secondary-background-color); font-weight: 600; }}</style>")
+    st.html(f"<style>{link} {{ background: var(--jb-track); font-weight: 600; }}</style>")
 
 
 def send_script(*names: str) -> None:

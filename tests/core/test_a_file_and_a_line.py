@@ -1,4 +1,4 @@
-"""What the README calls "a file and a line" is one: added to a copy of the package in exactly that way, it works."""
+"""What CONTRIBUTING calls one file and one line is one: added to a copy of the package in exactly that way, it works."""
 
 import json
 import os
@@ -204,7 +204,7 @@ def test_a_command(copy: Copy) -> None:
 
 def test_a_role_is_a_line_and_each_permission_names_it(copy: Copy) -> None:
     copy.line("domain.py", '    REVIEWER = "reviewer"\n', '    AUDITOR = "auditor"\n    REVIEWER = "reviewer"\n')
-    copy.judgeboard("migrate")
+    copy.judgeboard("db", "migrate")
     copy.judgeboard("people", "add", "ann@example.org", "--role", "auditor")
     assert '"role": "auditor"' in copy.judgeboard("people", "list", "--json")
     code = (

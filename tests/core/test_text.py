@@ -110,6 +110,6 @@ def test_a_duration_can_be_taken_from_the_time_of_today(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["a && touch X", "a  # b", "--db", "it's --help", 'a "b" && c'])
 def test_a_command_gets_the_database_whatever_is_in_a_quoted_name(name: str) -> None:
-    command = f"judgeboard rate --where {shlex.quote(f'query_type={name}')}"
+    command = f"judgeboard labels rate --where {shlex.quote(f'query_type={name}')}"
     assert shlex.split(with_db(command, "my log.db"))[-4:] == ["--where", f"query_type={name}", "--db", "my log.db"]
     assert with_db(f"{command} && {command}  # don't", "x.db") == f"{command} --db x.db && {command} --db x.db  # don't"

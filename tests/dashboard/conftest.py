@@ -50,7 +50,7 @@ def page_rows(page_store: Store, fill_once: Any) -> PageRows:
 
 @pytest.fixture
 def demo_store(demo: Path, sqlite_store: Store) -> Store:
-    """What `judgeboard demo` makes, in a database of the test's own."""
+    """What `judgeboard quickstart` makes, in a database of the test's own."""
     sqlite_store.close()
     shutil.copyfile(demo, str(sqlite_store.engine.url.database))
     return sqlite_store

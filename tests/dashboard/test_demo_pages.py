@@ -1,4 +1,4 @@
-"""After `judgeboard demo` no page of the tour is empty."""
+"""After `judgeboard quickstart` no page of the tour is empty."""
 
 import pytest
 

@@ -123,6 +123,6 @@ def test_forgotten_attempts_say_so(ids, open_page, sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
         forget_response(connection, "refined", actor="Mara")
     page_text = shown(open_page("item", response=ids["refined"]))
-    assert "This text was removed (judgeboard forget)." in page_text
+    assert "This text was removed (judgeboard db forget)." in page_text
     assert BETTER not in page_text
     assert ORIGINAL not in page_text

@@ -361,7 +361,7 @@ def test_the_last_one_says_so(page_rows, open_page) -> None:
 
 
 def test_an_item_page_with_nothing_to_show_names_the_next_command(page_store: Store, open_page) -> None:
-    assert "judgeboard demo" in shown(open_page("item"))
+    assert "judgeboard quickstart" in shown(open_page("item"))
 
 
 def test_a_forgotten_text_is_said(page_rows, open_page, sqlite_store: Store) -> None:

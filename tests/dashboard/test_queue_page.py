@@ -82,7 +82,7 @@ def test_nothing_matches_says_so(page_rows, open_page) -> None:
 def test_an_empty_database_names_the_next_command(page_store: Store, open_page) -> None:
     page = open_page("open_flags")
     assert "No answers yet." in markup(page)
-    assert "judgeboard demo" in markup(page)
+    assert "judgeboard quickstart" in markup(page)
     with page_store.writing() as connection:
         store_responses(connection, [Response("log", "one", "q", "a", ("p",))])
     page = open_page("open_flags")

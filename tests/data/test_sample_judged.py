@@ -89,16 +89,16 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        ("rate --by source", "of all answers are bad (95 % CI"),
-        ("threshold --recall 0.8", "Flag answers with groundedness below"),
-        ("stand --agreement 0.8", "need no review"),
-        ("stand --agreement 0.8 --jury lexical,climb-judge-8b --combine cascade", "need no review"),
-        ("calibrate", "Do not use this map (platt)"),
+        ("labels rate --by source", "of all answers are bad (95 % CI"),
+        ("labels threshold --recall 0.8", "Flag answers with groundedness below"),
+        ("labels stand --agreement 0.8", "need no review"),
+        ("labels stand --agreement 0.8 --jury lexical,climb-judge-8b --combine cascade", "need no review"),
+        ("labels calibrate", "Do not use this map (platt)"),
         ("trends --corrected", "The share of bad answers in query type complex rose in about the week of 12 Oct 2026"),
-        ("watch", "New alarm 2: The share of bad answers in query type complex rose"),
-        ("versus --judge-version lexical --judge-version climb-judge-8b", "points ["),
-        ("ab --a tarn-large-3-preview --b tarn-large-2", "tarn-large-2 is better than tarn-large-3-preview"),
-        ("plan --reach 0.05", "labels count already"),
+        ("trends watch", "New alarm 2: The share of bad answers in query type complex rose"),
+        ("compare versions lexical climb-judge-8b", "points ["),
+        ("compare sources tarn-large-3-preview tarn-large-2", "tarn-large-2 is better than tarn-large-3-preview"),
+        ("labels plan --reach 0.05", "labels count already"),
     ],
 )
 def test_commands_of_random_labels_show_a_figure(

@@ -232,7 +232,7 @@ def acknowledge(store: Store, alarm_id: int, note: str, *, by: Actor, now: datet
 def _alarm(connection: Connection, alarm_id: int) -> Alarm:
     alarm = next((each for each in list_alarms(connection) if each.id == alarm_id), None)
     if alarm is None:
-        raise NotFound(f"there is no alarm {alarm_id}: `judgeboard watch` shows the open alarms")
+        raise NotFound(f"there is no alarm {alarm_id}: `judgeboard trends watch` shows the open alarms")
     return alarm
 
 

@@ -57,7 +57,7 @@ SIZE = 60
 """The default number of anchors: if a change of the judge affects 5 % of answers, at least one verdict flips."""
 
 SEED = "anchors"
-TO_MAKE = "To draw anchors: `judgeboard anchors make`"
+TO_MAKE = "To draw anchors: `judgeboard test anchors make`"
 _UNLABELLED, _GOOD, _BAD = range(3)
 _LEFT_OUT = {
     "prompt": "they have the evidence of an example in a judge's prompt",
@@ -268,7 +268,7 @@ def anchor_report(
     runs = [run for run in anchor_runs(connection, anchors.response_ids, version_id) if run.ok]
     if not runs:
         version = None if version_id is None else get_version(connection, version_id)
-        command = f"judgeboard anchors judge {(version and judge_options(version)) or '--judge KIND'}"
+        command = f"judgeboard test anchors judge {(version and judge_options(version)) or '--judge KIND'}"
         whose = "" if version is None else f" of {version.title}"
         raise NotFound(f"there is no usable verdict{whose} on the anchors yet. To judge them: `{command}`")
     newest = runs[0]

@@ -199,11 +199,11 @@ class LabelPlan:
     it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
     variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
     ``correlation`` is that of two labels of one evidence group, None if no group has several answers.
-    ``of_rate`` is the share that `judgeboard rate` shows, for an outcome; None if that has no interval.
+    ``of_rate`` is the share that `judgeboard labels rate` shows, for an outcome; None if that has no interval.
     ``so_far`` tells whether an outcome is decided already. ``made_prompt`` counts the answers that are left out because
     a judge's prompt was made with them, by the judge. ``extras`` counts labels that do not count, because they are not
-    known to be a random sample. ``to_label`` are the answers to label first, before the plan: `judgeboard rate` names
-    them too. None if the plan comes first. ``conditions`` (``field=value``) select the answers of the plan.
+    known to be a random sample. ``to_label`` are the answers to label first, before the plan: `judgeboard labels rate`
+    names them too. None if the plan comes first. ``conditions`` (``field=value``) select the answers of the plan.
     """
 
     question: Question
@@ -242,7 +242,7 @@ class LabelPlan:
 
     @property
     def is_shown(self) -> bool:
-        """Whether the interval of `judgeboard rate` leaves out the bound of an outcome."""
+        """Whether the interval of `judgeboard labels rate` leaves out the bound of an outcome."""
         if self.of_rate is None or self.of_rate.low is None or self.of_rate.high is None:
             return False
         return self.of_rate.low > self.reach or self.of_rate.high < self.reach
@@ -333,7 +333,7 @@ def _too_few(plan: LabelPlan, goal: str, shows: str) -> str:
     all_show = f"will probably show about {shows}" if plan.question == "kappa" else f"shows {shows}"
     every = f"{few} Labelling all {all_show}."
     if plan.question == "rate" and plan.has_gap and plan.to_label is None:
-        return f"{every} For a first figure, label the answers that `judgeboard rate` names."
+        return f"{every} For a first figure, label the answers that `judgeboard labels rate` names."
     return every
 
 
@@ -355,8 +355,8 @@ def _of_outcome(plan: LabelPlan) -> str | None:
     if plan.is_shown and plan.of_rate is not None:
         side = "above" if (plan.of_rate.value or 0.0) > plan.reach else "below"
         return (
-            f"No more labels are needed: the share of bad answers is {side} {percent(plan.reach)}. `judgeboard rate` "
-            f"shows {percent_words(plan.of_rate, beside=plan.reach)}."
+            f"No more labels are needed: the share of bad answers is {side} {percent(plan.reach)}. "
+            f"`judgeboard labels rate` shows {percent_words(plan.of_rate, beside=plan.reach)}."
         )
     if plan.share is None and not plan.more:
         every = "The 1 answer has" if plan.answers == 1 else f"All {plan.answers:,} answers have"
@@ -365,9 +365,8 @@ def _of_outcome(plan: LabelPlan) -> str | None:
         return f"First label {counted(plan.more, 'answer')}, then plan again. The goal is to show {goal}."
     share = f"This assumes that the share is {percent(plan.share)}, as in the labels so far."
     if plan.of_rate is not None:
-        share = (
-            f"So far, `judgeboard rate` shows {percent_words(plan.of_rate)}. This assumes that the share stays there."
-        )
+        so_far = f"So far, `judgeboard labels rate` shows {percent_words(plan.of_rate)}."
+        share = f"{so_far} This assumes that the share stays there."
     elif plan.has_gap:
         share = f"This assumes that the share is {percent(plan.share)}: {_gap(plan)}."
     if not plan.enough:
@@ -466,10 +465,10 @@ def _stopping(plan: LabelPlan) -> str | None:
         if plan.labelled and not plan.more and (plan.so_far is None or plan.so_far.later or not plan.so_far.left):
             # Where the interval decides, another sentence has it already.
             is_said = plan.is_shown and (plan.so_far is None or plan.so_far.later)
-            return None if is_said else "`judgeboard rate` shows the share with its interval."
+            return None if is_said else "`judgeboard labels rate` shows the share with its interval."
         return (
             "For a queue that you create before any label of a random sample, this command says after each label "
-            "whether you may stop. Otherwise, look at `judgeboard rate` once, after the last label."
+            "whether you may stop. Otherwise, look at `judgeboard labels rate` once, after the last label."
         )
     if not plan.more or not plan.enough:
         return None

@@ -521,10 +521,10 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
             tied = "the only answer" if n == 1 else f"all {n:,} answers"
             raise NotFound(
                 f"people tied on {tied} that they graded and a judge judged, so there is no {source.grade} to compare "
-                "with. To decide: `judgeboard adjudicate`"
+                "with. To decide: `judgeboard queue adjudicate`"
             )
         if isinstance(source, AnswerRatings) and not why:
-            why = ". To see how many answers people must label: `judgeboard plan --reach 0.07`"
+            why = ". To see how many answers people must label: `judgeboard labels plan --reach 0.07`"
         raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
     return version
 

@@ -357,7 +357,10 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
 
 
 def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
-    """Plan until the interval of `judgeboard rate` leaves out the bound, with probability 0.8 if its share stays."""
+    """Plan until the interval of `judgeboard labels rate` leaves out the bound.
+
+    That happens with probability 0.8 if its share stays.
+    """
     of_rate, _ = sample_rate(pilot.sample, plan.target)
     plan = replace(plan, of_rate=of_rate if of_rate.low is not None else None)
     if plan.is_shown or (plan.so_far is not None and plan.so_far.is_decided):

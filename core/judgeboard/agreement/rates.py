@@ -399,13 +399,13 @@ def _of_alarms(connection: Connection, result: RateResult, where: RowFilter) -> 
         numbers, several = listed_words([str(alarm.id) for alarm in alarms]), len(alarms) > 1
         sentences = [alarm_sentence(alarm) for alarm in alarms[:_MOST_ALARMS]]
         if len(alarms) > len(sentences):
-            sentences.append("`judgeboard watch` shows the others.")
+            sentences.append("`judgeboard trends watch` shows the others.")
         start = date(1970, 1, 1) + timedelta(days=day)
         yield Note(
             "alarm",
             f"{f'Alarms {numbers} are' if several else f'Alarm {numbers} is'} open: {' '.join(sentences)} The "
             f"{'shares above are' if types else 'share above is'} of the whole time. For the "
-            f"{'shares' if types else 'share'} since then: `judgeboard rate{by_type} --where from={start}`.",
+            f"{'shares' if types else 'share'} since then: `judgeboard labels rate{by_type} --where from={start}`.",
         )
 
 

@@ -71,7 +71,7 @@ class AtThreshold:
 class ThresholdFigures:
     """Measures what thresholds do to the ``judged`` answers on these ``labels``.
 
-    Figures are weighted to all answers as in `rate`. If all labels had equal chances, they are shares of the labels.
+    Figures are weighted to all answers as in `labels rate`. If all labels had equal chances, they are shares of these.
     ``sampled_from`` (default: ``judged``) are the answers that the labels are a sample of, in whole evidence groups.
     """
 
@@ -94,7 +94,7 @@ class ThresholdFigures:
         return weighted_agreement(*self._sums, judged_bad.astype(np.float64))
 
     def in_force(self, setting: float, cuts: Cuts) -> AtThreshold:
-        """Return what the thresholds in force do; the figures are those of `rate`."""
+        """Return what the thresholds in force do; the figures are those of `labels rate`."""
         judged, n = self.judged, self.judged.n
         figures, flags = self.in_all_answers(self.labels.flagged), int(judged.flagged.sum())
         flagged = measured(flags / n, n, reason="no interval: counted on all answers")

@@ -13,8 +13,8 @@ from judgeboard.trends.periods import PERIOD_DAYS, Period
 from judgeboard.trends.trend import CLEAR, WRONG_DATES, LeftOut, Panel, Trend, VersionMark
 
 _TO_LABEL = (
-    "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flag`, and review the "
-    "flags of the rule `random_sample`."
+    "Labels count if their answers were drawn at random: raise `random_share`, run `judgeboard flags apply`, and "
+    "review the flags of the rule `random_sample`."
 )
 _MOST_CHANGES = 3  # sentences about groups
 _MOST_NAMES = 4

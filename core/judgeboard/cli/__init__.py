@@ -1,4 +1,4 @@
-"""The command line. ``app.COMMANDS`` names the file of each command."""
+"""The command line. ``app.GROUPS`` names the file of each command."""
 
 import gc
 import sys

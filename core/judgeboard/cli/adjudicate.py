@@ -1,4 +1,4 @@
-"""``judgeboard adjudicate`` lists items in conflict and stores a lead's final decision."""
+"""``judgeboard queue adjudicate`` lists items in conflict and stores a lead's final decision."""
 
 import secrets
 from collections.abc import Iterator
@@ -22,9 +22,9 @@ PREFERENCES = ("a", "b", "tie")
 
 
 @options.command(
-    "judgeboard adjudicate --queue legal",
-    "judgeboard adjudicate 17",
-    "judgeboard adjudicate 17 --decision confirm --reason 'clause 3 says the contrary' --quality 1",
+    "judgeboard queue adjudicate --queue legal",
+    "judgeboard queue adjudicate 17",
+    "judgeboard queue adjudicate 17 --decision confirm --reason 'clause 3 says the contrary' --quality 1",
 )
 @click.argument("item_id", required=False, type=options.ROW_ID, metavar="[ITEM]")
 @click.option("--queue", metavar="NAME", help="Without ITEM: list only the conflicts of this queue.")
@@ -32,7 +32,7 @@ PREFERENCES = ("a", "b", "tie")
     "--decision",
     type=click.Choice(("confirm", "dismiss", *PREFERENCES)),
     help="Final decision. For an answer: confirm that it is bad, or dismiss the flag. For a pair: the better answer "
-    "(a or b, as `adjudicate ITEM` prints them), or tie.",
+    "(a or b, as `queue adjudicate ITEM` prints them), or tie.",
 )
 @click.option("--reason", help="Reason for the decision. Required with --decision.")
 @grade_options
@@ -54,7 +54,7 @@ def adjudicate_command(
     from judgeboard.reviews.queue_decisions import adjudicate
 
     if decision is not None and item_id is None:
-        raise BadInput("--decision needs an ITEM: `judgeboard adjudicate` lists the items")
+        raise BadInput("--decision needs an ITEM: `judgeboard queue adjudicate` lists the items")
     if decision is not None and not (reason or "").strip():
         raise BadInput("--decision needs a reason: give it with --reason")
     store = options.open_store()

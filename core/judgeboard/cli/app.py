@@ -1,23 +1,22 @@
-"""The command `judgeboard`. Each command has a function `NAME_command` in this folder and a line in COMMANDS."""
+"""The command `judgeboard`. Each command has a function `NAME_command` in this folder and a line in GROUPS."""
 
 import errno
-import importlib
 import io
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
+from judgeboard.cli.groups import DELETING, CommandsOnDemand, GroupWithDefault, Place
 from judgeboard.cli.options import echo, example, same_command
 from judgeboard.errors import JudgeboardError, MissingOption, MissingSetting, UnknownName
 from judgeboard.settings.masking import mask_logs, without_secrets
 
-# What for -> command -> the module in judgeboard.cli that defines `NAME_command`.
-GROUPS: dict[str, dict[str, str]] = {
+# What for -> command -> its place.
+GROUPS: dict[str, dict[str, Place]] = {
     "Start": {
-        "demo": "demo",
         "quickstart": "serve",
         "init": "project",
         "import": "import_command",
@@ -25,77 +24,58 @@ GROUPS: dict[str, dict[str, str]] = {
         "serve": "serve",
     },
     "Review": {
-        "flag": "flags",
-        "checks": "flags",
-        "queue": "queue",
-        "adjudicate": "adjudicate",
-        "schema": "labels",
-        "failure-mode": "labels",
-        "issue": "labels",
+        "flags": "flags",
+        "queue": ("queue", {"adjudicate": "adjudicate", "schema": "schema"}),
+        "problem": ("problem", {"mode": "failure_modes"}),
     },
     "Measure": {
         "stats": "figures",
         "agreement": "figures",
-        "rate": "rate",
-        "plan": "rate",
-        "trends": "figures",
-        "watch": "figures",
-        "threshold": "threshold",
-        "stand": "threshold",
-        "calibrate": "threshold",
-        "versus": "versions",
-        "ab": "versions",
+        "labels": ("labels", {"threshold": "threshold", "stand": "threshold", "calibrate": "threshold"}),
+        "trends": "trends",
+        "compare": (
+            "compare",
+            {
+                "versions": "comparisons",
+                "sources": "comparisons",
+                "judges": "jury",
+                "ssr": "ssr",
+                "make-pairs": "made_pairs",
+            },
+        ),
     },
     "Improve": {
-        "health": "health",
-        "audit": "health",
-        "control-answers": "health",
-        "repeats": "judge",
-        "anchors": "versions",
-        "jury": "judge",
-        "compare": "compare",
-        "ssr": "compare",
-        "prompt": "judge",
-        "align": "versions",
+        "test": (
+            "judge_tests",
+            {"audit": "audit", "controls": "controls", "repeats": "repeats", "anchors": "anchors"},
+        ),
+        "align": "align",
         "suite": "suite",
-        "reflect": "refine",
-        "refine": "refine",
+        "refine": ("refine", {"reflect": "reflect"}),
     },
     "Connect": {
-        "receive": "receive",
-        "sources": "receive",
-        "keys": "receive",
+        "sources": ("sources", {"keys": "keys"}),
         "rules": "rules",
         "alerts": "alerts",
         "push": "push",
         "pull": "push",
-        "export": "administration",
+        "export": "export",
     },
     "Manage": {
         "worker": "serve",
-        "people": "administration",
-        "events": "administration",
+        "people": "people",
         "versions": "versions",
         "config": "project",
-        "doctor": "administration",
-        "migrate": "administration",
-        "index": "administration",
-        "forget": "administration",
+        "doctor": "doctor",
+        "db": "database",
     },
 }
-COMMANDS: dict[str, str] = {name: module for group in GROUPS.values() for name, module in group.items()}
 
 
-DELETING = frozenset({"forget"})
-"""Commands that delete. No message suggests them or one of their options: a person must name what is deleted."""
+class Root(CommandsOnDemand):
+    """The command `judgeboard`, whose help has its commands by what they are for."""
 
-
-class CommandsOnDemand(click.Group):
-    """Loads the module of a command only when the command is used, so that every command starts fast."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names in the order of the table."""
-        return list(COMMANDS)
+    places: Mapping[str, Place] = {name: place for commands in GROUPS.values() for name, place in commands.items()}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands by what they are for."""
@@ -104,29 +84,9 @@ class CommandsOnDemand(click.Group):
             with formatter.section(title):
                 formatter.write_dl([(name, each.get_short_help_str(60)) for name, each in commands.items() if each])
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Return a command, None for an unknown name."""
-        module = COMMANDS.get(cmd_name)
-        if module is None:
-            return None
-        command: click.Command = getattr(
-            importlib.import_module(f"judgeboard.cli.{module}"), f"{cmd_name.replace('-', '_')}_command"
-        )
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name; raise NoSuchCommand, with similar names, if there is none."""
-        try:
-            return super().resolve_command(ctx, args)
-        except click.NoSuchCommand as error:
-            known = [name for name in COMMANDS if name not in DELETING]
-            raise click.NoSuchCommand(error.command_name, possibilities=known, ctx=ctx) from None
-
 
 @click.group(
-    cls=CommandsOnDemand,
+    cls=Root,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog=example(
@@ -136,7 +96,7 @@ class CommandsOnDemand(click.Group):
 @click.version_option(package_name="judgeboard", prog_name="judgeboard")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback if an error occurs.")
 def root() -> None:
-    """Judgeboard checks an LLM judge against people. To try it with sample data, run: judgeboard demo."""
+    """Judgeboard checks an LLM judge against people. To try it with sample data, run: judgeboard quickstart."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -174,7 +134,9 @@ def _refused(error: click.ClickException, words: Sequence[str]) -> None:
     from judgeboard.cli.corrections import correction, renamed
 
     if (instead := renamed(error)) is not None:
-        echo(f"Error: {instead}", err=True)
+        echo(f"Error: {instead}", err=True, verbatim=True)
+        if isinstance(error, click.NoSuchCommand):
+            return
     else:
         error.show()
     if isinstance(error, click.UsageError) and not DELETING.intersection(words):
@@ -220,6 +182,8 @@ def _takes(word: str) -> bool:
         if not isinstance(command, click.Group) or (found := command.get_command(context, name)) is None:
             break
         command = found
+    if isinstance(command, GroupWithDefault):
+        command = command.commands[command.default]
     return not word.startswith("-") or any(word in parameter.opts for parameter in command.params)
 
 

@@ -62,7 +62,7 @@ price_options: Callable[[F], F] = decorator(
     yes_option,
     group="Calls",
 )
-# For commands with their own option for the model, such as --judge-model.
+# For commands with their own option for the model, which say what it is for.
 call_options: Callable[[F], F] = decorator(
     address_options,
     click.option(
@@ -139,8 +139,8 @@ rating_word_option: Callable[[F], F] = click.option(
 prompt_option: Callable[[F], F] = click.option(
     "--prompt",
     type=FILE,
-    help="Prompt file of your own (default: the built-in prompt; `judgeboard prompt KIND` prints it). Part of the "
-    "judge version.",
+    help="Prompt file of your own (default: the built-in prompt; `judgeboard versions prompt KIND` prints it). Part of "
+    "the judge version.",
 )
 asking_options: Callable[[F], F] = decorator(
     click.option(

@@ -13,12 +13,59 @@ from judgeboard.domain import AlertCondition
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+# Old names of commands: the new ones. An old name is refused with its new one.
+MOVED = {
+    "demo": "quickstart",
+    "flag": "flags apply",
+    "flag --list": "flags list",
+    "checks": "flags checks",
+    "adjudicate": "queue adjudicate",
+    "schema": "queue schema",
+    "queue show": "queue list",
+    "schema show": "queue schema list",
+    "issue": "problem",
+    "issue show": "problem list",
+    "failure-mode": "problem mode",
+    "rate": "labels rate",
+    "plan": "labels plan",
+    "threshold": "labels threshold",
+    "stand": "labels stand",
+    "calibrate": "labels calibrate",
+    "watch": "trends watch",
+    "versus": "compare versions",
+    "ab": "compare sources",
+    "jury": "compare judges",
+    "ssr": "compare ssr",
+    "ssr make-pairs": "compare make-pairs",
+    "health": "test health",
+    "audit": "test audit",
+    "control-answers": "test controls",
+    "repeats": "test repeats",
+    "anchors": "test anchors",
+    "suite show": "suite list",
+    "reflect": "refine reflect",
+    "receive": "sources receive",
+    "keys": "sources keys",
+    "prompt": "versions prompt",
+    "migrate": "db migrate",
+    "index": "db index",
+    "forget": "db forget",
+    "events": "db events",
+}
 # Old names of options: the new one, or "" where an argument takes the value.
 _RENAMED = {
     "push": {"--to": "", "--address": "--url"},
     "push add": {"--to": "", "--address": "--url"},
     "pull": {"--address": "--url"},
-    "health": {"--fail": "--gate"},
+    "test health": {"--fail": "--gate", "--judge-version": ""},
+    "test audit": {"--judge-version": "", "--supreme-model": "--model", "--supreme-version": "--by"},
+    "refine": {"--judge-model": "--model"},
+    "compare ssr": {"--tau-by": "--by"},
+    "queue export": {"--items": "--limit"},
+    "sources list": {"--traces": "--limit", "--source": ""},
+    "compare versions": {"--judge-version": ""},
+    "compare sources": {"--a": "", "--b": ""},
+    "compare judges": {"--members": ""},
 }
 
 
@@ -48,15 +95,24 @@ def correction(error: click.UsageError) -> str | None:
 
 
 def renamed(error: click.ClickException) -> str | None:
-    """Return what to write instead of an option with an old name, or None if the error is another one."""
+    """Return what to write instead of an old name of a command or of an option, or None if the error is another one."""
+    if isinstance(error, click.NoSuchCommand) and error.ctx is not None:
+        words = error.ctx.meta.get("words", ())
+        after = " ".join(words[words.index(error.command_name) :][:2]) if error.command_name in words else ""
+        old = next(
+            (name for name in (after, f"{_path(error.ctx)} {error.command_name}".strip()) if name in MOVED), None
+        )
+        return None if old is None else f"`{old}` is `judgeboard {MOVED[old]}`."
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return None
     new = _RENAMED.get(_path(error.ctx), {}).get(error.option_name)
     if new is None:
         return None
-    return (
-        f"{error.option_name} is called {new} here." if new else f"Leave out {error.option_name}: TOOL is an argument."
-    )
+    if new:
+        return f"{error.option_name} is called {new} here."
+    names = [each.make_metavar(error.ctx) for each in error.ctx.command.params if isinstance(each, click.Argument)]
+    are = "are arguments" if len(names) > 1 else "is an argument"
+    return f"Leave out {error.option_name}: {' and '.join(names)} {are}."
 
 
 def _path(context: click.Context) -> str:
@@ -97,11 +153,11 @@ def _other_option(context: click.Context, wrong: str, possible: Sequence[str]) -
 
 def _with_value(context: click.Context, missing: click.Parameter) -> str | None:
     """Return the typed command with a value for a missing argument or option."""
-    if missing.name in {"judge_version", "judge_versions"}:
-        extra = [] if "--supreme-version" in context.meta["words"] else _extra(context)
-        versions = _missing_versions(context, *extra)
+    if missing.name in {"judge_version", "first", "second", "members"}:
+        extra = _extra(context) if missing.opts[0] == "--judge-version" else []
+        versions = _missing_versions(context, extra)
         return options.same_command(*versions, instead=dict.fromkeys(extra, "")) if versions else None
-    if _path(context) in {"queue next", "queue show"}:
+    if _path(context) == "queue next":
         name = _first(_open_queues, 1)
         return options.same_command(*name) if name else None
     if _path(context) == "alerts add" and missing.name == "to":
@@ -123,21 +179,42 @@ def _with_destination(context: click.Context) -> str | None:
     return options.same_command("--to", "slack:env:SLACK_URL")
 
 
-def _missing_versions(context: click.Context, *given: str) -> list[str]:
-    """Return the options that choose the judge versions which a command needs; ``given`` are names that were typed."""
+# Commands whose arguments are judge versions, and how many they need.
+_VERSIONS = {"test health": 1, "test audit": 1, "compare versions": 2, "compare judges": 2}
+
+
+def _missing_versions(context: click.Context, extra: Sequence[str] = ()) -> list[str]:
+    """Return the words that name the judge versions which a command needs. ``extra`` has typed words that name one."""
     words, path = context.meta.get("words", ()), _path(context)
-    if "--judge-version" in words or not _has(context, "--judge-version"):
+    if path == "align" and "--judge-version" not in words:
+        titles = list(extra) or _first(_alignable, 1)
+        model = [] if "--model" in words else ["--model", EXAMPLE_MODEL]
+        return ["--judge-version", titles[0], *model] if titles else []
+    typed = _arguments(context)
+    missing = _VERSIONS.get(path, 0) - len(typed)
+    supreme = path == "test audit" and not {"--model", "--replies", "--by"} & {*words}
+    wanted = max(missing, 0) + supreme
+    known = [title for title in _first(_by_interest, wanted + len(typed)) if not title.startswith((*typed, "\0"))]
+    if missing <= 0 or len(known) < wanted:
         return []
-    count = 2 if path == "versus" or (path == "audit" and not {"--supreme-model", "--replies"} & {*words}) else 1
-    usable = _alignable if path == "align" else _by_interest
-    known = [title for title in _first(usable, count + len(given)) if not title.startswith(tuple(given or "\0"))]
-    titles = [*given, *known][: max(count, len(given))]
-    if len(titles) < count:
+    return [*known[:1], "--recorded", "--by", known[1]] if supreme else known[:wanted]
+
+
+def _arguments(context: click.Context) -> list[str]:
+    """Return the words that the user typed as arguments of the command, whatever its options are called."""
+    old = _RENAMED.get(_path(context), {})
+    words = [word for word in _words_after_the_name(context) if word not in old]
+    parser = context.command.make_parser(context)
+    parser.ignore_unknown_options = True
+    try:
+        values = parser.parse_args(words)[0]
+    except click.UsageError:
         return []
-    if path == "audit" and count == 2:
-        return ["--judge-version", titles[0], "--recorded", "--supreme-version", titles[1]]
-    model = ["--model", EXAMPLE_MODEL] if path == "align" and "--model" not in words else []
-    return [word for title in titles for word in ("--judge-version", title)] + model
+    typed: list[str] = []
+    for each in context.command.params:
+        value = values.get(each.name) if isinstance(each, click.Argument) else None
+        typed += [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
+    return [name for value in typed if not value.startswith("-") for name in options.listed(value)]
 
 
 def _nearest_choice(context: click.Context, param: click.Parameter | None) -> str | None:
@@ -152,19 +229,17 @@ def _nearest_choice(context: click.Context, param: click.Parameter | None) -> st
 
 def _extra(context: click.Context) -> list[str]:
     """Return the words that the user typed after the last argument of the command."""
-    words = list(context.meta.get("words", ()))
-    for name in _path(context).split():
-        words = words[words.index(name) + 1 :] if name in words else words
     try:
-        return context.command.make_parser(context).parse_args(words)[1]
+        return context.command.make_parser(context).parse_args(_words_after_the_name(context))[1]
     except click.UsageError:
         return []
 
 
-def other_version(version: str) -> str | None:
-    """Return the title of the judge version to compare with this one; None if there is no other."""
-    others = [title for title in _first(_by_interest, 10) if not title.startswith(version)]
-    return others[0] if others else None
+def _words_after_the_name(context: click.Context) -> list[str]:
+    words = list(context.meta.get("words", ()))
+    for name in _path(context).split():
+        words = words[words.index(name) + 1 :] if name in words else words
+    return words
 
 
 def _as_options(context: click.Context) -> str | None:

@@ -1,18 +1,13 @@
-"""The command `demo`: stores the sample log with judgments and reviews, and serves it."""
+"""The sample data of `quickstart`: a log with judgments and reviews."""
 
 import gzip
 import hashlib
 import json
-import shlex
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from judgeboard.cli import end_loading, options
-from judgeboard.cli.help import Command
 from judgeboard.domain import (
     Decision,
     DimensionScore,
@@ -254,35 +249,3 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 def _imported(new: int, stored: int, what: str) -> str:
     return f"{new:,} {what} imported, {stored:,} already stored"
-
-
-@click.command(cls=Command, epilog=options.example("judgeboard demo", "judgeboard demo --no-serve --db /tmp/demo.db"))
-@click.option("--no-serve", is_flag=True, help="Fill the database, but do not serve it.")
-@options.host
-@options.port
-@options.with_default("--db", default="data/demo.db", metavar="PATH|URL", help="Database of the demo.")
-def demo_command(no_serve: bool, host: str, port: int, db: str) -> None:
-    """Fill a database with sample data and serve it.
-
-    Imports the bundled sample log, judges it offline and raises flags. Needs no key and no network. A second run
-    changes nothing.
-    """
-    from judgeboard.settings.masking import masked
-    from judgeboard.store.engine import open_store
-
-    if not no_serve:
-        from judgeboard_dashboard.server import check_free
-
-        check_free(host, port)
-    store = open_store(db, create=True)
-    end_loading()
-    fill(store, click.echo)
-    click.echo(f"database: {store.shown_url}")
-    store.close()
-    if no_serve:
-        # `judgeboard serve` without --db opens the user's own database.
-        click.echo(f"to open it: judgeboard serve --db {shlex.quote(masked(db))}")
-    else:
-        from judgeboard_dashboard.server import serve
-
-        serve(db, host=host, port=port)

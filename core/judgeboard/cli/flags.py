@@ -1,4 +1,4 @@
-"""The commands `flag` and `checks`: apply the flag rules, and define deterministic checks of logged answers."""
+"""The group `flags`: apply the flag rules, list the flagged answers, and define checks of logged answers."""
 
 import shutil
 import sys
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgeboard.cli import options
-from judgeboard.errors import BadInput, MissingOption
+from judgeboard.errors import BadInput
 from judgeboard.reports.output import to_plain
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, shortened
@@ -18,35 +18,27 @@ if TYPE_CHECKING:
     from judgeboard.store.listing import LinePage
     from judgeboard.store.open_flags import QueueLine
 
-SHOWN = 50  # answers that are listed by default
+
+@options.group("judgeboard flags apply", "judgeboard flags list --where rule=low_groundedness --limit 20")
+def flags_command() -> None:
+    """Apply the flag rules, list flagged answers, set checks.
+
+    A flag is a reason to look at an answer. Each is raised by a rule, or by a deterministic check of your own.
+    """
 
 
-@options.command("judgeboard flag", "judgeboard flag --list --where rule=low_groundedness --limit 20")
+@options.command("judgeboard flags apply", "judgeboard flags apply --yes", group=flags_command)
 @click.option("--yes", is_flag=True, help="Skip the confirmation before open flags are superseded.")
-@click.option(
-    "--list",
-    "listed",
-    is_flag=True,
-    help="List the answers with open flags, the worst first. Changes nothing. With JUDGEBOARD_URL, the address of the "
-    "pages, each line has the address of the answer.",
-)
-@options.where
-@click.option("--limit", type=click.IntRange(1, 10_000), help="With --list: maximum number of answers (default: 50).")
-def flag_command(*, yes: bool, listed: bool, where: RowFilter, limit: int | None) -> None:
+def apply(*, yes: bool) -> None:
     """Apply the flag rules to all answers again.
 
     Run it after a threshold or the primary judge has changed. Running it twice adds nothing. People's decisions on
     flags are kept. An open flag is superseded if its reason no longer holds; the command asks first. If you change the
-    threshold back and run it again, these flags are raised again. --where selects answers of --list only.
+    threshold back and run it again, these flags are raised again.
     """
     from judgeboard.people.roster import flags_to_supersede, raise_flags
     from judgeboard.store.overview import count_open_flags
 
-    if listed:
-        _list_flags(where, limit or SHOWN)
-        return
-    if where != RowFilter() or limit is not None:
-        raise MissingOption("--where and --limit select answers to list: add --list", "--list")
     store = options.open_store()
     if not yes and (superseded := flags_to_supersede(store)):
         question = f"{counted(superseded, 'open flag')} would be superseded: the reason no longer holds."
@@ -67,12 +59,23 @@ def flag_command(*, yes: bool, listed: bool, where: RowFilter, limit: int | None
         f"{counted(summary.logged, 'answer')} of the log{more}: {counted(summary.raised, 'new flag')}, "
         f"{summary.superseded:,} superseded, {is_open:,} open"
     )
-    options.show(summary, [line, *(["To list the flagged answers: `judgeboard flag --list`"] if is_open else [])])
+    options.show(summary, [line, *(["To list the flagged answers: `judgeboard flags list`"] if is_open else [])])
     queue = ("queue", "create", "flagged", "--where", "state=open")
     options.suggest(*(queue if summary.responses else options.FIRST_STEP))
 
 
-def _list_flags(where: RowFilter, limit: int) -> None:
+@options.command(
+    "judgeboard flags list --where rule=low_groundedness --limit 20",
+    "judgeboard flags list --json",
+    group=flags_command,
+)
+@options.where
+@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of answers.")
+def list_(where: RowFilter, limit: int) -> None:
+    """List the answers with open flags, the worst first.
+
+    With JUDGEBOARD_URL, the address of the pages, each answer has its address on a page.
+    """
     from judgeboard.settings.model import load_settings
     from judgeboard.store.open_flags import queue_page
 
@@ -98,22 +101,28 @@ def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) ->
             yield f"    {pages[line.flag_id]}"
 
 
-@options.group("judgeboard checks set examples/checks.yaml", "judgeboard flag", "judgeboard checks list")
-def checks_command() -> None:
-    """Define deterministic checks of logged answers: patterns, length, JSON schema, refusal, language, citations.
+@options.command(
+    "judgeboard flags checks examples/checks.yaml",
+    "judgeboard flags apply",
+    "judgeboard flags checks --json",
+    group=flags_command,
+)
+@click.argument("file", type=options.FILE, required=False)
+def checks(file: Path | None) -> None:
+    """List the deterministic checks of logged answers, or replace them by those of FILE, a YAML file.
 
-    An answer that fails a check gets a flag of the rule failed_check. Suites have the same checks in their cases.
+    A check is a pattern, a length, a JSON schema, a refusal, a language or citations. The list shows how many answers
+    fail each. An answer that fails a check gets a flag of the rule failed_check. New answers are checked when they are
+    stored; `judgeboard flags apply` checks the stored answers. A file without a check removes all of them.
+    examples/checks.yaml has a check of each kind. Suites have the same checks in their cases.
     """
+    if file is None:
+        _list_checks()
+    else:
+        _store_checks(file)
 
 
-@options.command("judgeboard checks set examples/checks.yaml", group=checks_command)
-@click.argument("file", type=options.FILE)
-def set_(file: Path) -> None:
-    """Replace the checks by those of FILE, a YAML file. A file without a check removes all of them.
-
-    New answers are checked when they are stored. `judgeboard flag` checks the stored answers. examples/checks.yaml has
-    a check of each kind.
-    """
+def _store_checks(file: Path) -> None:
     from judgeboard.flags.checks import named_checks
     from judgeboard.people.roster import change_settings
     from judgeboard.settings.model import LONGEST_CHECKS
@@ -122,12 +131,10 @@ def set_(file: Path) -> None:
     text = file_text(file, most=LONGEST_CHECKS)
     change_settings(options.open_store(), {"checks": text}, options.actor())
     names = [each.name for each in named_checks(text)]
-    options.show({"checks": names}, [f"{counted(len(names), 'check')} in force. Next: `judgeboard flag`"])
+    options.show({"checks": names}, [f"{counted(len(names), 'check')} in force. Next: `judgeboard flags apply`"])
 
 
-@options.command("judgeboard checks list --json", group=checks_command)
-def list_() -> None:
-    """List the checks in force, each with the number of answers that fail it."""
+def _list_checks() -> None:
     from judgeboard.flags.checks import named_checks
     from judgeboard.store.flags import failing_answers
     from judgeboard.store.settings import thresholds
@@ -145,4 +152,4 @@ def list_() -> None:
         for each in checks
     ]
     lines = [f"{row['name']} ({row['kind']}): {counted(int(str(row['failing'])), 'answer')} failing" for row in rows]
-    options.show({"checks": rows}, lines or ["There are no checks yet. To define some: `judgeboard checks set FILE`"])
+    options.show({"checks": rows}, lines or ["There are no checks yet. To define some: `judgeboard flags checks FILE`"])

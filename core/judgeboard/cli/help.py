@@ -75,10 +75,6 @@ def _typed(context: click.Context) -> str:
     return " ".join(names)
 
 
-class CommandGroup(Command, click.Group):
-    """A group of commands with a short and a whole help."""
-
-
 def _short_option() -> click.Option:
     return click.Option(
         [SHORT],

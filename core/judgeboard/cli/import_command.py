@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
@@ -66,7 +67,7 @@ def kind_lines() -> str:
     "judgeboard import --kind pairs arena.jsonl.gz",
     "judgeboard import list",
     "judgeboard import undo",
-    cls=options.CommandWithArguments,
+    cls=CommandWithArguments,
     json=False,
     help=f"""Import files into the database. Files may be gzipped; - is standard input. Kinds of files:
 
@@ -222,7 +223,7 @@ _NEXT: Mapping[str, tuple[str, ...]] = {
     "verdicts": ("agreement",),
     "pairs": ("compare", "--recorded"),
     "comparisons": ("compare", "--recorded"),
-    "samples": ("ssr", "--recorded"),
+    "samples": ("compare", "ssr", "--recorded"),
 }
 
 
@@ -457,7 +458,7 @@ def _flags(summary: "ImportSummary") -> list[str]:
     if not summary.flags:
         return []
     flags = counted(summary.flags, "flag")
-    return [f"  {flags} would be raised" if summary.dry_run else f"  {flags} raised: `judgeboard flag --list`"]
+    return [f"  {flags} would be raised" if summary.dry_run else f"  {flags} raised: `judgeboard flags list`"]
 
 
 def _unread(summary: "ImportSummary", file: str) -> list[str]:

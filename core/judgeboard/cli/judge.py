@@ -1,7 +1,6 @@
-"""The commands `judge`, `jury`, `repeats` and `prompt`: ask one judge, several, or one again; print its prompt."""
+"""The command `judge`: judge answers with one judge, with a jury, or repeatedly."""
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +20,12 @@ from judgeboard.cli.asking import (
     use_named_judge,
     warned,
 )
-from judgeboard.errors import BadInput, MissingOption
-from judgeboard.stats.estimates import no_interval_sentences, number_words, percent_words
+from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.agreed_with_people import AgreedWithPeople
     from judgeboard.judges.judge import Judge
-    from judgeboard.methods.jury import JuryReport
-    from judgeboard.methods.repeats import RepeatsReport
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
 
@@ -80,6 +75,7 @@ def judge_command(
     run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no reply was
     usable; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
+    from judgeboard.cli.repeats import repeats_lines
     from judgeboard.health.family import run_warning
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.repeats import judge_repeats, repeats_report
@@ -150,6 +146,7 @@ def _judge_by_jury(
     name: str | None,
 ) -> int:
     """Judge with each model in turn, then combine the verdicts. If a run stops early, they are not combined yet."""
+    from judgeboard.cli.jury import jury_lines
     from judgeboard.judges.judge import fingerprint
     from judgeboard.methods.jury import judge_by_jury
     from judgeboard.runs.method import STOPPED, require_price
@@ -213,164 +210,3 @@ def summary_lines(summary: "JudgingSummary") -> list[str]:
     elif summary.asked - summary.ok:
         lines.append("To judge the answers without a usable verdict again, add --rejudge failed to the command.")
     return lines
-
-
-@options.command(
-    "judgeboard judge --judge rag --model gpt-4o-mini --repeats 3",
-    "judgeboard repeats --judge-version 'rag v2' --json",
-    "judgeboard repeats --name gpt-4",
-)
-@options.judge_version(help="Judge version: name, 'name v3' or fingerprint.")
-@click.option(
-    "--name", metavar="NAME", help="Measure all versions of this judge together, for example several rubrics."
-)
-@options.where
-def repeats_command(judge_version: str | None, name: str | None, where: RowFilter) -> int:
-    """Measure how far repeats of a judge agree with each other and with people.
-
-    Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
-    """
-    from judgeboard.methods.repeats import repeats_report
-    from judgeboard.store.judge_versions import versions_asked_again
-
-    if (judge_version is None) == (name is None):
-        why = "choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions"
-        if name is not None:
-            raise BadInput(f"{why}, for example: `{options.same_command(without=['--judge-version'])}`")
-        with options.open_store().reading() as connection:
-            versions = versions_asked_again(connection)
-        if not versions:
-            raise BadInput("no judge has repeats yet. To make some: `judgeboard judge --judge lexical --repeats 3`")
-        raise MissingOption(why, "--judge-version", versions[0].title)
-    with options.seen(options.open_store()).reading() as connection:
-        report = repeats_report(connection, version=judge_version, name=name, where=where)
-    options.show(report, repeats_lines(report))
-    return report.account.exit_code
-
-
-def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
-    """Yield the report on repeats in lines for a terminal."""
-    from judgeboard.agreement.agreed_with_people import described_words
-    from judgeboard.agreement.result import left_out_words
-
-    answers = counted(report.answers, "answer")
-    yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}, on {answers}"
-    for each in report.measures:
-        yield (
-            f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
-            f"answers, alpha {number_words(each.krippendorff_alpha)}, ICC(1) {number_words(each.icc)}, "
-            f"Cronbach's alpha {number_words(each.cronbach_alpha)}, "
-            f"mean spread {number_words(each.spread)}; agreement with people"
-            f"{described_words(each.accuracy, each.accuracy_answers)}: {percent_words(each.accuracy)}"
-        )
-        if left_out := left_out_words(each.left_out.items()):
-            yield f"  {left_out}"
-    yield from no_interval_sentences((each.measure, each.accuracy) for each in report.measures)
-    yield from report.notes
-
-
-@options.command(
-    "judgeboard jury --recorded --members nli,'rag v2',lexical --json",
-    "judgeboard jury --recorded --unit pairs --members gpt-4,claude,llama",
-    "judgeboard judge --jury llama-3.1-8b,qwen-2.5-7b,gpt-4o-mini --judge rag",
-)
-@click.option("--recorded", is_flag=True, help="Combine the stored verdicts of the members (required; no model calls).")
-@click.option(
-    "--members", required=True, metavar="A,B,C", help="Judge versions: names (newest version), titles or fingerprints."
-)
-@options.with_default(
-    "--unit",
-    type=click.Choice(["responses", "pairs"]),
-    default="responses",
-    help="What the members judged: answers, or pairs of answers.",
-)
-@options.judge_name("Name of the jury (default: jury).")
-@options.where
-def jury_command(recorded: bool, members: str, unit: str, name: str | None, where: RowFilter) -> int:
-    """Combine the stored verdicts of several judges, and measure their agreement with each other and with people.
-
-    Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. Of
-    pairs, the preference with the most votes counts, for each order of the answers separately. The verdicts of a jury
-    are stored under a separate judge version.
-    """
-    from judgeboard.cli.compare import comparison_lines
-    from judgeboard.methods.jury import compare_by_jury, judge_by_jury
-
-    if not recorded:
-        raise MissingOption("to combine stored verdicts, add --recorded", "--recorded")
-    store = options.open_store()
-    if unit == "pairs":
-        pairs = compare_by_jury(store, options.listed(members), name=name, where=where, actor=options.actor())
-        options.show(pairs, comparison_lines(pairs))
-        options.suggest("agreement", "--unit", "pairs", "--judge-version", pairs.judge or "")
-        return 0
-    named, seen = options.listed(members), options.seen(store)
-    report = judge_by_jury(store, named, name=name, where=where, actor=options.actor(), seen=seen)
-    options.show(report, jury_lines(report))
-    options.suggest("agreement", "--judge-version", report.jury.judge_version)
-    return report.account.exit_code
-
-
-def jury_lines(report: "JuryReport") -> Iterator[str]:
-    """Yield the report on a jury in lines for a terminal."""
-    from judgeboard.agreement.agreed_with_people import described_words
-    from judgeboard.agreement.result import left_out_words
-
-    account, jury = report.account, report.jury
-    counts = f"{account.ok:,} ok + {account.unparsable:,} without a verdict ({counted(report.split, 'tie')})"
-    members = ", ".join(member.judge_version for member in report.members)
-    yield f"{jury.judge_version} of {members}: {counted(report.items, 'answer')} = {counts}"
-    if left_out := left_out_words(report.left_out.items()):
-        yield f"{account.ok:,} of {counted(report.answers, 'answer')} have a verdict of the jury. {left_out}"
-    yield f"with people{jury.described}: {_with_people(jury)}"
-    unlabelled = report.items - report.labelled
-    unanimous = f"unanimous on {report.unanimous_items:,} of {counted(report.labelled, 'answer')} judged by all members"
-    if unlabelled:
-        have = "has" if unlabelled == 1 else "have"
-        unanimous += f"; {counted(unlabelled, 'answer')} {have} no label from some member"
-    yield f"among the judges: Fleiss' kappa {number_words(report.fleiss_kappa)}, {unanimous}"
-    wrong, described = report.wrong_together, described_words(report.wrong_together, report.wrong_together_answers)
-    yield f"unanimous but wrong according to people{described}: {percent_words(wrong)}, n {wrong.n:,}"
-    for measure, estimate in report.spread.items():
-        if estimate.value is not None:
-            yield f"mean distance of the highest and the lowest {measure}: {number_words(estimate)}"
-    for member in report.members:
-        same = " on the same answers" if member.answers == jury.answers else member.described
-        yield f"{member.judge_version} alone{same}: {_with_people(member)}"
-    yield from report.without_interval
-    yield from report.notes
-
-
-def _with_people(judge: "AgreedWithPeople") -> str:
-    return f"accuracy {percent_words(judge.accuracy)}, kappa {number_words(judge.kappa)}, n {judge.accuracy.n:,}"
-
-
-@options.command(
-    "judgeboard prompt rag > my-prompt.md",
-    "judgeboard judge --judge rag --model gpt-4o-mini --prompt my-prompt.md",
-    "judgeboard prompt 'rag v2'",
-    json=False,
-)
-@click.argument("which", metavar="KIND|VERSION")
-def prompt_command(which: str) -> int:
-    """Print the prompt of a kind of judge or of a judge version, as a file for --prompt.
-
-    The file may leave out sections that you do not change. Keep the placeholders of each section, such as {error}. The
-    program inserts the answer and its passages, and always tells the judge that they are data, not instructions.
-    """
-    from judgeboard.judges.prompt import PROMPTS, prompt_file
-    from judgeboard.store.judge_versions import get_version
-
-    if which in PROMPTS:
-        click.echo(prompt_file(which), nl=False)
-        return 0
-    with options.open_store().reading() as connection:
-        version = get_version(connection, which)
-    if version.kind not in PROMPTS or version.prompt is None:
-        raise BadInput(f"{version.title} has no prompt. Kinds of judges with a prompt: {', '.join(PROMPTS)}")
-    prompt = prompt_file(version.kind, version.prompt)
-    if sys.stdout.isatty():  # a model may have written it
-        options.echo(prompt, verbatim=True)
-    else:
-        click.echo(prompt, nl=False)
-    return 0

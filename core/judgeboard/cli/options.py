@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from judgeboard.cli import end_loading
-from judgeboard.cli.help import GROUPS, Command, CommandGroup
+from judgeboard.cli.groups import CommandGroup
+from judgeboard.cli.help import GROUPS, Command
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
@@ -140,7 +141,7 @@ def command(
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command with these examples, --db and, unless ``json`` is False, --json.
 
-    In a ``group``, the function's name is the command's name: `schema_list` or `list_` is `judgeboard schema list`.
+    In a ``group``, the function's name is the command's name: `schema_list` or `list_` is the `list` of `schema`.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
@@ -185,33 +186,6 @@ def group(
         return made
 
     return decorate
-
-
-class CommandWithArguments(CommandGroup):
-    """A command with arguments and subcommands: the first word may name a subcommand.
-
-    To use a file with the name of a subcommand, write ./undo.
-    """
-
-    allow_interspersed_args = True
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **{**settings, "invoke_without_command": True, "subcommand_metavar": ""})
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options of this command, unless the arguments are those of a subcommand."""
-        if args and args[0] in self.commands:
-            ctx.invoked_subcommand, *ctx.args = args
-            return ctx.args
-        return click.Command.parse_args(self, ctx, args)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the subcommand, or this command."""
-        name = ctx.invoked_subcommand
-        if name is None:
-            return click.Command.invoke(self, ctx)
-        with self.commands[name].make_context(name, ctx.args, parent=ctx) as context:
-            return context.command.invoke(context)
 
 
 def _checked_judge_name(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:

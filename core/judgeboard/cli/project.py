@@ -99,7 +99,7 @@ def _judge_lines() -> Iterator[str]:
         yield "[judges.main]"
         yield f'model = "{EXAMPLE_MODELS[keys[0]]}"  # {keys[0].upper()}_API_KEY is set'
         yield "# temperature = 0"
-        yield '# prompt = "prompt.md"  # `judgeboard prompt rag > prompt.md` writes the built-in one'
+        yield '# prompt = "prompt.md"  # `judgeboard versions prompt rag > prompt.md` writes the built-in one'
     else:
         yield "# A judge that asks a model. It needs a key in the environment, or the address of your own server."
         yield "# [judges.main]"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.text import counted, seconds_of
@@ -65,7 +66,7 @@ _chosen = options.decorator(
     "judgeboard push mlflow --what judgments,gold --since 2026-11-01",
     "judgeboard push add langfuse --every 60s",
     "judgeboard push",
-    cls=options.CommandWithArguments,
+    cls=CommandWithArguments,
 )
 @click.argument("tool", type=click.Choice(TARGETS), required=False)
 @_chosen

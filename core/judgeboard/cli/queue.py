@@ -67,7 +67,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "Answers that already have a label in a random sample are left out. judges: from the answers on which the verdicts "
     "of two judge versions differ. In such a queue, reviewers do not see the judge, and each decision implies a label, "
     "unless other options say otherwise. "
-    "`judgeboard plan` shows how many answers are needed.",
+    "`judgeboard labels plan` shows how many answers are needed.",
 )
 @options.judge_version(
     "judge_versions",
@@ -126,7 +126,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     _share(
         "--sampling-rate",
         "Share of randomly sampled answers in the queue (default: 0). If too few answers are sampled, raise "
-        "`random_share` (Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flag`.",
+        "`random_share` (Settings, or JUDGEBOARD_RANDOM_SHARE) and run `judgeboard flags apply`.",
     ),
     _share(
         "--repeat-rate",
@@ -232,7 +232,7 @@ def create(
     options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
-        options.suggest("queue", "show" if others else "next", created.queue.name)
+        options.suggest("queue", "list" if others else "next", created.queue.name)
 
 
 def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], list[str]]:
@@ -259,7 +259,7 @@ def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], lis
 
 
 def _invited_lines(store: "Store", invited: Sequence[str]) -> list[str]:
-    from judgeboard.cli.administration import comes_words
+    from judgeboard.cli.people import comes_words
     from judgeboard.people.roster import list_people
 
     if not invited:
@@ -341,10 +341,22 @@ def assign(name: str, people: str, remove: str | None) -> None:
     )
 
 
-@options.command("judgeboard queue list", group=queue_command)
+@options.command("judgeboard queue list", "judgeboard queue list legal --json", group=queue_command)
+@click.argument("name", required=False)
 @click.option("--open", "only_open", is_flag=True, help="Omit closed queues.")
-def list_(only_open: bool) -> None:
-    """List the queues: open queues before closed ones, the newest first."""
+def list_(name: str | None, only_open: bool) -> None:
+    """List the queues: open queues before closed ones, the newest first.
+
+    With NAME, show the rules and the progress of this queue. For each reviewer, that is the number of reviews and the
+    median time per item in seconds.
+    """
+    if name is None:
+        _list_queues(only_open=only_open)
+    else:
+        _show_queue(name)
+
+
+def _list_queues(*, only_open: bool) -> None:
     from judgeboard.reviews.queues import queue_progress
     from judgeboard.store.queues import list_queues
 
@@ -356,13 +368,7 @@ def list_(only_open: bool) -> None:
     options.show({"queues": progress}, lines or [none])
 
 
-@options.command("judgeboard queue show legal", "judgeboard queue show legal --json", group=queue_command)
-@click.argument("name")
-def show(name: str) -> None:
-    """Show the rules and the progress of a queue.
-
-    For each reviewer it shows the number of reviews and the median time per item in seconds.
-    """
+def _show_queue(name: str) -> None:
     from judgeboard.reviews.queues import queue_progress
 
     with options.open_store().reading() as connection:
@@ -370,18 +376,18 @@ def show(name: str) -> None:
     options.show(progress, _progress_lines(progress))
 
 
-@options.command("judgeboard queue export legal --reviewer mara@example.org --items 50 mara.jsonl", group=queue_command)
+@options.command("judgeboard queue export legal --reviewer mara@example.org --limit 50 mara.jsonl", group=queue_command)
 @click.argument("name")
 @click.argument("file", type=options.FILE)
 @click.option("--reviewer", required=True, metavar="WHO", help="Name of the person who will review the items.")
-@options.with_default("--items", type=click.IntRange(1, 1000), default=50, metavar="N", help="Maximum number of items.")
+@options.with_default("--limit", type=click.IntRange(1, 1000), default=50, metavar="N", help="Maximum number of items.")
 @click.option(
     "--lease-days",
     type=options.FiniteRange(0, 60, min_open=True),
     default=7.0,
     help="Days for which the items are reserved for the reviewer (default: 7, at most 60).",
 )
-def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) -> None:
+def export(name: str, file: Path, reviewer: str, limit: int, lease_days: float) -> None:
     """Export items of a queue to a file, for a reviewer without access to the database.
 
     The file contains the guidelines, and one line per item with its texts and fields to fill in. It contains no
@@ -392,7 +398,7 @@ def export(name: str, file: Path, reviewer: str, items: int, lease_days: float) 
 
     store = options.open_store()
     (who,) = people_named(store, [reviewer])
-    bundle = export_bundle(store, name, who, file, items=items, by=options.actor(), lease=timedelta(days=lease_days))
+    bundle = export_bundle(store, name, who, file, items=limit, by=options.actor(), lease=timedelta(days=lease_days))
     until = f"reserved for {who.name} until {bundle.until:%Y-%m-%d %H:%M} UTC"
     items_in_file = f"{counted(bundle.items, 'item')} in {file}"
     command = f"judgeboard queue merge {shlex.quote(str(file))}"
@@ -435,7 +441,7 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
         short = f", {progress.short:,} more were requested, but none are left" if progress.short else ""
         yield f"random sample: {counted(progress.sampled, 'answer')}{short}"
     if progress.conflict:
-        command = f"`judgeboard adjudicate --queue {shlex.quote(queue.name)}`"
+        command = f"`judgeboard queue adjudicate --queue {shlex.quote(queue.name)}`"
         yield f"conflicts to adjudicate: {progress.conflict:,} ({command})"
     for person in progress.people:
         seconds = "–" if person.median_seconds is None else f"{person.median_seconds:.0f} s"

@@ -56,10 +56,13 @@ _review_options: Callable[[options.F], options.F] = options.decorator(
     "judgeboard queue create legal --where query_type=legal --order oldest --needed 2 --blind-judge --assign Mara,Jon",
     "judgeboard queue next legal",
     "judgeboard queue decide TOKEN confirm --quality 2 --note 'the fee is made up'",
-    "judgeboard queue show legal",
+    "judgeboard queue list legal",
 )
 def queue_command() -> None:
-    """Create review queues of answers or pairs, review their items, and show their progress."""
+    """Create review queues, review their items, show progress.
+
+    A queue has answers or pairs. `queue adjudicate` decides items on which the reviews differ.
+    """
 
 
 @options.command("judgeboard queue next legal", group=queue_command)

@@ -1,4 +1,4 @@
-"""The commands `refine` and `reflect`, which write new answers to questions and judge them."""
+"""The group `refine`: write new answers to questions until a judge accepts them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,25 +9,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import asking, options
+from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
     from judgeboard.methods.refine_run import RefineSummary
-    from judgeboard.methods.reflect import ReflectSummary
 
 _ANSWER = 100
 """Characters of an answer in a line for a terminal."""
 
 
-@options.command(
-    "judgeboard refine --prompts prompts.jsonl --generator gpt-4o-mini --judge-model gpt-4o --json",
-    "judgeboard refine --where query_type=complex --where judge_side=low --generator gpt-4o --judge-model o4-mini",
+@options.group(
+    "judgeboard refine --prompts prompts.jsonl --generator gpt-4o-mini --model gpt-4o --json",
+    "judgeboard refine --where query_type=complex --where judge_side=low --generator gpt-4o --model o4-mini",
+    cls=CommandWithArguments,
 )
 @asking.generator_options
 @click.option(
-    "--judge-model",
+    "--model",
     metavar="MODEL",
     help="Chat model that rates the answers (default: JUDGEBOARD_MODEL). It should not be the generator's model.",
 )
@@ -49,7 +50,7 @@ _ANSWER = 100
 )
 @options.where
 def refine_command(
-    judge_model: str | None,
+    model: str | None,
     prompts: Path | None,
     success_rating: int,
     max_repeats: int,
@@ -76,7 +77,7 @@ def refine_command(
     if (prompts is None) == (where == RowFilter()):
         raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
     origins = None if prompts is None else read_prompts(prompts)
-    chosen["model"] = judge_model
+    chosen["model"] = model
     store = options.open_store(create=prompts is not None)
     last_address = asking.last_address_options(store, partial(make_judge, KIND), chosen)
     answers: Path | None = chosen["generator_replies"]
@@ -118,93 +119,4 @@ def refine_lines(summary: "RefineSummary") -> Iterator[str]:
             yield f"    attempt {number}: {answer}"
     if len(summary.items) > 20:
         yield f"  and {len(summary.items) - 20:,} more (--json lists all)"
-    yield from asking.stopped_lines(account)
-
-
-@options.command(
-    "judgeboard reflect --generator gpt-4o --judge rag --model gpt-4o-mini",
-    "judgeboard reflect --generator my-model --generator-base-url http://localhost:8000/v1 --judge lexical",
-    "judgeboard reflect --generator gpt-4o --model gpt-4o-mini --query-type complex --query-type QA --rebuild-messages",
-)
-@asking.generator_options
-@options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
-@asking.judge_options
-@options.with_default(
-    "--max-quality", type=click.IntRange(1, 4), default=2, help="Improve only answers with at most this quality."
-)
-@options.with_default(
-    "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."
-)
-@options.with_default(
-    "--query-type",
-    "query_types",
-    multiple=True,
-    default=("complex",),
-    help="Query type of the answers to improve. Repeat for more types.",
-)
-@click.option(
-    "--rebuild-messages", is_flag=True, help="If no messages were logged, build them from query and passages."
-)
-@options.where
-def reflect_command(
-    kind: str,
-    max_quality: int,
-    min_chars: int,
-    query_types: tuple[str, ...],
-    rebuild_messages: bool,
-    where: RowFilter,
-    max_cost: float | None,
-    **chosen: Any,
-) -> int:
-    """Regenerate bad answers once, judge the new answers, and keep the answer with the higher groundedness.
-
-    Both answers and both judgments are stored; the item page shows them. Answers without a judgment of this judge are
-    judged first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
-    """
-    from judgeboard.health.family import family_warning
-    from judgeboard.judges.kinds import OFFLINE
-    from judgeboard.methods.reflect import ReflectRule, reflect_pending
-    from judgeboard.runs.judging import make_judge
-
-    store = options.open_store()
-    last_address = {} if kind in OFFLINE else asking.last_address_options(store, partial(make_judge, kind), chosen)
-    generator = asking.chosen_generator(chosen, last_address)
-    if kind in OFFLINE:  # an offline judge refuses these options; the generator has them already
-        chosen |= {"prices": None, "timeout_s": None}
-    judge = make_judge(kind, **chosen | last_address)
-    warnings = asking.warned(
-        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
-    )
-    rule = ReflectRule(max_quality, min_chars, query_types)
-    with asking.run_options(chosen["concurrency"], max_cost) as how:
-        summary = reflect_pending(
-            store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
-        )
-    options.show(summary, reflect_lines(summary), warnings)
-    options.suggest("serve")
-    return summary.account.exit_code
-
-
-def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
-    """Yield a run in lines for a terminal."""
-    account = summary.account
-    if account.run_id is None:
-        yield f"{summary.judge}: nothing to do. No bad answer of these types is left."
-    else:
-        yield (
-            f"{summary.judge}, run {account.run_id}: {summary.eligible:,} eligible, "
-            f"{summary.regenerated:,} regenerated: {counted(summary.kept_new, 'new answer')} kept, "
-            f"{counted(summary.kept_original, 'original')} kept "
-            f"({counted(summary.second_failed, 'second judgment')} failed)"
-        )
-        yield (
-            f"{counted(summary.identical, 'new answer')} identical, {counted(summary.no_answer, 'call')} without an "
-            f"answer; {counted(summary.calls, 'call')}, cost {account.cost_words}"
-        )
-    if summary.no_messages:
-        have = "has" if summary.no_messages == 1 else "have"
-        yield (
-            f"{counted(summary.no_messages, 'eligible answer')} {have} no logged messages. To use query and "
-            "passages instead, add --rebuild-messages."
-        )
     yield from asking.stopped_lines(account)

@@ -1,13 +1,17 @@
 """The commands that serve the pages: `quickstart`, `serve`, and `worker`, which runs their jobs."""
 
+import shlex
 import signal
 from typing import Any
 
 import click
 
-from judgeboard.cli import options
+from judgeboard.cli import end_loading, options
+from judgeboard.cli.asking import refuse_given
 from judgeboard.cli.import_command import NOTHING_USABLE, dates_option, import_one, mapping_option, open_target
 from judgeboard.cli.judge import summary_lines
+
+SAMPLE_DATABASE = "data/demo.db"
 
 
 @options.command("judgeboard worker --db postgresql://judge@db/judgeboard", json=False)
@@ -60,28 +64,38 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
 
 @options.command(
     "judgeboard quickstart answers.jsonl",
+    "judgeboard quickstart",
     "judgeboard quickstart log.csv --map Frage=query --map Antwort=answer --db shop.db --no-serve",
     json=False,
 )
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="[LOG]", required=False)
 @mapping_option("Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Repeat for more columns.")
 @dates_option
 @click.option("--source", help="Name of the log (default: default).")
 @click.option("--no-serve", is_flag=True, help="Do not serve the pages at the end.")
 @options.host
 @options.port
-def quickstart_command(file: str, no_serve: bool, host: str, port: int, **choices: Any) -> int:
-    """Import a log, judge it offline, raise flags and serve the pages.
+@click.pass_context
+def quickstart_command(
+    context: click.Context, /, file: str | None, no_serve: bool, host: str, port: int, **choices: Any
+) -> int:
+    """Import a log, judge it offline and serve the pages. Without LOG, use sample data.
 
-    Needs no key and no network. A second run changes nothing. Exit code 2: no row of the file could be used.
+    Needs no key and no network. A second run changes nothing. The sample data are stored in data/demo.db, unless --db
+    names another database. Exit code 2: no row of the file could be used.
     """
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_open_flags
 
+    if file is None:
+        refuse_given(context, "the sample data need none: name a LOG", {*choices})
     if not no_serve:
         from judgeboard_dashboard.server import check_free
 
         check_free(host, port)
+    if file is None:
+        _show_sample(options.chosen_database() or SAMPLE_DATABASE, host, port, no_serve=no_serve)
+        return 0
     store = open_target([file], choices)
     code = import_one(store, file, choices).code
     if code == NOTHING_USABLE:
@@ -98,3 +112,23 @@ def quickstart_command(file: str, no_serve: bool, host: str, port: int, **choice
     store.close()
     serve(options.chosen_database(), host=host, port=port)
     return code
+
+
+def _show_sample(database: str, host: str, port: int, *, no_serve: bool) -> None:
+    """Store the sample data and serve them."""
+    from judgeboard.cli.demo import fill
+    from judgeboard.settings.masking import masked
+    from judgeboard.store.engine import open_store
+
+    store = open_store(database, create=True)
+    end_loading()
+    fill(store, click.echo)
+    click.echo(f"database: {store.shown_url}")
+    store.close()
+    if no_serve:
+        # `judgeboard serve` without --db opens the user's own database.
+        click.echo(f"to open it: judgeboard serve --db {shlex.quote(masked(database))}")
+        return
+    from judgeboard_dashboard.server import serve
+
+    serve(database, host=host, port=port)

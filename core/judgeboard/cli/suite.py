@@ -113,10 +113,28 @@ def run(
     return code
 
 
-@options.command("judgeboard suite list", group=suite_command)
+@options.command("judgeboard suite list", "judgeboard suite list 3 --baseline latest", group=suite_command)
+@click.argument("run_id", type=options.ROW_ID, metavar="[RUN]", required=False)
 @click.option("--name", help="Only runs of this suite.")
-def list_(name: str | None) -> None:
-    """List the runs of suites, newest first."""
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    help="Run to compare RUN with. latest: the previous run of the same judge and candidate.",
+)
+@click.option("--junit", type=options.FILE, help="Also write the cases of RUN as a JUnit file.")
+def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Path | None) -> int:
+    """List the runs of suites, newest first. With RUN, show its result, with the exit codes of `suite run`."""
+    from judgeboard.errors import MissingOption
+
+    if run_id is not None:
+        return _show_run(run_id, baseline, junit)
+    if baseline is not None or junit is not None:
+        raise MissingOption("--baseline and --junit are about one run: name it", "1")
+    _list_runs(name)
+    return 0
+
+
+def _list_runs(name: str | None) -> None:
     from judgeboard.methods.suite_results import list_results, score_words
 
     runs = list_results(options.seen(options.open_store()), name)
@@ -130,14 +148,7 @@ def list_(name: str | None) -> None:
     options.show({"runs": runs}, lines or [none])
 
 
-@options.command("judgeboard suite show 3 --baseline latest", group=suite_command)
-@click.argument("run_id", type=options.ROW_ID, metavar="RUN")
-@click.option(
-    "--baseline", metavar="RUN", help="Run to compare with. latest: the previous run of the same judge and candidate."
-)
-@click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
-def show(run_id: int, baseline: str | None, junit: Path | None) -> int:
-    """Show the result of a suite run. The exit codes are those of `suite run`."""
+def _show_run(run_id: int, baseline: str | None, junit: Path | None) -> int:
     from judgeboard.health.family import run_warning
     from judgeboard.methods.suite_results import suite_result
     from judgeboard.store.judge_versions import get_version

@@ -25,14 +25,14 @@ NEXT = (
 )
 REVIEW_THE_REST = (
     "To flag the other verdicts: set this confidence as “Uncertain verdict below” on the page Settings, or as "
-    "JUDGEBOARD_UNCERTAIN_VERDICT. Then run `judgeboard flag`."
+    "JUDGEBOARD_UNCERTAIN_VERDICT. Then run `judgeboard flags apply`."
 )
 
 
 @options.command(
-    "judgeboard threshold --recall 0.8",
-    "judgeboard threshold --precision 0.8 --by query_type",
-    "judgeboard threshold --cost 5 --judge-version 'rag v3' --json",
+    "judgeboard labels threshold --recall 0.8",
+    "judgeboard labels threshold --precision 0.8 --by query_type",
+    "judgeboard labels threshold --cost 5 --judge-version 'rag v3' --json",
 )
 @click.option("--recall", type=SHARE, help="Minimum share of the bad answers to flag, between 0 and 1.")
 @click.option("--precision", type=SHARE, help="Minimum share of bad answers among flagged answers, between 0 and 1.")
@@ -72,10 +72,10 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 
 
 @options.command(
-    "judgeboard stand --agreement 0.9",
-    "judgeboard stand --agreement 0.9 --jury 'rag v2,nli,lexical'",
-    "judgeboard stand --agreement 0.9 --jury 'lexical,rag v2' --combine cascade",
-    "judgeboard stand --agreement 0.85 --delta 0.1 --judge-version 'rag v3' --json",
+    "judgeboard labels stand --agreement 0.9",
+    "judgeboard labels stand --agreement 0.9 --jury 'rag v2,nli,lexical'",
+    "judgeboard labels stand --agreement 0.9 --jury 'lexical,rag v2' --combine cascade",
+    "judgeboard labels stand --agreement 0.85 --delta 0.1 --judge-version 'rag v3' --json",
 )
 @options.with_default(
     "--agreement",
@@ -114,8 +114,8 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
 
 
 @options.command(
-    "judgeboard calibrate",
-    "judgeboard calibrate --judge-version 'rag v3' --how isotonic --json",
+    "judgeboard labels calibrate",
+    "judgeboard labels calibrate --judge-version 'rag v3' --how isotonic --json",
 )
 @options.judge_version(help=DEFAULT_JUDGE)
 @options.with_default(
@@ -154,7 +154,7 @@ def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
 
 
 def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
-    """Yield how to use the advised thresholds, and what `judgeboard flag` then changes."""
+    """Yield how to use the advised thresholds, and what `judgeboard flags apply` then changes."""
     from judgeboard.people.roster import flags_to_supersede
 
     advised = {each.query_type: each.low_groundedness for each in result.thresholds if each.is_advised}
@@ -167,10 +167,10 @@ def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
         texts = tuple(f"{name}={value}" for each in (others, advised) for name, value in each.items())
         superseded = flags_to_supersede(store, low_groundedness_by_type=texts)
     if not superseded:
-        yield f"{NEXT} Then run `judgeboard flag`."
+        yield f"{NEXT} Then run `judgeboard flags apply`."
     else:
         flags = f"{counted(superseded, 'open flag')}, because {'its' if superseded == 1 else 'their'} reason"
-        yield f"{NEXT} Then run `judgeboard flag --yes`. It supersedes {flags} no longer holds."
+        yield f"{NEXT} Then run `judgeboard flags apply --yes`. It supersedes {flags} no longer holds."
 
 
 def _confident_lines(result: "ConfidentVerdicts", *, one_judge: bool) -> Iterator[str]:

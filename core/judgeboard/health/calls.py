@@ -23,15 +23,15 @@ _ENOUGH = 12  # digits of a fingerprint, as the pages show them
 def make_and_judge(record: JudgeRecord, *kinds: str) -> str:
     """Return the commands that make control answers of these kinds and judge them."""
     of_kinds = "" if set(kinds) == set(CONTROL_KINDS) else f" --kinds {','.join(kinds)}"
-    make = f"judgeboard control-answers make{of_kinds}"
+    make = f"judgeboard test controls make{of_kinds}"
     if record.version.kind == RECORDED:
         return f"{make} && judgeboard export responses -o FILE"
     if record.version.kind == JURY:
-        members = f"judgeboard control-answers judge{of_kinds} --judge KIND --model MEMBER"
+        members = f"judgeboard test controls judge{of_kinds} --judge KIND --model MEMBER"
         return f"{make} && {members} && {_combine(record.version)}"
     if record.version.kind == REPEATS:
         return _of_member(record.version)
-    return f"{make} && judgeboard control-answers judge{of_kinds} {_asked(record.version)}"
+    return f"{make} && judgeboard test controls judge{of_kinds} {_asked(record.version)}"
 
 
 def judge_answers(record: JudgeRecord, *more: str) -> str:
@@ -52,13 +52,13 @@ def import_log(column: str) -> str:
 
 def _combine(version: StoredVersion) -> str:
     named = "" if version.name == JURY else f" --name {shlex.quote(version.name)}"
-    members = ",".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A,B,C"
-    return f"judgeboard jury --recorded --members {members}{named}"
+    members = " ".join(str(member)[:_ENOUGH] for member in version.params.get("members", ())) or "A B C"
+    return f"judgeboard compare judges {members}{named}"
 
 
 def _of_member(version: StoredVersion) -> str:
     members = version.params.get("members") or ("NAME",)
-    return f"judgeboard health --judge-version {shlex.quote(str(members[0]))}"
+    return f"judgeboard test health {shlex.quote(str(members[0]))}"
 
 
 def _asked(version: StoredVersion) -> str:
@@ -67,7 +67,7 @@ def _asked(version: StoredVersion) -> str:
 
 def with_families(record: JudgeRecord) -> str:
     """Return the command that reads the user's own table of models."""
-    return f"judgeboard health --judge-version {shlex.quote(record.version.title)} --families FILE"
+    return f"judgeboard test health {shlex.quote(record.version.title)} --families FILE"
 
 
 LEAST = 10
@@ -143,7 +143,7 @@ as large as most differences between two systems."""
 def self_consistency(record: JudgeRecord) -> Check:
     """Warn if the share of answers with equal values in all repeats is significantly below 90 %.
 
-    `judgeboard repeats` shows the same share as its first figure. The measure is the one with the most answers. A
+    `judgeboard test repeats` shows the same share as its first figure. The measure is the one with the most answers. A
     recorded judge has one version per rubric, and the repeats of all its versions count.
     """
     n = len(record.repeats.same)
@@ -221,5 +221,5 @@ def _command(record: JudgeRecord) -> str:
         return "judgeboard import FILE --kind comparisons"
     compare = shlex.join(["judgeboard", "compare", "--pairs", "FILE", "--model", record.version.model or "MODEL"])
     if record.version.kind in JUDGES:
-        return f"{compare} && judgeboard health --judge-version {PAIRWISE}"
+        return f"{compare} && judgeboard test health {PAIRWISE}"
     return compare

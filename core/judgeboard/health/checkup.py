@@ -53,7 +53,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
     if store.is_sqlite:
         yield from _check_readers(Path(str(store.engine.url.database)))
     if answers == 0:
-        yield Finding(ok=False, what="no answers yet", fix="`judgeboard import FILE`, or `judgeboard demo`")
+        yield Finding(ok=False, what="no answers yet", fix="`judgeboard import FILE`, or `judgeboard quickstart`")
 
 
 def _file_finding(store: Store) -> Finding:

@@ -87,14 +87,14 @@ KINDS: dict[str, Kind] = {
         "Samples of answers",
         "question",
         "a question with several answers by one model",
-        "judgeboard ssr --recorded",
+        "judgeboard compare ssr --recorded",
     ),
     "repeats": Kind(
         "judgeboard.imports.samples:RepeatImport",
         "Repeated scores",
         "answer",
         "an answer with several scores by one judge, on a rubric",
-        "judgeboard health --judge-version NAME",
+        "judgeboard test health NAME",
     ),
 }
 

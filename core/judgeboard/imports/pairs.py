@@ -129,7 +129,9 @@ class PairImport(RecordedImport[ImportedPair]):
     def other_step(cls, fields: Collection[str]) -> str | None:
         """Return the command that makes pairs, if the rows are questions with options."""
         is_question = "options" in fields and not {"answer_a", "answer_b"} & {*fields}
-        return "the rows are questions with options: `judgeboard ssr make-pairs` makes pairs" if is_question else None
+        return (
+            "the rows are questions with options: `judgeboard compare make-pairs` makes pairs" if is_question else None
+        )
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)

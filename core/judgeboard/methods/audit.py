@@ -106,7 +106,7 @@ def audit_recorded(
     with store.reading() as connection:
         version, own = audited_version(connection, audited), get_version(connection, supreme)
         if version.id == own.id:
-            raise BadInput(f"{version.title} cannot audit itself. Name another version with --supreme-version.")
+            raise BadInput(f"{version.title} cannot audit itself. Name another version with --by.")
         if own.kind == AUDIT and own.params.get("approach") == 1:
             if by is not None:
                 raise BadInput(f"{own.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach.")

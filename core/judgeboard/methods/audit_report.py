@@ -278,8 +278,8 @@ def _again(report: AuditReport) -> str:
     model = report.supreme_model
     if model is None:
         return ""
-    options = ["--supreme-model", model, "--judge-version", report.judge_version, "--rejudge", "failed"]
-    return f"; to ask again: `judgeboard audit {shlex.join(options)}`"
+    words = [report.judge_version, "--model", model, "--rejudge", "failed"]
+    return f"; to ask again: `judgeboard test audit {shlex.join(words)}`"
 
 
 def unmeasured_words(report: AuditReport) -> str | None:

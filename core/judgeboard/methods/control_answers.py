@@ -280,7 +280,7 @@ async def judge_control_answers_async(
     with store.reading() as connection:
         made = [each for each in list_controls(connection) if each.kind in chosen]
     if not made:
-        raise BadInput("there are no such control answers yet. To make them: `judgeboard control-answers make`")
+        raise BadInput("there are no such control answers yet. To make them: `judgeboard test controls make`")
     ids = {each.response_id for each in made} | {each.original_id for each in made}
     where = RowFilter(response_ids=tuple(ids), kinds=(ResponseKind.CONTROL, ResponseKind.LOG))
     return await judge_pending_async(store, judge, where=where, **options)

@@ -350,7 +350,7 @@ def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> J
     """Return the version of a jury, with its members' sorted fingerprints and its rule; raises BadInput."""
     addresses = sorted({member.fingerprint for member in members})
     if len(addresses) < 2:
-        raise BadInput("a jury needs at least two different members: --members a,b,c")
+        raise BadInput("a jury needs at least two different members, for example: A B C")
     params = {"members": addresses, "rule": RULE}
     return JudgeVersion(name or JURY, JURY, params=params, scale="as its members give it")
 
@@ -397,8 +397,8 @@ def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryRe
     judged = by_version(connection, [member.id for member in members])
     complete = {id_: each for id_, each in judged.items() if id_ in known and len(each.opinions) == len(members)}
     if not complete:
-        names = ",".join(f"'{member.title}'" for member in members)
-        raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard jury --recorded --members {names}`")
+        names = " ".join(f"'{member.title}'" for member in members)
+        raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard compare judges {names}`")
     verdicts = {id_: combined(_verdicts(each, members)) for id_, each in complete.items()}
     left, answers = len(judged) - len(complete), count_answers(connection)
     return jury_report(connection, version, members, complete, verdicts, not_reached=left, answers=answers)

@@ -158,7 +158,7 @@ def _notes(report: SelfReferenceReport) -> list[str]:
     """Return one sentence for each count above 0."""
     compared = any(scores.not_asked < report.items for scores in report.conditions.values())
     ties, gate_on = (report.ties_on, " with the gate on,") if report.ties_on else (report.ties, "")
-    repeat = "To repeat these calls, add `--rejudge failed` to the `judgeboard ssr` command."
+    repeat = "To repeat these calls, add `--rejudge failed` to the `judgeboard compare ssr` command."
     sentences = (
         (ties, "question", f"On {{}}{gate_on} two sampled answers are equally frequent. The first one counts."),
         (
@@ -282,7 +282,7 @@ def chosen_version(connection: Connection, which: int | str | None) -> StoredVer
     known = sampling_versions(connection)
     if not known:
         raise NotFound(
-            "no judge has samples yet. To make them: `judgeboard ssr --pairs FILE --model M`. To import them: "
+            "no judge has samples yet. To make them: `judgeboard compare ssr --pairs FILE --model M`. To import them: "
             "`judgeboard import --kind samples FILE`"
         )
     if len(known) > 1:
@@ -412,7 +412,7 @@ def noun(report: SelfReferenceReport) -> str:
 def compare_command(report: SelfReferenceReport) -> str:
     """Return the command that asks this judge in all conditions, in backquotes."""
     model = shlex.quote(report.model or "MODEL")
-    return f"`judgeboard ssr --pairs FILE --model {model} --conditions A,B,C`"
+    return f"`judgeboard compare ssr --pairs FILE --model {model} --conditions A,B,C`"
 
 
 def agreeing_words(report: SelfReferenceReport, *, whose: str = "") -> str:

@@ -79,7 +79,7 @@ class Suite:
             raise BadInput("max_unmeasured and max_drop must be 0 to 1")
 
     def as_spec(self) -> dict[str, Any]:
-        """Return the JSON values that a run stores. They contain no texts, because `forget` could not remove them."""
+        """Return the JSON values that a run stores. They contain no texts: `db forget` could not remove them."""
         cases = [
             {"id": case.id, "key": case.key, "line": case.line, "checks": [asdict(check) for check in case.checks]}
             for case in self.cases

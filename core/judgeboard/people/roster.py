@@ -304,7 +304,7 @@ def turn_away(store: Store) -> None:
 
 
 def change_settings(store: Store, changes: Mapping[str, Any], actor: Actor) -> None:
-    """Store settings, all or none; None restores a default. `judgeboard flag` applies them to stored responses.
+    """Store settings, all or none; None restores a default. `judgeboard flags apply` applies them to stored responses.
 
     Raises:
         BadInput: A setting is unknown, a value is outside its range, or a judge is unknown.

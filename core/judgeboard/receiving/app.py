@@ -342,7 +342,7 @@ def _fault_of(store: Callable[[], Store]) -> str | None:
         check_writable(store())
     except SchemaMismatch as error:
         _log.warning("GET /readyz: not ready: %s", error)
-        return "the database has another schema revision than this program needs: see `judgeboard migrate`"
+        return "the database has another schema revision than this program needs: see `judgeboard db migrate`"
     except (MissingDatabase, UnusableDatabase, DamagedDatabase) as error:
         _log.warning("GET /readyz: not ready: %s", error)
         return "the database cannot be read"

@@ -158,7 +158,9 @@ def _check_unknown(
     if keys_needed:
         raise Refused(401, "no key was sent" if token is None else "the key is not known")
     if not _is_local(headers, client, scheme):
-        raise Refused(401, "without a key, only this machine may send: create one with `judgeboard keys create NAME`")
+        raise Refused(
+            401, "without a key, only this machine may send: create one with `judgeboard sources keys create NAME`"
+        )
 
 
 def _is_local(headers: Mapping[str, str], client: str | None, scheme: str) -> bool:

@@ -63,7 +63,7 @@ class LogSummary:
 def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> LogSummary:
     """Return the log behind results. The trend is of the first judge in the results, or else of the primary judge.
 
-    The share of low groundedness has the interval of the judge's share in `judgeboard rate`, by evidence group.
+    The share of low groundedness has the interval of the judge's share in `judgeboard labels rate`, by evidence group.
     """
     measured = next((each.judge_versions for each in results if each.of == "judge" and each.unit == "responses"), ())
     judge = get_version(connection, measured[0].title).id if measured else primary_judge(connection)

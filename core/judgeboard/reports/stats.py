@@ -200,11 +200,11 @@ def _not_comparable(rows: Sequence[tuple[str, VersionAgreement]]) -> Iterator[st
         yield "The rows rest on different labels (see n), so do not compare them."
     else:
         return
-    # `versus` compares labels. The versions with the most labels share the most of them.
+    # `compare versions` compares labels. The versions with the most labels share the most of them.
     labelled = sorted((row for row in rows if row[1].grade == "label"), key=lambda each: -each[1].n)
     if len(labelled) > 1:
-        options = " ".join(f"--judge-version {quote(title)}" for title, _ in labelled[:2])
-        yield f"To compare {'them' if len(labelled) == 2 else 'two of them'}: `judgeboard versus {options}`"
+        versions = " ".join(quote(title) for title, _ in labelled[:2])
+        yield f"To compare {'them' if len(labelled) == 2 else 'two of them'}: `judgeboard compare versions {versions}`"
 
 
 def _graded_answers(row: VersionAgreement) -> int:

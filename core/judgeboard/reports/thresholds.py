@@ -48,11 +48,11 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
     if not in_force:
         return ()
     other = "the proposed threshold" if any(each.is_advised for each in result.thresholds) else "the other threshold"
-    notes = ["Recall and precision are measured on all labels that count, as in `rate`."]
+    notes = ["Recall and precision are measured on all labels that count, as in `labels rate`."]
     if proposed:
         half = f"the {counted(proposed[0].flagged.n, 'label')}" if len(result.thresholds) == 1 else "the labels"
         of_other = f"{other} only on {half} that were not used to choose it"
-        notes = [f"The threshold in force is measured on all labels that count, as in `rate`, {of_other}."]
+        notes = [f"The threshold in force is measured on all labels that count, as in `labels rate`, {of_other}."]
         if len(result.thresholds) == 1:
             notes += _on_the_same_labels(result.thresholds[0])
     of_rows = (("the threshold in force", in_force), (other, proposed))
@@ -63,7 +63,7 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
     ]
     if parts:
         words = f"The rule does not flag {result.excuses}: {' and '.join(parts)}."
-        differs = " `rate` and `agreement` count them as judged bad, so their figures differ."
+        differs = " `labels rate` and `agreement` count them as judged bad, so their figures differ."
         notes.append(words + (differs if result.decides_verdicts else ""))
     return tuple(notes)
 

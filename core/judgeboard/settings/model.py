@@ -156,7 +156,7 @@ class Thresholds(BaseModel):
         0.01,
         "Uncertain verdict below",
         "Rule “uncertain verdict”: confidence of the primary judge (0.5 to 1; 0.5 flags none). Confidence is the "
-        "larger of groundedness and 1 - groundedness. `judgeboard stand` proposes a value.",
+        "larger of groundedness and 1 - groundedness. `judgeboard labels stand` proposes a value.",
     )
     random_share: Number = number(
         0.02, 0, 1, 0.01, "Random sample, share", "Rule “random sample”: 0.02 flags 2 % of all answers at random."
@@ -255,7 +255,9 @@ class JudgeSettings(BaseModel):
     model: Annotated[str | None, Field(description="Name of the chat model, as its endpoint spells it.")] = None
     provider: Annotated[str | None, Field(description="API of the endpoint: openai or anthropic.")] = None
     base_url: Annotated[str | None, Field(description="Address of the endpoint, with its /v1.")] = None
-    prompt: Annotated[Path | None, Field(description="Prompt file (`judgeboard prompt KIND` prints one).")] = None
+    prompt: Annotated[Path | None, Field(description="Prompt file (`judgeboard versions prompt KIND` prints one).")] = (
+        None
+    )
     rubric: Annotated[Path | None, Field(description="Rubric file of the rubric judge.")] = None
     label_schema: Annotated[
         str | None, Field(alias="schema", description="Label schema that the rubric judge fills in.")

@@ -68,7 +68,7 @@ def insert_key(
 def revoke_key(connection: Connection, name: str, *, by: str, now: datetime) -> None:
     """Revoke a key: it is no longer accepted. Revoking it again changes nothing; raise NotFound without such a key."""
     if not any_row(connection, API_KEY.c.name == name):
-        raise NotFound(f"no key {name!r}: `judgeboard keys list` shows all keys")
+        raise NotFound(f"no key {name!r}: `judgeboard sources keys list` shows all keys")
     revoked = update(API_KEY).where(API_KEY.c.name == name, API_KEY.c.revoked_at.is_(None)).values(revoked_at=now)
     if connection.execute(revoked).rowcount:
         record_event(connection, "revoke_key", by, details={"key": name}, now=now)

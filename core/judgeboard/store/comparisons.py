@@ -170,7 +170,7 @@ def load_comparisons(
 def question_groups(connection: Connection) -> dict[int, int]:
     """Return, for each pair, the id of the first pair with the same question: such pairs are not independent.
 
-    The hash tells equal questions (with options and reference) even after `judgeboard forget` deleted their texts.
+    The hash tells equal questions (with options and reference) even after `judgeboard db forget` deleted their texts.
     """
     question = func.substr(PAIR.c.content_hash, 1, _QUESTION_DIGITS)
     query = select(PAIR.c.id, func.min(PAIR.c.id).over(partition_by=question))

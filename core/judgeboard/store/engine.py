@@ -580,7 +580,7 @@ def _missing(url: URL) -> str:
     place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
     return (
         f"no database at {place}. Create one with `judgeboard import FILE --db {place}`, "
-        "or try the sample with `judgeboard demo`"
+        "or try the sample with `judgeboard quickstart`"
     )
 
 
@@ -591,7 +591,7 @@ def _mismatch(url: URL, revision: str) -> str:
     if revision > HEAD:
         what = f"supports revisions up to {HEAD}: a newer Judgeboard created this database, install that version"
     elif revision >= OLDEST:
-        what = f"needs {HEAD}: make a backup and run `judgeboard migrate --db {place}`"
+        what = f"needs {HEAD}: make a backup and run `judgeboard db migrate --db {place}`"
     else:
         what = (
             f"needs {HEAD}: export it with the version that created it (`judgeboard export all -o FOLDER`) "

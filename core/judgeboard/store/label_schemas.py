@@ -78,7 +78,7 @@ def schema_named(connection: Connection, title: str) -> StoredSchema:
     row = connection.execute(query if number is None else query.where(LABEL_SCHEMA.c.number == int(number))).first()
     if row is None:
         names = connection.execute(select(LABEL_SCHEMA.c.name).distinct().order_by(LABEL_SCHEMA.c.name)).scalars().all()
-        known = f"the schemas are {', '.join(names)}" if names else "store one with `judgeboard schema add FILE`"
+        known = f"the schemas are {', '.join(names)}" if names else "store one with `judgeboard queue schema add FILE`"
         raise NotFound(f"no label schema is called {title!r}: {known}")
     return _stored(row)
 

@@ -94,7 +94,7 @@ def rules_in_force(connection: Connection) -> RulesInForce:
 
 
 def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:
-    """Store a setting (None: the default), or raise BadInput. `judgeboard flag` applies it to stored responses."""
+    """Store a setting (None: the default), or raise BadInput. `judgeboard flags apply` applies it to responses."""
     if key not in SETTING_KEYS:
         raise BadInput(f"no setting {key!r}; known: {', '.join(SETTING_KEYS)}")
     if value is not None and key == PRIMARY_JUDGE:

@@ -4,7 +4,7 @@ from sqlalchemy import Connection, Table, text
 
 from judgeboard.store import tables
 
-# Columns that `judgeboard forget` may blank; no other column of an append-only table changes.
+# Columns that `judgeboard db forget` may blank; no other column of an append-only table changes.
 FORGETTABLE: dict[str, tuple[str, ...]] = {
     "response": ("query", "passages", "answer", "messages", "reference", "extra"),
     "judgment": ("reasoning", "claims", "raw", "attempts", "error"),

@@ -207,7 +207,7 @@ def _folded(sent: str, spans: Sequence[Span], evidence: Sequence[tuple[int, int]
 def forgotten(at: datetime | None = None) -> str:
     """Return the sentence that replaces a removed text."""
     when = f" on {day(at)}" if at else ""
-    return f"This text was removed{when} (judgeboard forget)."
+    return f"This text was removed{when} (judgeboard db forget)."
 
 
 def _passage(

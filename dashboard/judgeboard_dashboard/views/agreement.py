@@ -368,7 +368,7 @@ def _worth_of_flags() -> None:
         [*graded, None, None],
         key="flags",
         under=(
-            "Bad answers: from the labels that count, weighted as in `judgeboard rate`.",
+            "Bad answers: from the labels that count, weighted as in `judgeboard labels rate`.",
             GAP if any(map(is_gap, [flags.flagged, flags.not_flagged, *(each.bad for each in flags.rules)])) else None,
             "Confirmed: of the decided flags. People often decide the worst flags first.",
             "It is not known how many bad answers the rules miss: too few answers that no rule flagged are labelled."

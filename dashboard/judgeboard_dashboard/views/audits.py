@@ -28,8 +28,8 @@ from judgeboard_dashboard.widgets.tables import figure, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence
 
 PURPOSE = "In an audit, a stronger judge (the supreme judge) reviews another judge's verdicts and marks the wrong ones."
-AUDIT = "judgeboard audit --supreme-model MODEL --judge-version NAME"
-RECORDED = "To compare two stored judges: `judgeboard audit --recorded --supreme-version A --judge-version B`"
+AUDIT = "judgeboard test audit NAME --model MODEL"
+RECORDED = "To compare two stored judges: `judgeboard test audit B --recorded --by A`"
 MOST = 500
 FIELDS = ("audited", "supreme", "list", "table")
 LISTS = ("Caught", "Missed", "Accused")

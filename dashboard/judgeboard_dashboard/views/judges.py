@@ -342,7 +342,9 @@ def _judge_again(version: StoredVersion, where: RowFilter) -> None:
         with reading() as connection:
             spec = judge_spec(connection, version)
         if spec is None:
-            caption("This judge version can judge the anchors only in a terminal: `judgeboard anchors judge --help`")
+            caption(
+                "This judge version can judge the anchors only in a terminal: `judgeboard test anchors judge --help`"
+            )
             return
         estimate = estimate_calls(seen(), judge=spec, where=where, mode=AskMode.ANCHORS)
     except JudgeboardError as error:

@@ -359,7 +359,9 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
     if not (alarms or changes or unusable) and nothing_failed:
         sentence(f"No alarm is open, and nothing failed in the last {DAYS} days.")
     if not alarms and not changes:
-        caption("`judgeboard watch` raises an alarm if the share of bad answers, the judge or its model changes.")
+        caption(
+            "`judgeboard trends watch` raises an alarm if the share of bad answers, the judge or its model changes."
+        )
 
 
 def _failures(failed: Sequence[Failure]) -> None:

@@ -50,9 +50,9 @@ MOST_LINES = 500
 SCORES = {1.0: "right", 0.5: "inconsistent", 0.0: "wrong", None: None}
 CORRECT = {True: "yes", False: "no", None: None}
 PURPOSE = "Self-reference shows whether a judge compares two answers better after it has answered the question itself."
-JUDGE = "judgeboard ssr --pairs pairs.jsonl --model NAME"
+JUDGE = "judgeboard compare ssr --pairs pairs.jsonl --model NAME"
 OTHERS = (
-    "To make pairs from your questions: `judgeboard ssr make-pairs --questions FILE -o pairs.jsonl`.",
+    "To make pairs from your questions: `judgeboard compare make-pairs --questions FILE -o pairs.jsonl`.",
     "To import recorded samples: `judgeboard import --kind samples FILE`",
 )
 

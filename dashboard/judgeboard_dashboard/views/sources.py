@@ -94,7 +94,7 @@ def _what_to_do(source: SourceState) -> str:
     name = quote(source.source)
     return (
         f"To read other attributes as question and answer: `judgeboard sources map {name} question=PATH answer=PATH`. "
-        f"To delete the traces without an answer: `judgeboard forget --unused --source {name}`."
+        f"To delete the traces without an answer: `judgeboard db forget --unused --source {name}`."
     )
 
 
@@ -105,7 +105,7 @@ def sources() -> None:
     if not listed:
         caption(
             f"No assistant has sent a trace yet. Set this variable in the assistant: `{VARIABLE}={own_address()}`",
-            "To send from other machines, create a key: `judgeboard keys create NAME`",
+            "To send from other machines, create a key: `judgeboard sources keys create NAME`",
         )
         return
     name = st.query_params.get("source", "")
@@ -124,7 +124,7 @@ def sources() -> None:
         traces = latest_traces(connection, chosen.source, unused=unused, limit=MOST)
     targets = [Rows("sources", {}) if each.response_id is None else item(each.response_id) for each in traces]
     under = (
-        f"The latest {MOST}. More: `judgeboard sources --traces 1000`" if len(traces) == MOST else None,
+        f"The latest {MOST}. More: `judgeboard sources --limit 1000`" if len(traces) == MOST else None,
         _what_to_do(chosen) if chosen.none else None,
     )
     key = f"traces_{chosen.source}_{unused}_{len(traces)}"

@@ -334,7 +334,7 @@ def without_index(used: Collection[str], known: Sequence[MetadataField]) -> None
         large = last_logged_id(connection) > LARGE
     if large:
         field = f"{METADATA}{slow[0]}"
-        caption(f"Filters and orders by {field} read the whole log. To make them fast: `judgeboard index {field}`")
+        caption(f"Filters and orders by {field} read the whole log. To make them fast: `judgeboard db index {field}`")
 
 
 def as_day(shown: date | None) -> int | None:

@@ -66,7 +66,7 @@ STEPS: dict[Step, StepWords] = {
 }
 
 
-NO_ANSWERS = ("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard demo`")
+NO_ANSWERS = ("No answers yet. Import a log: `judgeboard import FILE`", "To try sample data: `judgeboard quickstart`")
 
 
 def checklist(steps: FirstSteps) -> None:
@@ -183,7 +183,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "Check | Result",
         "Warning: position bias | prefers the first answer on 64 % of 120 pairs",
         "No fault found: score collapse | uses 9 of 11 levels",
-        "Not measured: control answers | judgeboard control-answers make",
+        "Not measured: control answers | judgeboard test controls make",
     ),
     "audits": (
         "The verdict is | Marked wrong | Not marked",

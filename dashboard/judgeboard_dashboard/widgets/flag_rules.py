@@ -13,7 +13,7 @@ from judgeboard_dashboard.widgets.texts import commands, count
 _SAVED = "settings_saved"  # whether a setting was saved after the rules were last applied
 _SAVED_WORDS = (
     "Saved. New verdicts use the new settings. Stored answers keep their flags until you apply the rules, with this "
-    "button or with `judgeboard flag`."
+    "button or with `judgeboard flags apply`."
 )
 _APPLIED = "settings_applied"
 _TO_SUPERSEDE = "settings_to_supersede"  # number of open flags that the rules would supersede

@@ -127,7 +127,7 @@ def test_a_rate_over_a_change_that_an_alarm_found_says_so(risen: Store) -> None:
     watch(risen, by="test", now=LATER)
     (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
     assert note.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
-    assert note.endswith("For the share since then: `judgeboard rate --where from=2024-11-04`.")
+    assert note.endswith("For the share since then: `judgeboard labels rate --where from=2024-11-04`.")
     since = parse_where(["from=2024-11-04"])
     assert not measure_rate(risen, where=since).warnings, "no note where the figure begins with the change"
     acknowledge(risen, 1, "a new index", by="library")
@@ -387,7 +387,7 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
     assert " The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % " in note
     assert note.endswith(
         "The shares above are of the whole time. For the shares since then: "
-        "`judgeboard rate --by query_type --where from=2024-11-04`."
+        "`judgeboard labels rate --by query_type --where from=2024-11-04`."
     )
     (of_all,) = (each.text for each in measure_rate(store).warnings if each.code == "alarm")
     assert of_all.startswith("Alarm 1 is open: ")
@@ -510,7 +510,7 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
 ) -> None:
     fill(GradedLog(sqlite_store), [0.1] * 4 + [0.5] * 5)
     db = ["--db", str(tmp_path / "judgeboard.db")]
-    assert run(["watch", *db]) == 1
+    assert run(["trends", "watch", *db]) == 1
     out, err = capsys.readouterr()
     assert err.startswith("next: judgeboard trends --corrected --db "), "first look at the answers"
     (printed,) = re.findall(r"acknowledge the alarm: `judgeboard (.*)`", out)
@@ -520,7 +520,7 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert row.endswith(" points 1 (rose)")
     assert "All answers judge's error 9 11 points –" in rows
     assert any(row.startswith("Smallest detectable change: a change of this size that began in") for row in rows)
-    assert run(["watch", *db]) == 0
+    assert run(["trends", "watch", *db]) == 0
     assert capsys.readouterr().out.startswith("Alarm 1: The share")
     assert run(["trends", "--corrected", *db]) == 0
     assert capsys.readouterr().out.startswith(
@@ -530,10 +530,10 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["trends", "--corrected", *windows, "--json", *db]) == 0
     (line,) = json.loads(capsys.readouterr().out)["lines"]
     assert line["change"]["change"]["value"] == pytest.approx(0.4)
-    assert run(["watch", "--acknowledge", "1", *db]) == 2
+    assert run(["trends", "watch", "--acknowledge", "1", *db]) == 2
     assert run(shlex.split(printed)) == 0, "the printed command works as it is"
     assert "Alarm 1 is acknowledged" in capsys.readouterr().out
-    assert run(["watch", "--json", *db]) == 0
+    assert run(["trends", "watch", "--json", *db]) == 0
     assert json.loads(capsys.readouterr().out)["alarms"] == []
     assert run(["trends", "--before", "2024-10-07..2024-11-03", *db]) == 2
     assert run(["trends", "--corrected", "--measure", "quality", *db]) == 2

@@ -325,7 +325,7 @@ def test_an_outcome_with_all_answers_labelled_does_not_ask_for_0_labels(log: Gra
     log.review_all(judged(log, [0.9] * 12), label=GOOD)
     first, *others = planned(log.store, 0.2, "outcome").sentences
     assert first.startswith("All 12 answers have a label. ")
-    assert others == ["`judgeboard rate` shows the share with its interval."]
+    assert others == ["`judgeboard labels rate` shows the share with its interval."]
 
 
 def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_the_bound(log: GradedLog) -> None:

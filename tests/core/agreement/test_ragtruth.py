@@ -245,7 +245,7 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
         return json.loads(capsys.readouterr().out)
 
     judge, expected = "track_b_modernbert", published(shared / "data", "e1_rate")
-    rates = printed("rate", "--judge-version", judge, "--target", "these", "--by", "query_type")
+    rates = printed("labels", "rate", "--judge-version", judge, "--target", "these", "--by", "query_type")
     assert rates["low"] == rates["value"] == rates["high"] == pytest.approx(expected["truth"]["share"], abs=1e-6)
     assert rates["judge_share"]["value"] == pytest.approx(expected["truth"]["judge_share"], abs=1e-6)
     for name, value in expected["agreement_all_truth"].items():
@@ -260,10 +260,10 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
         ("track_a_deberta", "0.03", 571, 0.3147),
         ("baseline_nli", "0.02", 839, 0.0105),
     ):
-        (plan,) = printed("plan", "--reach", reach, "--target", "these", "--judge-version", name)["plans"]
+        (plan,) = printed("labels", "plan", "--reach", reach, "--target", "these", "--judge-version", name)["plans"]
         assert (plan["by_lot"], round(plan["explained"], 4)) == (by_lot, explained)
         known = published(shared / "data", "e5_calibration")[name]
-        calibrated = printed("calibrate", "--judge-version", name)
+        calibrated = printed("labels", "calibrate", "--judge-version", name)
         line = [calibrated["score_map"][each] for each in ("slope", "offset")]
         assert line == pytest.approx(known["platt_all"], abs=1e-6)
         assert dict(calibrated["meaning"])[0.7]["value"] == pytest.approx(known["says_0.7"]["platt"], abs=5e-5)

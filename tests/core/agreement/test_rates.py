@@ -80,7 +80,7 @@ def example_b(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any)
 @pytest.fixture
 def rate_json(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     def command(store: Store, *words: str) -> Any:
-        assert run(["rate", "--db", address(store), "--json", *words]) == 0
+        assert run(["labels", "rate", "--db", address(store), "--json", *words]) == 0
         return json.loads(capsys.readouterr().out)
 
     return command

@@ -4,7 +4,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
     """Return ``command(store, *words)``: the exit code and the JSON output."""
 
     def ran(store: Store, *words: str) -> tuple[int, Any]:
-        code = run([words[0], "--db", address(store), "--json", *words[1:]])
+        code = run([*words, "--db", address(store), "--json"])
         return code, json.loads(capsys.readouterr().out)
 
     return ran
@@ -89,6 +89,10 @@ def by_source(name: str, below: float) -> Callable[[dict[str, Any]], bool]:
     return lambda row: sampling_number(name, "ragtruth", str(row["source_id"])) < below
 
 
+def named(versions: Iterable[str]) -> list[str]:
+    return [word for version in versions for word in ("--judge-version", version)]
+
+
 def versus_figures(output: Any) -> tuple[Any, ...]:
     counts = output["counts"]
     return (
@@ -116,37 +120,37 @@ def test_judge_versions_compare_as_published(
         ("track_b_arm_c", "track_b_modernbert", "v1 track_b_arm_c, v2 track_b", "not_shown", 2),
         ("track_b_modernbert", "track_b_large", "v1 track_b, v2 track_b_large", "better", 0),
     ):
-        words = ("--judge-version", first, "--judge-version", second)
-        exit_code, output = command(store, "versus", *words)
+        words = (first, second)
+        exit_code, output = command(store, "compare", "versions", *words)
         assert (exit_code, output["conclusion"], output["exit_code"]) == (code, reached, code)
         known, change = expected["e6_align"][name], output["counts"]["change"]
         assert versus_figures(output) == expected_figures(known)
         assert (change["low"], change["high"]) == pytest.approx((known["low"], known["high"]), abs=SIX_DIGITS)
         assert output["counts"]["p_mcnemar"] == pytest.approx(known["p_mcnemar"], rel=1e-3)
         assert output["counts"]["p"] == pytest.approx(known["p_clustered"], rel=1e-3)
-    words = ("--judge-version", "track_b_modernbert", "--judge-version", "approach_1_modernbert")
-    assert command(store, "versus", *words)[0] == 1
+    words = ("track_b_modernbert", "approach_1_modernbert")
+    assert command(store, "compare", "versions", *words)[0] == 1
     # -0.0214 is more than the 0.02 that is allowed by default, and less than 0.03.
-    words = ("--judge-version", "track_b_arm_c", "--judge-version", "track_b_modernbert")
-    assert command(store, "versus", *words, "--within", "0.03")[1]["conclusion"] == "as_good"
+    words = ("track_b_arm_c", "track_b_modernbert")
+    assert command(store, "compare", "versions", *words, "--within", "0.03")[1]["conclusion"] == "as_good"
     # 2.80 standard errors of 0.0090 must fit between the measured loss of 0.0037 and 0.02.
-    assert command(store, "versus", *words)[1]["counts"]["as_good_needed"] == 3208
+    assert command(store, "compare", "versions", *words)[1]["counts"]["as_good_needed"] == 3208
 
 
 @pytest.mark.shared
 def test_a_random_sample_compares_as_published(
     filled: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
-    words = ("--judge-version", "approach_1_modernbert", "--judge-version", "track_b_modernbert")
+    words = ("approach_1_modernbert", "track_b_modernbert")
     store = filled(lambda row: sampling_number("judgeboard", "default", str(row["id"])) < 0.1, 0.1)
-    exit_code, output = command(store, "versus", *words)
+    exit_code, output = command(store, "compare", "versions", *words)
     assert (exit_code, output["differing"], output["answers"], output["alone"]) == (2, 241, 1344, False)
     assert versus_figures(output) == expected_figures(expected["e6_align"]["129 labels"])
     assert output["counts"]["p_mcnemar"] == pytest.approx(expected["e6_align"]["129 labels"]["p_mcnemar"], rel=1e-3)
     assert output["warnings"] == []
     # The printed plan asks for as many labels as the comparison.
     reach = f"{abs(output['counts']['change']['value']):.6g}"
-    (plan,) = command(store, "plan", "--for", "judges", "--reach", reach, *words)[1]["plans"]
+    (plan,) = command(store, "labels", "plan", "--for", "judges", "--reach", reach, *named(words))[1]["plans"]
     assert plan["by_lot"] == output["counts"]["labels_needed"]
 
 
@@ -184,13 +188,13 @@ def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
         for row in records(shared / "data" / "ragtruth.judgements.jsonl.gz")
         if (row["judge"], row["label"]) == ("track_b_modernbert", BAD)
     }
-    words = ("--judge-version", "track_b_modernbert", "--judge-version", "approach_1_modernbert")
+    words = ("track_b_modernbert", "approach_1_modernbert")
 
     def drawn(row: dict[str, Any]) -> bool:
         return sampling_number("judgeboard", "default", str(row["id"])) < 0.05
 
     with_sample = filled(lambda row: row["id"] in flagged or drawn(row), 0.05)
-    exit_code, output = command(with_sample, "versus", *words)
+    exit_code, output = command(with_sample, "compare", "versions", *words)
     change = output["counts"]["change"]
     assert (output["alone"], exit_code in {1, 2}) == (True, True)
     assert change["low"] < -0.040923 < change["high"]
@@ -212,8 +216,8 @@ def test_generators_compare_as_published(
         ("gpt-3.5-turbo-0613", "gpt-4-0613", 2),
     ):
         known = expected["e7_versions"][f"{b} minus {a}"]
-        words = ("--a", a, "--b", b, "--by", "query_type", "--judge-version", "track_b_modernbert")
-        exit_code, output = command(store, "ab", *words)
+        words = (a, b, "--by", "query_type", "--judge-version", "track_b_modernbert")
+        exit_code, output = command(store, "compare", "sources", *words)
         assert (exit_code, output["questions"], output["labelled"]) == (code, known["n"], known["labelled"])
         for field, name in (
             ("change", "PPI tuned, score difference"),
@@ -250,8 +254,8 @@ def test_a_judge_alone_decides_nothing(filled: Callable[..., Store], capsys: pyt
     """It finds 13b worse than 7b, and people do not."""
     store = filled(by_source("ab", 0.3))
     reviewed_in_random_order(store)
-    words = ["--a", "llama-2-7b-chat", "--b", "llama-2-13b-chat", "--judge-version", "track_b_modernbert"]
-    assert run(["ab", "--db", address(store), *words]) == 2
+    words = ["llama-2-7b-chat", "llama-2-13b-chat", "--judge-version", "track_b_modernbert"]
+    assert run(["compare", "sources", "--db", address(store), *words]) == 2
     printed = capsys.readouterr().out
     assert "The judge alone would find llama-2-13b-chat worse than llama-2-7b-chat." in printed
     assert "Not shown yet whether llama-2-13b-chat is better or worse" in printed
@@ -344,13 +348,24 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
     ids = two_judges(log, first, second, [label if at % 5 == 0 else None for at, label in enumerate(people)])
     log.flag(ids[::5], "random_sample")
     words = ["--db", address(log.store), "--judge-version", "old v1", "--judge-version", "new v1"]
-    assert run(["versus", "--within", "0", *words]) == 2
+    assert run(["compare", "versions", "--within", "0", "old v1", "new v1", *words[:2]]) == 2
     printed, suggested = capsys.readouterr()
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
     assert result.counts.labels_needed is not None
     assert 160 < result.counts.labels_needed <= 800
-    run(["plan", "--for", "judges", "--reach", f"{abs(result.counts.change.value or 0):.6g}", "--json", *words])
+    run(
+        [
+            "labels",
+            "plan",
+            "--for",
+            "judges",
+            "--reach",
+            f"{abs(result.counts.change.value or 0):.6g}",
+            "--json",
+            *words,
+        ]
+    )
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     assert 0 < plan["more"] < result.counts.labels_needed / 4
     assert (
@@ -390,7 +405,7 @@ def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog, capsys
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
     assert (result.counts.n, result.changes["kappa"].n) == (27, 15)
-    run(["versus", "--db", address(log.store), "--judge-version", "old", "--judge-version", "new"])
+    run(["compare", "versions", "--db", address(log.store), "old", "new"])
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("change")]
     kappa, recall, specificity = (result.changes[name].n for name in ("kappa", "sensitivity", "specificity"))
     assert line.startswith("change in all 300 answers (some labels count only for answers on which they differ): ")
@@ -689,7 +704,7 @@ def test_too_few_questions_have_no_interval(
 ) -> None:
     two_sources(sqlite_log, answers, labelled=7, bad_b=3)
     reviewed_in_random_order(sqlite_log.store)
-    words = ["ab", "--a", "app a", "--b", "app b", "--by", "query_type", "--db", address(sqlite_log.store)]
+    words = ["compare", "sources", "app a", "app b", "--by", "query_type", "--db", address(sqlite_log.store)]
     assert run(words) == 2
     printed = capsys.readouterr().out
     assert re.search(r"Too few questions( with .*)? \(n = 7, at least 10 needed\)\.", printed)
@@ -750,13 +765,13 @@ def test_answers_on_which_people_tie_are_named(log: GradedLog, capsys: pytest.Ca
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
     assert (result.counts.n, result.left_out) == (28, {"ties": 2})
-    run(["versus", "--db", address(log.store), "--judge-version", "old", "--judge-version", "new"])
+    run(["compare", "versions", "--db", address(log.store), "old", "new"])
     assert "Left out: people tied (2)." in capsys.readouterr().out
 
 
 @on_sqlite
 def test_changes_that_nothing_can_show_are_not_printed(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
-    versus = ["versus", "--db", address(log.store), "--judge-version", "old", "--judge-version", "new"]
+    versus = ["compare", "versions", "--db", address(log.store), "old", "new"]
     ids = two_judges(log, [GOOD] * 40, [BAD] * 4 + [GOOD] * 36, [GOOD] + [None] * 39)
     run(versus)
     assert "change: " not in capsys.readouterr().out

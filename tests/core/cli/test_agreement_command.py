@@ -151,7 +151,7 @@ def test_tied_answers_alone_are_said_to_be_tied(sqlite_log: GradedLog, capsys: p
     error = capsys.readouterr().err
     assert (
         "people tied on all 12 answers that they graded and a judge judged, so there is no label to compare with. To "
-        "decide: `judgeboard adjudicate"
+        "decide: `judgeboard queue adjudicate"
     ) in error
     assert "no judge version has a verdict" not in error
 

@@ -1,4 +1,4 @@
-"""`judgeboard audit`, as a person types it."""
+"""`judgeboard test audit`, as a person types it."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ def log(sqlite_store: Store) -> GradedLog:
 
 
 def audit(log: GradedLog, *words: str) -> int:
-    return run(["audit", "--judge-version", "teacher", *words, "--db", address(log.store)])
+    return run(["test", "audit", "teacher", *words, "--db", address(log.store)])
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> Any:
@@ -35,7 +35,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_a_recorded_audit_as_json_alone(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
-    assert audit(log, "--recorded", "--supreme-version", "second", "--json") == 0
+    assert audit(log, "--recorded", "--by", "second", "--json") == 0
     result = printed(capsys)
     assert [result["account"][name] for name in COUNTS] == [10, 10, 0, 0, 0, 0]
     assert [result[name] for name in ("audited", "graded", "tp", "fp", "fn", "tn")] == [10, 10, 10, 0, 0, 0]
@@ -50,7 +50,7 @@ def test_a_recorded_audit_as_json_alone(log: GradedLog, capsys: pytest.CaptureFi
 
 def test_a_model_audits_a_tenth_unless_told_otherwise(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
-        model = ["--supreme-model", "big", "--base-url", endpoint.base_url]
+        model = ["--model", "big", "--base-url", endpoint.base_url]
         assert audit(log, *model) == 0
         first = len(endpoint.requests)
         assert "10 % of its verdicts" in capsys.readouterr().out
@@ -66,7 +66,7 @@ def test_a_model_audits_a_tenth_unless_told_otherwise(log: GradedLog, capsys: py
 @pytest.mark.parametrize("approach", [[], ["--approach", "2", "--judge", "grade"]])
 def test_the_supreme_judge_is_asked_at_the_temperature_that_is_given(log: GradedLog, approach: list[str]) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
-        model = ["--supreme-model", "big", "--base-url", endpoint.base_url, *approach]
+        model = ["--model", "big", "--base-url", endpoint.base_url, *approach]
         assert audit(log, *model, "--temperature", "0.7", "--sample", "1") == 0
     assert {request.body["temperature"] for request in endpoint.requests} == {0.7}
 
@@ -75,7 +75,7 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
     log: GradedLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
-        model = ["--supreme-model", "big", "--base-url", endpoint.base_url, "--sample", "1", "--approach", "2"]
+        model = ["--model", "big", "--base-url", endpoint.base_url, "--sample", "1", "--approach", "2"]
         assert audit(log, *model) == 2, "a rag judge gives no label, and the teacher nothing else"
         refused = capsys.readouterr().err
         assert (
@@ -89,7 +89,7 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
         assert len(endpoint.requests) == 10
         log.say_all(log.version("rag"), range(1, 11), groundedness=0.9)
         endpoint.script = always(verdict(groundedness=0.1))
-        command = ["audit", "--judge-version", "rag", *model, "--name", "other", "--json", "--db", address(log.store)]
+        command = ["test", "audit", "rag", *model, "--name", "other", "--json", "--db", address(log.store)]
         assert run(command) == 0
         result = printed(capsys)
         assert (result["supreme_version"], result["audited"]) == ("other v1", 10)
@@ -99,20 +99,19 @@ def test_the_second_approach_scores_as_the_audited_judge_does_or_as_told(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ([], "the supreme judge needs a model: give --supreme-model NAME"),
-        (["--recorded"], "--supreme-version"),
-        (["--supreme-version", "second"], "--recorded"),
+        ([], "the supreme judge needs a model: give --model NAME"),
+        (["--recorded"], "--by NAME"),
         (
-            ["--recorded", "--supreme-version", "second", "--supreme-model", "m"],
-            "makes no model calls: remove --supreme-m",
+            ["--recorded", "--by", "second", "--model", "m"],
+            "makes no model calls: remove --model",
         ),
-        (["--recorded", "--supreme-version", "second", "--concurrency", "16"], "remove --concurrency"),
-        (["--recorded", "--supreme-version", "second", "--temperature", "1"], "remove --temperature"),
-        (["--recorded", "--supreme-version", "nobody"], "no judge version 'nobody'"),
-        (["--recorded", "--supreme-version", "teacher"], "cannot audit itself"),
-        (["--supreme-model", "m", "--base-url", "http://127.0.0.1:1/v1", "--judge", "rag"], "--approach 2"),
-        (["--supreme-model", "m", "--base-url", "https://models.example.org/v1", "--max-cost", "1"], "--prices"),
-        (["--recorded", "--supreme-version", "second", "--sample", "0"], "--sample"),
+        (["--recorded", "--by", "second", "--concurrency", "16"], "remove --concurrency"),
+        (["--recorded", "--by", "second", "--temperature", "1"], "remove --temperature"),
+        (["--recorded", "--by", "nobody"], "no judge version 'nobody'"),
+        (["--recorded", "--by", "teacher"], "cannot audit itself"),
+        (["--model", "m", "--base-url", "http://127.0.0.1:1/v1", "--judge", "rag"], "--approach 2"),
+        (["--model", "m", "--base-url", "https://models.example.org/v1", "--max-cost", "1"], "--prices"),
+        (["--recorded", "--by", "second", "--sample", "0"], "--sample"),
     ],
 )
 def test_a_bad_option_is_2_and_one_line(
@@ -125,23 +124,23 @@ def test_a_bad_option_is_2_and_one_line(
     assert shown.out == ""
 
 
-LIVE = ["--supreme-model", "m", "--base-url", "http://127.0.0.1:1/v1"]
+LIVE = ["--model", "m", "--base-url", "http://127.0.0.1:1/v1"]
 
 
 @pytest.mark.parametrize(
-    "how", [LIVE, [*LIVE, "--approach", "2", "--judge", "grade"], ["--recorded", "--supreme-version", "second"]]
+    "how", [LIVE, [*LIVE, "--approach", "2", "--judge", "grade"], ["--recorded", "--by", "second"]]
 )
 def test_a_version_that_gave_no_verdicts_on_answers_is_not_audited(
     log: GradedLog, capsys: pytest.CaptureFixture[str], how: list[str]
 ) -> None:
     log.version("pairwise")
-    assert run(["audit", "--judge-version", "pairwise", *how, "--db", address(log.store)]) == 2
+    assert run(["test", "audit", "pairwise", *how, "--db", address(log.store)]) == 2
     shown = capsys.readouterr()
     assert "pairwise v1 has no usable verdict, so there is nothing to audit" in shown.err
     assert (shown.err.count("\n"), shown.out) == (1, "")
 
 
-@pytest.mark.parametrize("how", [LIVE, ["--recorded", "--supreme-version", "second"]])
+@pytest.mark.parametrize("how", [LIVE, ["--recorded", "--by", "second"]])
 def test_a_sample_that_draws_none_of_the_verdicts_is_an_audit_of_nothing(log: GradedLog, how: list[str]) -> None:
     assert audit(log, *how, "--sample", "0.000001") == 0
 
@@ -150,8 +149,8 @@ def test_what_was_shown_the_verdicts_is_not_compared_as_scores(
     log: GradedLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with RecordingEndpoint(always(completion("incorrect 0"))) as endpoint:
-        assert audit(log, "--supreme-model", "big", "--base-url", endpoint.base_url, "--sample", "1") == 0
-    recorded = ["--recorded", "--supreme-version", "supreme"]
+        assert audit(log, "--model", "big", "--base-url", endpoint.base_url, "--sample", "1") == 0
+    recorded = ["--recorded", "--by", "supreme"]
     assert audit(log, *recorded) == 0
     capsys.readouterr()
     assert audit(log, *recorded, "--approach", "2") == 2

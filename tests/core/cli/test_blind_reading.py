@@ -64,13 +64,13 @@ def test_figures_count_the_others(sqlite_store: Store, capsys: pytest.CaptureFix
 
 
 READING = {
-    "events": ["events", "--json"],
-    "events of one": ["events", "--response", "marked"],
+    "events": ["db", "events", "--json"],
+    "events of one": ["db", "events", "--response", "marked"],
     "stats": ["stats", "--json"],
     "doctor": ["doctor"],
     "agreement of the judge": ["agreement", "--of", "judge", "--grade", "quality", "--judge-version", "rag"],
     "agreement of people": ["agreement", "--of", "people"],
-    "health": ["health", "--judge-version", "rag", "--json"],
+    "health": ["test", "health", "rag", "--json"],
     "pairs": ["compare", "--recorded", "--judge-version", "two"],
 }
 

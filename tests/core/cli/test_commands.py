@@ -13,7 +13,7 @@ from stat import filemode
 
 import pytest
 
-from judgeboard.cli.app import COMMANDS, run
+from judgeboard.cli.app import Root, run
 from judgeboard.errors import DatabaseAway
 from judgeboard.runs import judging
 from judgeboard.store.engine import open_store
@@ -30,7 +30,7 @@ def database(tmp_path: Path) -> str:
     return path
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", Root.places)
 def test_every_command_has_help_with_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
     assert f"judgeboard {name}" in capsys.readouterr().out.split("Example:")[1]
@@ -57,7 +57,7 @@ def test_only_its_owner_can_read_the_database_and_what_is_written_from_it(
     log.write_text('{"id": "a1", "question": "how?", "response": "so"}\n{"id": "a2"}\n')
     written = tmp_path / "written"
     database = str(written / "judgeboard.db")
-    assert run(["migrate", "--db", database]) == 0
+    assert run(["db", "migrate", "--db", database]) == 0
     store = open_store(database)
     with store.writing() as connection:  # while it is open, it has a -wal and a -shm file
         connection.exec_driver_sql("SELECT 1")
@@ -74,7 +74,7 @@ def test_only_its_owner_can_read_the_database_and_what_is_written_from_it(
 
 def test_a_database_that_is_shared_on_purpose_stays_shared(permissive_umask: None, database: str) -> None:
     Path(database).chmod(0o660)
-    assert run(["migrate", "--db", database]) == 0
+    assert run(["db", "migrate", "--db", database]) == 0
     assert filemode(Path(database).stat().st_mode) == "-rw-rw----"
 
 
@@ -82,7 +82,12 @@ def test_a_missing_database_names_the_next_command_and_makes_no_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     missing = tmp_path / "none.db"
-    for words in (["stats"], ["judge", "--judge", "lexical"], ["flag"], ["export", "flags", "-o", str(tmp_path / "x")]):
+    for words in (
+        ["stats"],
+        ["judge", "--judge", "lexical"],
+        ["flags", "apply"],
+        ["export", "flags", "-o", str(tmp_path / "x")],
+    ):
         assert run([*words, "--db", str(missing)]) == 2
         error = capsys.readouterr().err
         assert "judgeboard import FILE" in error
@@ -94,50 +99,58 @@ def test_every_suggested_command_opens_the_database_of_this_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database, log = str(tmp_path / "my log.db"), tmp_path / "log.jsonl"
-    log.write_text(json.dumps({"id": "a1", "question": "how?", "response": "As `judgeboard flag` does."}))
+    log.write_text(json.dumps({"id": "a1", "question": "how?", "response": "As `judgeboard flags apply` does."}))
     suggesting = (
         *(
             "agreement",
-            "plan --reach 0.1 --for kappa",
+            "labels plan --reach 0.1 --for kappa",
             "trends",
-            "anchors make",
+            "test anchors make",
             "agreement --of repeats",
             "queue list",
         ),
-        *("queue show x", "queue create p --subject pairs", "schema list", "keys revoke x", "rules list", "doctor"),
+        *(
+            "queue list x",
+            "queue create p --subject pairs",
+            "queue schema list",
+            "sources keys revoke x",
+            "rules list",
+            "doctor",
+        ),
         *(
             "push list",
-            "suite show 1",
-            "control-answers judge --judge lexical",
-            "watch --acknowledge 1 --note x",
-            "flag",
+            "suite list 1",
+            "test controls judge --judge lexical",
+            "trends watch --acknowledge 1 --note x",
+            "flags apply",
         ),
     )
-    assert run(["migrate", "--db", database]) == 0
+    assert run(["db", "migrate", "--db", database]) == 0
     for words in suggesting:
         run([*words.split(), "--db", database])
     assert run(["import", str(log), "--db", database]) == 0
-    for words in ("judge --judge lexical", "health --judge-version lexical", "queue create q --all-answers --limit 1"):
+    for words in ("judge --judge lexical", "test health lexical", "queue create q --all-answers --limit 1"):
         assert run([*words.split(), "--db", database]) == 0
     output = capsys.readouterr()
     commands = re.findall(r"judgeboard [a-z-]+ ?[^`&\n]*", output.out + output.err)
     assert len(commands) > len(suggesting)
-    assert [each for each in commands if f"--db '{database}'" not in each] == ["judgeboard demo"]
+    assert [each for each in commands if f"--db '{database}'" not in each] == ["judgeboard quickstart"]
 
     assert run(["queue", "next", "q", "--db", database]) == 0
-    assert "As `judgeboard flag` does." in capsys.readouterr().out
-    assert run(["health", "--judge-version", "lexical", "--json", "--db", database]) == 0
+    assert "As `judgeboard flags apply` does." in capsys.readouterr().out
+    assert run(["test", "health", "lexical", "--json", "--db", database]) == 0
     assert "--db" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    "words", ["versions list", "rules list", "queue list", "schema list", "checks list", "alerts list", "suite list"]
+    "words",
+    ["versions list", "rules list", "queue list", "queue schema list", "flags checks", "alerts list", "suite list"],
 )
 def test_an_empty_list_names_the_command_that_fills_it(
     words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = str(tmp_path / "new.db")
-    assert run(["migrate", "--db", database]) == 0
+    assert run(["db", "migrate", "--db", database]) == 0
     capsys.readouterr()
     assert run([*words.split(), "--db", database]) == 0
     assert re.match(r"There are no [a-z ]+ yet\. To [a-z ]+: `judgeboard ", capsys.readouterr().out)
@@ -270,7 +283,7 @@ def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pyt
     capsys.readouterr()
     run(["stats", "--json", "--db", database])
     before = capsys.readouterr().out
-    assert run(["forget", "a1", "--yes", "--db", database]) == 0
+    assert run(["db", "forget", "a1", "--yes", "--db", database]) == 0
     with sqlite3.connect(database) as connection:
         texts = "SELECT query, answer, passages, content_hash IS NOT NULL FROM response WHERE external_id = 'a1'"
         assert connection.execute(texts).fetchone() == (None, None, None, 1)
@@ -287,11 +300,11 @@ def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pyt
 @pytest.mark.parametrize(
     "words",
     [
-        ["forget", "--user", "u1"],
-        ["forget", "--unsed"],
-        ["forget"],
-        ["forget", "--older-than", "3"],
-        ["forget", "a1", "--older-than", "3"],
+        ["db", "forget", "--user", "u1"],
+        ["db", "forget", "--unsed"],
+        ["db", "forget"],
+        ["db", "forget", "--older-than", "3"],
+        ["db", "forget", "a1", "--older-than", "3"],
         ["forgot", "a1"],
     ],
     ids=" ".join,
@@ -307,15 +320,15 @@ def test_no_message_suggests_what_deletes(database: str, capsys: pytest.CaptureF
 
 
 def test_forget_of_an_unknown_id_says_so(database: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["forget", "nobody", "--yes", "--db", database]) == 2
+    assert run(["db", "forget", "nobody", "--yes", "--db", database]) == 2
     assert "no response 'nobody'" in capsys.readouterr().err
 
 
 def test_migrate_says_where_the_database_stood(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tmp_path / "new.db")
-    assert run(["migrate", "--db", path]) == 0
+    assert run(["db", "migrate", "--db", path]) == 0
     assert "created" in capsys.readouterr().out
-    assert run(["migrate", "--db", path]) == 0
+    assert run(["db", "migrate", "--db", path]) == 0
     assert "was at" in capsys.readouterr().out
 
 
@@ -362,7 +375,7 @@ def test_the_file_of_another_program_is_left_alone(tmp_path: Path, capsys: pytes
         shop.execute("CREATE TABLE orders (id)")
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "q", "answer": "a"}')
-    for words in (["stats"], ["migrate"], ["import", str(log)]):
+    for words in (["stats"], ["db", "migrate"], ["import", str(log)]):
         assert run([*words, "--db", str(path)]) == 2
         assert "another program" in capsys.readouterr().err
     with contextlib.closing(sqlite3.connect(path)) as shop:
@@ -372,7 +385,7 @@ def test_the_file_of_another_program_is_left_alone(tmp_path: Path, capsys: pytes
 def test_a_revision_of_a_newer_program_is_said(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
-    assert run(["migrate", "--db", database]) == 2
+    assert run(["db", "migrate", "--db", database]) == 2
     assert "a newer Judgeboard" in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""`judgeboard control-answers`, as a person types it."""
+"""`judgeboard test controls`, as a person types it."""
 
 import json
 from pathlib import Path
@@ -13,14 +13,14 @@ from judging_log import address, store_answers
 def test_controls_are_made_and_judged(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     store_answers(sqlite_store, 12)
     db = ["--db", address(sqlite_store)]
-    made = ["control-answers", "make", "--kinds", "passages_removed, numbers_changed", "--n", "10", *db]
+    made = ["test", "controls", "make", "--kinds", "passages_removed, numbers_changed", "--n", "10", *db]
     assert run(made) == 0
     assert "passages_removed: 10 made\n" in capsys.readouterr().out
     assert run([*made, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["made"] == 0
     assert shown["kinds"][1] == {"kind": "numbers_changed", "effect": "known_bad", "made": 0, "known": 10}
-    judge = ["control-answers", "judge", "--judge", "lexical", *db, "--json"]
+    judge = ["test", "controls", "judge", "--judge", "lexical", *db, "--json"]
     assert run(judge) == 0
     shown = json.loads(capsys.readouterr().out)
     assert {name: shown[name] for name in ("ok", "unparsable", "error", "not_reached", "cost")} == {
@@ -36,11 +36,11 @@ def test_controls_are_made_and_judged(sqlite_store: Store, capsys: pytest.Captur
 
 def test_what_is_missing_is_named(tmp_path: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     db = ["--db", address(sqlite_store)]
-    assert run(["control-answers", "judge", "--judge", "lexical", *db]) == 2
-    assert "judgeboard control-answers make" in capsys.readouterr().err
-    assert run(["control-answers", "make", "--kinds", "worse", *db]) == 2
+    assert run(["test", "controls", "judge", "--judge", "lexical", *db]) == 2
+    assert "judgeboard test controls make" in capsys.readouterr().err
+    assert run(["test", "controls", "make", "--kinds", "worse", *db]) == 2
     assert "passages_removed" in capsys.readouterr().err
-    assert run(["control-answers", "make", "--db", str(tmp_path / "none.db")]) == 2
+    assert run(["test", "controls", "make", "--db", str(tmp_path / "none.db")]) == 2
     store_answers(sqlite_store, 2)
-    assert run(["control-answers", "make", "--kinds", "hedges_removed", *db]) == 0
+    assert run(["test", "controls", "make", "--kinds", "hedges_removed", *db]) == 0
     assert "suitable answers: 0" in capsys.readouterr().out

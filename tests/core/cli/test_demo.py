@@ -108,6 +108,6 @@ def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     database = str(tmp_path / "my demo.db")
-    assert run(["demo", "--no-serve", "--db", database]) == 0
+    assert run(["quickstart", "--no-serve", "--db", database]) == 0
     *_, last = capsys.readouterr().out.splitlines()
     assert shlex.split(last.partition(": ")[2]) == ["judgeboard", "serve", "--db", database]

@@ -92,7 +92,7 @@ def test_a_missing_database_names_the_command_that_makes_one(
 ) -> None:
     missing = tmp_path / "none.db"
     assert run(["doctor", "--db", str(missing)]) == 1
-    assert "judgeboard demo" in capsys.readouterr().out
+    assert "judgeboard quickstart" in capsys.readouterr().out
     assert not missing.exists()
 
 

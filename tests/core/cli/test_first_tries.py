@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from judgeboard.cli.app import run
+from judgeboard.cli.corrections import MOVED
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.store.engine import Store
@@ -66,18 +67,19 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
         (["agreement", "--judge", "lexical"], ["agreement", "--judge-version", "lexical"]),
         (["jugde"], ["judge"]),
         (["rules"], ["rules", "list"]),
-        (["health"], ["health", "--judge-version", "lexical v1"]),
-        (["health", "lexical"], ["health", "--judge-version", "lexical"]),
-        (["health", "--fail"], ["health", "--gate", "--judge-version", "lexical v1"]),
-        (["versus"], ["versus", "--judge-version", "lexical v1", "--judge-version", "other v1"]),
-        (["versus", "lexical"], ["versus", "--judge-version", "lexical", "--judge-version", "other v1"]),
+        (["test", "health"], ["test", "health", "lexical v1"]),
+        (["test", "health", *("--judge-version", "lexical")], ["test", "health", "lexical"]),
+        (["test", "health", "--fail"], ["test", "health", "--gate", "lexical v1"]),
+        (["compare", "versions"], ["compare", "versions", "lexical v1", "other v1"]),
+        (["compare", "versions", "lexical"], ["compare", "versions", "lexical", "other v1"]),
         (["queue", "next"], ["queue", "next", "legal"]),
         (
-            ["versus", "--judge-version", "lexical"],
-            ["versus", *("--judge-version", "lexical", "--judge-version", "other v1")],
+            ["compare", "versions", "--judge-version", "lexical"],
+            ["compare", "versions", *("lexical", "other v1")],
         ),
-        (["health", "--judge-version", "lexicl"], ["health", "--judge-version", "lexical"]),
-        (["repeats"], ["judge", "--judge", "lexical", "--repeats", "3"]),
+        (["test", "health", "lexicl"], ["test", "health", "lexical"]),
+        (["test", "audit"], ["test", "audit", "lexical v1", "--recorded", "--by", "other v1"]),
+        (["test", "repeats"], ["judge", "--judge", "lexical", "--repeats", "3"]),
         (["export"], ["export", "responses", "-o", "responses.jsonl"]),
         (["export", "flags"], ["export", "flags", "-o", "flags.jsonl"]),
         (
@@ -85,8 +87,8 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
             ["export", "-o", "-", "--where", "text=a", "--as", "ragas"],
         ),
         (["compare", "--a", "shop"], ["compare", "--recorded"]),
-        (["threshold"], ["threshold", "--recall", "0.9"]),
-        (["jury", "--members", "lexical,other"], ["jury", "--members", "lexical,other", "--recorded"]),
+        (["labels", "threshold"], ["labels", "threshold", "--recall", "0.9"]),
+        (["compare", "judges", "--members", "lexical,other"], ["compare", "judges", "lexical,other"]),
         (["queue", "create", "q", "--plan", "rate"], ["queue", "create", "q", "--plan", "rate", "--n", "200"]),
         (["queue", "create", "q", "--all-answers"], ["queue", "create", "q", "--all-answers", "--limit", "200"]),
         (["judge", "--judge", "rag"], ["judge", "--judge", "rag", "--model", "gpt-4o-mini"]),
@@ -94,7 +96,7 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
             ["judge", "--model", "m"],
             ["judge", "--model", "m", "--base-url", "http://localhost:8000/v1"],
         ),
-        (["audit", "--judge-version", "lexical"], ["audit", "--judge-version", "lexical", "--supreme-model", "gpt-4o"]),
+        (["test", "audit", "lexical"], ["test", "audit", "lexical", "--model", "gpt-4o"]),
     ],
 )
 def test_a_refusal_ends_with_the_command_of_this_database(
@@ -115,6 +117,15 @@ def test_a_refusal_ends_with_the_command_of_this_database(
     assert sorted(last_command(capsys.readouterr().err)) == sorted([*command, *db])
 
 
+@pytest.mark.parametrize(("old", "new"), MOVED.items())
+def test_a_removed_name_answers_with_the_new_one(old: str, new: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*old.split(), "--json", "--db", "none.db"]) == 2
+    assert capsys.readouterr().err == f"Error: `{old}` is `judgeboard {new}`.\n"
+    assert run([*new.split(), "-h"]) == 0
+    shown = capsys.readouterr().out
+    assert f"judgeboard {new} --help has the whole text." in shown
+
+
 def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +139,7 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     db = ["--db", address(sqlite_store)]
     assert run(["judge", "--judge", "lexical", *db]) == 0
     capsys.readouterr()
-    assert run(["flag", *db]) == 0
+    assert run(["flags", "apply", *db]) == 0
     shown = capsys.readouterr().out
     with sqlite_store.reading() as connection:
         assert f"0 new flags, 0 superseded, {count_open_flags(connection):,} open\n" in shown
@@ -142,11 +153,9 @@ def test_flag_says_how_many_are_open_and_lists_the_flagged_answers(
     assert "is below 0.5." in lines[1]
     assert (lines[2].partition("?flag=")[0].strip(), len(lines)) == ("http://pages.example/item", 6)
     assert output.err == "1 more: add --limit 3\n"
-    assert run(["flag", "--list", "--where", "id=a1", "--json", *db]) == 0
+    assert run(["flags", "list", "--where", "id=a1", "--json", *db]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [(flag["external_id"], listed["total"]) for flag in listed["flags"]] == [("a1", 1)]
-    assert run(["flag", "--limit", "3", *db]) == 2
-    assert last_command(capsys.readouterr().err) == ["flag", "--limit", "3", *db, "--list"]
 
 
 def test_versions_alone_lists_them_and_the_version_names_the_program(
@@ -165,7 +174,7 @@ def test_versions_alone_lists_them_and_the_version_names_the_program(
 
 
 def test_no_refusal_suggests_a_command_that_deletes(capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["forget"], ["forget", "--al"], ["forgett"]):
+    for words in (["db", "forget"], ["db", "forget", "--al"], ["forgett"]):
         run(words)
         assert "For example" not in capsys.readouterr().err
 

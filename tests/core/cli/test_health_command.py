@@ -1,4 +1,4 @@
-"""`judgeboard health`, as a person types it."""
+"""`judgeboard test health`, as a person types it."""
 
 import json
 from pathlib import Path
@@ -14,11 +14,11 @@ from judging_log import address
 
 def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
     sqlite_log.say_all(sqlite_log.version("flat"), sqlite_log.answers(30), quality=4)
-    command = ["health", "--judge-version", "flat", "--db", address(sqlite_log.store)]
+    command = ["test", "health", "flat", "--db", address(sqlite_log.store)]
     assert run(command) == 0
     out = capsys.readouterr().out
     assert out.startswith("flat v1\nwarning  collapse: 100 % of 30 scores of quality are 4")
-    assert "    judgeboard control-answers make --kinds other_answer" in out
+    assert "    judgeboard test controls make --kinds other_answer" in out
     assert run([*command, "--gate"]) == 1
     capsys.readouterr()
     assert run([*command, "--json", "--gate"]) == 1
@@ -31,7 +31,7 @@ def test_a_table_of_models_comes_by_option_or_environment(
     sqlite_log.say_all(sqlite_log.version("house"), sqlite_log.answers(3, generator_model="house-7"), quality=4)
     file = tmp_path / "models.toml"
     file.write_text('[families]\n"house*" = "House"\n')
-    command = ["health", "--judge-version", "house v1", "--db", address(sqlite_log.store), "--json"]
+    command = ["test", "health", "house v1", "--db", address(sqlite_log.store), "--json"]
 
     def family() -> str:
         checks = json.loads(capsys.readouterr().out)["checks"]
@@ -60,12 +60,12 @@ def test_the_json_counts_every_request_of_the_version_and_what_its_runs_left(
     with store.writing() as connection:
         finish_run(connection, started.id, RunState.STOPPED)
     sqlite_log.say_all(sqlite_log.version("other"), ids, quality=4)
-    assert run(["health", "--judge-version", "rag", "--json", "--db", address(store)]) == 0
+    assert run(["test", "health", "rag", "--json", "--db", address(store)]) == 0
     shown = json.loads(capsys.readouterr().out)
     names = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
     assert [shown[name] for name in names] == [6, 3, 1, 1, 1, 3]
 
 
 def test_a_judge_that_there_is_not_is_2(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["health", "--judge-version", "nobody", "--db", address(sqlite_log.store)]) == 2
+    assert run(["test", "health", "nobody", "--db", address(sqlite_log.store)]) == 2
     assert "nobody" in capsys.readouterr().err

@@ -337,7 +337,7 @@ def test_an_import_says_how_many_flags_it_raised(asked) -> None:
     log = "id,query,answer,thumbs\n1,q,a,down\n2,q,b,up\n"
     assert "  1 flag would be raised" in asked("log.csv", log, "--dry-run")[1]
     printed = asked("log.csv", log)[1]
-    assert any(line.startswith("  1 flag raised: `judgeboard flag --list") for line in printed)
+    assert any(line.startswith("  1 flag raised: `judgeboard flags list") for line in printed)
     assert not any("flag" in line and "raised" in line for line in asked("log.csv", log)[1]), "nothing new, no flag"
     verdicts = "response_id,judge,groundedness\n1,one,0.1\n2,one,0.2\n"
     printed = asked("verdicts.csv", verdicts, "--kind", "verdicts")[1]

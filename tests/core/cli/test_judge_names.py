@@ -39,17 +39,20 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("ssr --recorded --judge-version mmlu", "no judge version 'mmlu'; sampled answers: committee v1"),
-        ("ssr --recorded --judge-version lexical", "lexical v1 is not one of the judges that sampled answers: "),
-        ("repeats --judge-version lexicon", "no judge version 'lexicon'; asked more than once: gpt-4 as judge v1"),
-        ("repeats --name gpt-4", "no judge 'gpt-4'; asked more than once: gpt-4 as judge v1"),
+        ("compare ssr --recorded --judge-version mmlu", "no judge version 'mmlu'; sampled answers: committee v1"),
+        (
+            "compare ssr --recorded --judge-version lexical",
+            "lexical v1 is not one of the judges that sampled answers: ",
+        ),
+        ("test repeats --judge-version lexicon", "no judge version 'lexicon'; asked more than once: gpt-4 as judge v1"),
+        ("test repeats --name gpt-4", "no judge 'gpt-4'; asked more than once: gpt-4 as judge v1"),
         (
             "compare --recorded --judge-version gpt4/prompt-7",
             "no judge version 'gpt4/prompt-7'; compared pairs: GPT-4/prompt-7, GPT-4/prompt-0, GPT-4/prompt-1, ",
         ),
         ("compare --recorded --judge-version committee", "committee v1 is not one of the judges that compared pairs: "),
-        ("health --judge-version nothing", "no judge version 'nothing'; known: lexical, GPT-4/prompt-0, "),
-        ("health --judge-version Lexicla", "no judge version 'Lexicla'; known: lexical v1"),
+        ("test health nothing", "no judge version 'nothing'; known: lexical, GPT-4/prompt-0, "),
+        ("test health Lexicla", "no judge version 'Lexicla'; known: lexical v1"),
     ],
 )
 def test_a_judge_that_is_not_found(case: str, capsys: pytest.CaptureFixture[str], words: str, said: str) -> None:
@@ -71,6 +74,6 @@ def test_a_name_that_cannot_be_stored_is_refused(
 ) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
         make_judge("lexical", name=name)
-    for command in ("judge --judge lexical", "compare --recorded", "ssr --recorded", "jury --recorded --members a,b"):
+    for command in ("judge --judge lexical", "compare --recorded", "compare ssr --recorded", "compare judges a b"):
         assert run([*command.split(), "--name", name, "--db", case]) == 2
         assert said in capsys.readouterr().err

@@ -38,7 +38,7 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     assert "their reviews are kept" in capsys.readouterr().out
     assert run(["people", "list", *db]) == 0
     assert "bob@example.org  oidc  none" in capsys.readouterr().out
-    assert run(["events", "--actor", "CLI:Root", "--json", *db]) == 0
+    assert run(["db", "events", "--actor", "CLI:Root", "--json", *db]) == 0
     events = json.loads(capsys.readouterr().out)["events"]
     assert [event["kind"] for event in events] == ["remove_person", "change_role", "add_person", "add_person"]
 
@@ -81,8 +81,8 @@ def test_where_nobody_signs_in_a_name_is_enough_and_nobody_has_seen_them_yet(
         (["people", "remove", "eve@example.org"], "no person was added with the address eve@example.org"),
         (["people", "add", "ann@example.org", "--role", "boss"], "reviewer"),
         (["versions", "retire", "rag v9"], "rag v9"),
-        (["events", "--since", "yesterday"], "--since"),
-        (["events", "--limit", "0"], "limit"),
+        (["db", "events", "--since", "yesterday"], "--since"),
+        (["db", "events", "--limit", "0"], "limit"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_the_code_is_2(
@@ -104,17 +104,17 @@ def test_events_are_shown_newest_first_a_page_at_a_time(
     seen: list[int] = []
     older: list[str] = []
     for _ in range(3):
-        assert run(["events", "--kind", "grade", "--limit", "2", "--json", *older, *db]) == 0
+        assert run(["db", "events", "--kind", "grade", "--limit", "2", "--json", *older, *db]) == 0
         page = json.loads(capsys.readouterr().out)
         seen += [event["details"]["n"] for event in page["events"]]
         older = ["--before", str(page["next"])]
     assert (seen, page["next"]) == ([4, 3, 2, 1, 0], None)
-    assert run(["events", "--response", "chat-1", *db]) == 0
+    assert run(["db", "events", "--response", "chat-1", *db]) == 0
     line = capsys.readouterr().out
     assert "Mara  grade  chat-1  n=3" in line
     assert line.count("\n") == 1
-    assert run(["events", "--since", "2999-01-01", "--json", *db]) == 2  # a year no log has
-    assert run(["events", "--since", "2199-01-01", *db]) == 0
+    assert run(["db", "events", "--since", "2999-01-01", "--json", *db]) == 2  # a year no log has
+    assert run(["db", "events", "--since", "2199-01-01", *db]) == 0
     assert capsys.readouterr().out == ""
 
 

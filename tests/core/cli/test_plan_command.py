@@ -1,4 +1,4 @@
-"""`judgeboard plan` and `judgeboard queue create --plan`, as people type them."""
+"""`judgeboard labels plan` and `judgeboard queue create --plan`, as people type them."""
 
 import json
 import re
@@ -35,19 +35,19 @@ def typed(case: QueueCase, capsys: pytest.CaptureFixture[str]):
 
 
 def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, typed) -> None:
-    (plan,) = typed("plan", "--reach", "0.1", "--target", "these", "--json")["plans"]
+    (plan,) = typed("labels", "plan", "--reach", "0.1", "--target", "these", "--json")["plans"]
     assert (plan["answers"], plan["labelled"], plan["enough"]) == (200, 0, True)
     assert sum(stratum["labels"] for stratum in plan["strata"]) == plan["more"] == plan["labels"]
-    shown = typed("plan", "--reach", "0.1", "--target", "these")
+    shown = typed("labels", "plan", "--reach", "0.1", "--target", "these")
     assert shown.out.startswith(f"Label {plan['labels']} answers. ")
     assert "flagged, judged bad" in shown.out
     assert f"next: judgeboard queue create rate --plan rate --n {plan['more']} --db " in shown.err
     made = typed("queue", "create", "rate", "--plan", "rate", "--n", str(plan["more"]), "--assign", "cli:me", "--json")
     assert made["items"] == plan["more"]
-    stored = typed("queue", "show", "rate", "--json")["queue"]["plan"]
+    stored = typed("queue", "list", "rate", "--json")["queue"]["plan"]
     assert [stratum["answers"] for stratum in stored["strata"]] == [40, 160]
     assert stored["judge"] == "rag v1"
-    queue = typed("queue", "show", "rate", "--json")["queue"]
+    queue = typed("queue", "list", "rate", "--json")["queue"]
     assert (queue["blind_judge"], queue["reveal"], queue["grades"], queue["implied_labels"]) == (True, False, [], True)
     typed(
         "queue",
@@ -63,7 +63,7 @@ def test_a_plan_names_the_labels_and_the_queue_that_draws_them(case: QueueCase, 
         "label,quality",
         "--json",
     )
-    assert typed("queue", "show", "graded", "--json")["queue"]["grades"] == ["label", "quality"]
+    assert typed("queue", "list", "graded", "--json")["queue"]["grades"] == ["label", "quality"]
 
 
 def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> None:
@@ -71,24 +71,24 @@ def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> Non
     rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOON} for each in range(1, 200, 10)]
     with case.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
-    shown = typed("plan", "--reach", "0.3", "--for", "outcome").out
+    shown = typed("labels", "plan", "--reach", "0.3", "--for", "outcome").out
     assert shown.startswith("First label the 20 open answers of the random sample, then plan again: none of ")
     assert "judged bad" not in shown
 
 
 def test_a_plan_without_a_goal_is_for_five_points(typed) -> None:
-    assert typed("plan", "--json") == typed("plan", "--reach", "0.05", "--json")
-    assert "±5 percentage points" in typed("plan").out
+    assert typed("labels", "plan", "--json") == typed("labels", "plan", "--reach", "0.05", "--json")
+    assert "±5 percentage points" in typed("labels", "plan").out
 
 
 def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
-    plans = typed("plan", "--reach", "0.1", "--by", "query_type", "--json")["plans"]
+    plans = typed("labels", "plan", "--reach", "0.1", "--by", "query_type", "--json")["plans"]
     assert [(plan["name"], plan["answers"]) for plan in plans] == [(None, 200), ("QA", 120), ("legal", 80)]
     these = ("--reach", "0.1", "--target", "these")
-    only = typed("plan", *these, "--where", "query_type=legal", "--json")["plans"]
+    only = typed("labels", "plan", *these, "--where", "query_type=legal", "--json")["plans"]
     assert only[0]["answers"] == 80
     more, where = only[0]["more"], "--where query_type=legal"
-    next_command = typed("plan", *these, *where.split()).err
+    next_command = typed("labels", "plan", *these, *where.split()).err
     assert f"--plan rate --n {more} {where} --db " in next_command, "the queue draws from the planned answers"
     made = typed("queue", "create", "legal", "--plan", "rate", "--n", str(more), *where.split(), "--json")
     assert (made["items"], made["assigned_to"]) == (more, [actor()]), "without names, the queue is yours"
@@ -97,16 +97,16 @@ def test_each_query_type_has_a_plan(case: QueueCase, typed) -> None:
 @pytest.mark.parametrize("reach", ["0.0000001", "0.0004", "0.05"])
 @pytest.mark.parametrize("question", ["rate", "kappa", "versions"])
 def test_a_small_reach_is_neither_nothing_nor_in_powers_of_ten(typed, reach: str, question: str) -> None:
-    goal = typed("plan", "--reach", reach, "--for", question).out.splitlines()[0]
+    goal = typed("labels", "plan", "--reach", reach, "--for", question).out.splitlines()[0]
     assert "e-" not in goal
     assert not re.search(r"[ ±]0 percentage", goal)
     assert ("under" in goal) == (reach == "0.0000001" or (reach, question) == ("0.0004", "kappa"))
 
 
 def test_what_does_not_fit_is_refused(case: QueueCase, typed) -> None:
-    assert "give --judge-version twice" in typed("plan", "--reach", "0.1", "--for", "judges", code=2)
-    assert "above 0 and below 1" in typed("plan", "--reach", "1", code=2)
-    assert "the reach must be above 1e-09" in typed("plan", "--reach", "1e-300", code=2)
+    assert "give --judge-version twice" in typed("labels", "plan", "--reach", "0.1", "--for", "judges", code=2)
+    assert "above 0 and below 1" in typed("labels", "plan", "--reach", "1", code=2)
+    assert "the reach must be above 1e-09" in typed("labels", "plan", "--reach", "1e-300", code=2)
     assert "--plan needs the number" in typed("queue", "create", "q", "--plan", "rate", code=2)
     assert "needs --plan" in typed("queue", "create", "q", "--judge-version", "rag", code=2)
     worst = ["--plan", "rate", "--n", "3", "--preset", "worst"]
@@ -123,7 +123,7 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
     log.say_all(log.version("other"), ids, groundedness=0.9)
     judges = ["--judge-version", "rag", "--judge-version", "rag v1"]
     for words in (
-        ["plan", "--reach", "0.1", "--for", "judges"],
+        ["labels", "plan", "--reach", "0.1", "--for", "judges"],
         ["queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9"],
     ):
         assert "rag v1 cannot be compared with itself" in typed(*words, *judges, code=2)
@@ -135,7 +135,7 @@ def test_an_empty_planned_queue_says_why(case: QueueCase, typed) -> None:
     judges[-1] = "other"
     made = typed("queue", "create", "j", "--assign", "Mara", "--plan", "judges", "--n", "9", *judges).out
     assert "rag v1 and other v1 differ on no answer without a label" in made
-    assert "0 of 200 that matched" in typed("queue", "show", "r").out
+    assert "0 of 200 that matched" in typed("queue", "list", "r").out
     assert (
         "Nothing matches"
         in typed("queue", "create", "n", "--assign", "Mara", "--plan", "rate", "--n", "9", "--where", "id=no").out
@@ -150,7 +150,7 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
     log.say_all(log.version("other"), ids[:120], label=GOOD)
     log.say_all(log.version("other"), ids[120:], label=BAD)
     judges = ["--judge-version", "rag", "--judge-version", "other"]
-    plan = typed("plan", "--for", "judges", *judges, "--reach", "0.02", "--where", "query_type=legal").out
+    plan = typed("labels", "plan", "--for", "judges", *judges, "--reach", "0.02", "--where", "query_type=legal").out
     (printed,) = re.findall(r"`judgeboard (queue create judges .*)`", plan)
     typed(*shlex.split(printed.partition(" --db ")[0]))
     drawn = select(RESPONSE.c.query_type).join(QUEUE_ITEM, QUEUE_ITEM.c.response_id == RESPONSE.c.id)
@@ -160,16 +160,16 @@ def test_the_queue_of_a_plan_for_judges_keeps_the_filter(case: QueueCase, typed)
 
 
 def test_answers_that_are_too_few_are_not_put_into_a_queue(typed) -> None:
-    printed = typed("plan", "--reach", "0.02")
+    printed = typed("labels", "plan", "--reach", "0.02")
     assert printed.out.startswith("Log and judge more answers. 200 answers are too few to show ")
-    assert "For a first figure, label the answers that `judgeboard rate" in printed.out, "rate says: label them"
+    assert "For a first figure, label the answers that `judgeboard labels rate" in printed.out, "rate says: label them"
     assert "labels count)" not in printed.out
     assert ("queue create" in printed.err, "You may look" in printed.out) == (False, False)
 
 
 def test_a_plan_that_would_show_nothing_gives_one_advice(sqlite_store, capsys: pytest.CaptureFixture[str]) -> None:
     GradedLog(sqlite_store).answers(1)
-    assert run(["plan", "--reach", "0.05", "--db", address(sqlite_store)]) == 0
+    assert run(["labels", "plan", "--reach", "0.05", "--db", address(sqlite_store)]) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("Log and judge more answers. 1 answer is too few to show the share of bad answers")
     assert printed.out.endswith("So few labels show nothing.\n")

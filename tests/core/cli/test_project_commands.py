@@ -110,7 +110,7 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
         assert "strict v2, run 2: 1 asked" in out
         assert "offline v1, run 3: 30 asked" in out
         assert "cost $ 0 " not in out.splitlines()[-3], "the price of the file counts"
-        assert run(["audit", "offline", "--by", "strict", "--sample", "0.1"]) in (0, 1)
+        assert run(["test", "audit", "offline", "--by", "strict", "--sample", "0.1"]) in (0, 1)
         assert endpoint.requests[-1].body["model"] == "big"
     for other in (["--judge", "lexical"], ["--jury", "a,b"]):
         assert run(["judge", "strict", *other]) == 2

@@ -1,4 +1,4 @@
-"""`judgeboard queue` and `judgeboard adjudicate`, as people type them."""
+"""`judgeboard queue` and `judgeboard queue adjudicate`, as people type them."""
 
 import json
 import shlex
@@ -59,18 +59,18 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
         label = {"confirm": "hallucinated", "dismiss": "grounded"}[decision]
         decided = typed(user, *say, "--label", label, "--json")
     assert decided["state"] == "conflict"
-    (conflict,) = typed("lead", "adjudicate", "--queue", "legal", "--json")["conflicts"]
+    (conflict,) = typed("lead", "queue", "adjudicate", "--queue", "legal", "--json")["conflicts"]
     assert (conflict["item"]["item_id"], conflict["differ_on"], conflict["reviews"]) == (
         decided["item"],
         ["decision", "label"],
         2,
     )
     item = str(decided["item"])
-    shown = typed("lead", "adjudicate", item)
+    shown = typed("lead", "queue", "adjudicate", item)
     assert "bob thinks so" in shown
-    assert "--reason" in typed("lead", "adjudicate", item, "--decision", "confirm", code=2)
-    typed("lead", "adjudicate", item, "--decision", "confirm", "--reason", "clause 3", "--quality", "1")
-    shown = typed("lead", "queue", "show", "legal", "--json")
+    assert "--reason" in typed("lead", "queue", "adjudicate", item, "--decision", "confirm", code=2)
+    typed("lead", "queue", "adjudicate", item, "--decision", "confirm", "--reason", "clause 3", "--quality", "1")
+    shown = typed("lead", "queue", "list", "legal", "--json")
     assert (shown["items"], shown["waiting"], shown["adjudicated"]) == (2, 1, 1)
     assert [(each["reviewer"]["name"], each["done"]) for each in shown["people"]] == [("cli:ann", 1), ("cli:bob", 1)]
     typed("lead", "queue", "close", "legal")
@@ -221,8 +221,8 @@ def test_a_text_of_a_log_does_not_steer_the_terminal(case: QueueCase, typed: Typ
     assert "\x1b" not in shown
     assert "[2Jevil" in shown
     name = "\x9b2Jevil\u202e"  # click leaves this control character as it is
-    typed("lead", "failure-mode", "add", name, "--description", name)
-    listed = typed("lead", "failure-mode", "list")
+    typed("lead", "problem", "mode", "add", name, "--description", name)
+    listed = typed("lead", "problem", "mode", "list")
     refused = typed("ann", "queue", "confirm", "--mode", "other", "--yes", code=2)
     for shown in (listed, refused):
         assert "\ufffd2Jevil\ufffd" in shown
@@ -247,7 +247,7 @@ def test_a_bundle_goes_out_and_comes_back_and_a_bad_line_is_named(
     case.flagged(0.1, 0.2)
     typed("lead", "queue", "create", "q", "--grades", "")
     file = tmp_path / "mara.jsonl"
-    made = typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--items", "9", "--json")
+    made = typed("lead", "queue", "export", "q", str(file), "--reviewer", "Mara", "--limit", "9", "--json")
     assert (made["items"], made["reviewer"]) == (2, "Mara")
     head, first, second = file.read_text().splitlines()
     file.write_text("\n".join([head, first.replace('"decision": null', '"decision": "perhaps"'), second]))
@@ -278,16 +278,16 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(case: QueueCase, typ
         assert "is a pair" in typed(user, "queue", "decide", shown["token"], "confirm", code=2)
         decided = typed(user, "queue", "decide", shown["token"], side, "--note", f"{user} says so", "--json")
     assert decided["state"] == "conflict"
-    conflict = typed("lead", "adjudicate", str(decided["item"]), "--json")
+    conflict = typed("lead", "queue", "adjudicate", str(decided["item"]), "--json")
     assert [review["decision"] for review in conflict["reviews"]] == ["a", "b"]
     assert (conflict["pair"]["answer_a"], conflict["pair"]["answer_b"]) == ("left-0", "right-0")
-    assert "bob says so" in typed("lead", "adjudicate", str(decided["item"]))
-    item = ("adjudicate", str(decided["item"]), "--reason", "it is longer", "--decision")
+    assert "bob says so" in typed("lead", "queue", "adjudicate", str(decided["item"]))
+    item = ("queue", "adjudicate", str(decided["item"]), "--reason", "it is longer", "--decision")
     assert "is a pair" in typed("lead", *item, "confirm", code=2)
     assert "has no grades" in typed("lead", *item, "b", "--quality", "2", code=2)
     typed("lead", *item, "b")
     assert case.item_states() == ["adjudicated"]
-    assert typed("lead", "adjudicate") == "There are no conflicts.\n"
+    assert typed("lead", "queue", "adjudicate") == "There are no conflicts.\n"
 
 
 def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase, typed: Typed) -> None:
@@ -298,8 +298,8 @@ def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase
     typed("lead", "queue", "assign", "q", "cli:ann,cli:bob")
     token = typed("ann", "queue", "next", "q", "--json")["token"]
     item = str(typed("ann", "queue", "decide", token, "confirm", "--note", "secret", "--json")["item"])
-    assert "must review this item blind first" in typed("bob", "adjudicate", item, code=2)
-    assert "secret" in typed("lead", "adjudicate", item)
+    assert "must review this item blind first" in typed("bob", "queue", "adjudicate", item, code=2)
+    assert "secret" in typed("lead", "queue", "adjudicate", item)
 
 
 def test_training_tells_the_gold_label_and_people_work_shows_how_each_person_reviews(

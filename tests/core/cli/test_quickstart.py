@@ -59,8 +59,8 @@ def test_a_file_that_cannot_be_read_leaves_no_database(
 
 def test_without_answers_the_next_step_is_the_import(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     database = str(tmp_path / "judgeboard.db")
-    assert run(["migrate", "--db", database]) == 0
-    for words in (["judge", "--judge", "lexical"], ["flag"]):
+    assert run(["db", "migrate", "--db", database]) == 0
+    for words in (["judge", "--judge", "lexical"], ["flags", "apply"]):
         capsys.readouterr()
         assert run([*words, "--db", database]) == 0
         assert next_of(capsys.readouterr()) == ["judgeboard", "import", "FILE", "--db", database]
@@ -97,7 +97,7 @@ def test_each_command_names_the_next_which_can_be_typed(
     assert judge == ["judgeboard", "judge", "--judge", "lexical", "--db", database]
     assert run(judge[1:]) == 0
     assert next_of(capsys.readouterr())[1] == "serve"
-    assert run(["flag", "--db", database]) == 0
+    assert run(["flags", "apply", "--db", database]) == 0
     queue = next_of(capsys.readouterr())
     assert queue[1:3] == ["queue", "create"]
     assert run(queue[1:]) == 0
@@ -107,10 +107,10 @@ def test_each_command_names_the_next_which_can_be_typed(
     decide = ["queue", "decide", token, "confirm", "--label", "hallucinated", "--groundedness", "0"]
     assert run([*decide, "--db", database]) == 0
     assert next_of(capsys.readouterr()) == take
-    assert run(["control-answers", "make", "--db", database]) == 0
-    assert run(["control-answers", "judge", "--judge", "lexical", "--db", database]) == 0
+    assert run(["test", "controls", "make", "--db", database]) == 0
+    assert run(["test", "controls", "judge", "--judge", "lexical", "--db", database]) == 0
     health = next_of(capsys.readouterr())
-    assert health[1:4] == ["health", "--judge-version", "lexical v1"]
+    assert health[1:4] == ["test", "health", "lexical v1"]
     assert run(health[1:]) == 0
     capsys.readouterr()
     assert run(["judge", "--judge", "lexical", "--db", database, "--json"]) == 0
@@ -139,7 +139,7 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that
             assert several_warning.startswith(sentence)
         assert run([*command, "--model", "qwen3", "--where", "source=log"]) == 0
         assert json.loads(capsys.readouterr().out)["warnings"] == []
-        prompts = ["refine", "--where", "source=log", "--generator", "gpt-4o", "--judge-model", "o4-mini", "--json"]
+        prompts = ["refine", "--where", "source=log", "--generator", "gpt-4o", "--model", "o4-mini", "--json"]
         run([*prompts, "--base-url", endpoint.base_url, "--db", address(sqlite_store)])
         (refine_warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert refine_warning.startswith("o4-mini (OpenAI) judges its own family: gpt-4o writes the answers.")

@@ -1,4 +1,4 @@
-"""`judgeboard reflect` and `judgeboard refine`, as a person types them; and killed in the middle."""
+"""`judgeboard refine reflect` and `judgeboard refine`, as a person types them; and killed in the middle."""
 
 import json
 import signal
@@ -22,11 +22,11 @@ COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reache
 
 def reflect_words(store: Store, endpoint: RecordingEndpoint, *more: str) -> list[str]:
     judge = ["--judge", "rag", "--model", "reader", "--base-url", endpoint.base_url]
-    return ["reflect", "--generator", "writer", *judge, "--concurrency", "2", *more, "--db", address(store)]
+    return ["refine", "reflect", "--generator", "writer", *judge, "--concurrency", "2", *more, "--db", address(store)]
 
 
 def refine_words(database: str, endpoint: RecordingEndpoint, *more: str) -> list[str]:
-    judge = ["--judge-model", "reader", "--base-url", endpoint.base_url]
+    judge = ["--model", "reader", "--base-url", endpoint.base_url]
     return ["refine", "--generator", "writer", *judge, "--concurrency", "2", *more, "--db", database]
 
 
@@ -69,7 +69,16 @@ def test_reflect_in_words_names_what_would_reach_the_rest(
 def test_reflect_takes_thresholds_types_and_an_offline_judge(sqlite_store: Store) -> None:
     store_bad(sqlite_store, query_type="QA", answer="Marble sings.")
     with RecordingEndpoint(lambda _request, _number: rated(1)) as endpoint:
-        words = ["reflect", "--generator", "writer", "--generator-base-url", endpoint.base_url, "--judge", "lexical"]
+        words = [
+            "refine",
+            "reflect",
+            "--generator",
+            "writer",
+            "--generator-base-url",
+            endpoint.base_url,
+            "--judge",
+            "lexical",
+        ]
         words += ["--max-quality", "3", "--min-chars", "5", "--query-type", "QA", "--query-type", "complex"]
         assert run([*words, "--generator-max-output", "64", "--timeout", "9", "--db", address(sqlite_store)]) == 0
     assert [request["max_tokens"] for request in written(endpoint)] == [64]
@@ -155,9 +164,9 @@ def test_each_attempt_has_its_own_recorded_answer_and_shows_it(
 def test_a_judge_that_rates_answers_of_its_own_model_is_warned_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run([*recorded(tmp_path, 4), "--judge-model", "writer"]) == 0
+    assert run([*recorded(tmp_path, 4), "--model", "writer"]) == 0
     assert "warning: writer judges its own answers: writer writes the answers." in capsys.readouterr().err
-    assert run([*recorded(tmp_path, 4), "--judge-model", "reader"]) == 0
+    assert run([*recorded(tmp_path, 4), "--model", "reader"]) == 0
     assert "judges its own" not in capsys.readouterr().err
 
 
@@ -206,7 +215,7 @@ def test_a_model_is_asked_for_free_text_and_the_version_can_judge_again(
         assert (judge_spec(connection, version) or {})["rating_word"] == "Gesamtnote"
     assert "--rating-word Gesamtnote" in str(judge_options(version))
     assert "--prompt" not in str(judge_options(version))
-    assert run(["prompt", "refine v1", "--db", address(sqlite_store)]) == 0
+    assert run(["versions", "prompt", "refine v1", "--db", address(sqlite_store)]) == 0
     assert "{word}: 2" in capsys.readouterr().out
 
 

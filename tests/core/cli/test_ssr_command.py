@@ -1,4 +1,4 @@
-"""`judgeboard ssr`, as a person types it: what it says before, its JSON, and being killed in the middle."""
+"""`judgeboard compare ssr`, as a person types it: what it says before, its JSON, and being killed in the middle."""
 
 import json
 import os
@@ -48,7 +48,7 @@ def pairs_file(folder: Path, count: int) -> str:
 
 def words(endpoint: RecordingEndpoint, store: Store, file: str, *more: str) -> list[str]:
     model = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
-    return ["ssr", "--pairs", file, *model, "--db", address(store), *more]
+    return ["compare", "ssr", "--pairs", file, *model, "--db", address(store), *more]
 
 
 def stored(store: Store) -> int:
@@ -63,7 +63,7 @@ def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(
     prices.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
     with RecordingEndpoint(Solver({0: TORN})) as endpoint:
         command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--prices", str(prices))
-        assert run([*command, "--json", "--tau-by", "category"]) == 0
+        assert run([*command, "--json", "--by", "category"]) == 0
         assert len(endpoint.requests) == 27
     out, err = capsys.readouterr()
     result = json.loads(out)
@@ -96,7 +96,7 @@ def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
         assert run(command) == 0
         assert "3 items, 21 calls, 14 of them stored; " in capsys.readouterr().err
         assert len(endpoint.requests) == 21
-    assert run(["ssr", "--recorded", "--sweep", "--db", address(sqlite_store)]) == 0
+    assert run(["compare", "ssr", "--recorded", "--sweep", "--db", address(sqlite_store)]) == 0
     printed = capsys.readouterr().out
     assert "ssr v1: 21 asked = 21 ok" in printed
     assert "A no reference: the judge was not asked" in printed
@@ -176,7 +176,7 @@ def test_what_cannot_be_done_is_one_line_that_says_why(
     sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], why: str
 ) -> None:
     given = [pairs_file(tmp_path, 1) if word == PAIRS else word for word in given]
-    assert run(["ssr", *given, "--db", address(sqlite_store)]) == 2
+    assert run(["compare", "ssr", *given, "--db", address(sqlite_store)]) == 2
     assert why in capsys.readouterr().err
 
 
@@ -184,15 +184,15 @@ def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFix
     questions = tmp_path / "questions.jsonl"
     good = {"id": 1, "question": "Capital of Italy?", "options": OPTIONS, "answer": "Rome"}
     questions.write_text(json.dumps(good) + "\n" + json.dumps({**good, "answer": "Athens"}) + "\n")
-    assert run(["ssr", "make-pairs", "--questions", str(questions)]) == 0
+    assert run(["compare", "make-pairs", "--questions", str(questions)]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["reference"] == "B"
     assert "1 pair made, 1 question left out" in err
     assert "line 2: its correct option 'Athens' is not one of its 4 options" in err
     target = tmp_path / "made.jsonl"
-    assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
+    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
     assert target.read_text() == out
-    assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(tmp_path / "no" / "x")]) == 2
+    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(tmp_path / "no" / "x")]) == 2
 
 
 def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
@@ -216,7 +216,7 @@ def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
         return completion(said.get(number, f"The first step shows it.\nAnswer: {letter}"))
 
     with RecordingEndpoint(script) as endpoint:
-        command = ["ssr", "make-pairs", "--questions", str(questions), "-o", str(pairs), "--concurrency", "1"]
+        command = ["compare", "make-pairs", "--questions", str(questions), "-o", str(pairs), "--concurrency", "1"]
         assert run([*command, "--generator", "gpt-4o-mini", "--base-url", endpoint.base_url]) == 0
     err = capsys.readouterr().err
     assert re.search(r"^5 items, 10 calls; at most about \$ 0\.\d+\n", err), "said first"
@@ -266,7 +266,7 @@ def generating(folder: Path, endpoint: RecordingEndpoint, count: int = 8) -> lis
     questions.write_text("\n".join(map(json.dumps, rows)))
     files = ["--questions", str(questions), "-o", str(folder / "made.jsonl")]
     generator = ["--generator", "scripted", "--generator-base-url", endpoint.base_url, "--concurrency", "1"]
-    return ["ssr", "make-pairs", *files, *generator]
+    return ["compare", "make-pairs", *files, *generator]
 
 
 def test_a_generator_that_stops_early_ends_with_the_exit_codes_of_other_runs_and_writes_no_empty_file(
@@ -339,7 +339,7 @@ def test_the_rows_of_mmlu_pro_make_pairs_that_are_judged_in_a_new_database(
         pq.write_table(pa.Table.from_pylist(MMLU_PRO), questions)
     else:
         questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
-    assert run(["ssr", "make-pairs", "--questions", str(questions), "-o", str(pairs)]) == 0
+    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(pairs)]) == 0
     made = [json.loads(line) for line in pairs.read_text().splitlines()]
     assert [(pair["id"], pair["reference"], pair["query_type"]) for pair in made] == [
         ("70", "A", "geography"),
@@ -355,7 +355,7 @@ def test_the_rows_of_mmlu_pro_make_pairs_that_are_judged_in_a_new_database(
 
     with RecordingEndpoint(script) as endpoint:
         model = ["--model", "m", "--base-url", endpoint.base_url]
-        assert run(["ssr", "--pairs", str(pairs), *model, "--db", str(database)]) == 0
+        assert run(["compare", "ssr", "--pairs", str(pairs), *model, "--db", str(database)]) == 0
     assert "ssr v1, run 1" in capsys.readouterr().out
 
 
@@ -364,9 +364,9 @@ def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
 ) -> None:
     questions = tmp_path / "mmlu.jsonl"
     questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
-    words = ["ssr", "--pairs", str(questions), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
+    words = ["compare", "ssr", "--pairs", str(questions), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
     assert run([*words, "--db", str(tmp_path / "x.db")]) == 2
-    assert "the rows are questions with options: `judgeboard ssr make-pairs` makes pairs" in capsys.readouterr().err
+    assert "the rows are questions with options: `judgeboard compare make-pairs` makes pairs" in capsys.readouterr().err
 
 
 def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_listed(

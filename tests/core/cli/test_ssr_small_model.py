@@ -1,4 +1,4 @@
-"""`judgeboard ssr` with a real small model: whatever it says, every sample and every order is accounted for."""
+"""`judgeboard compare ssr` with a real small model: whatever it says, every sample and every order is accounted for."""
 
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_real_small_model_goes_through_all_of_it(
     pairs.write_text(json.dumps(PAIR))
     with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
         model = ["--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "64", "--timeout", "500"]
-        command = ["ssr", "--pairs", str(pairs), *model, "--k", "1", "--conditions", "C", "--json"]
+        command = ["compare", "ssr", "--pairs", str(pairs), *model, "--k", "1", "--conditions", "C", "--json"]
         assert run([*command, "--db", address(sqlite_store)]) == 0
         requests = len(endpoint.requests)
     result = json.loads(capsys.readouterr().out)

@@ -90,7 +90,7 @@ def test_the_json_has_every_field_and_show_prints_the_same(
         "asked": 48,
         "ok": 48,
     }
-    assert run(["suite", "show", "1", "--db", address(sqlite_store), "--json"]) == 0
+    assert run(["suite", "list", "1", "--db", address(sqlite_store), "--json"]) == 0
     assert said(capsys) == first
     assert run(["suite", "list", "--db", address(sqlite_store), "--json"]) == 0
     (listed,) = said(capsys)["runs"]
@@ -128,11 +128,11 @@ def test_the_exit_codes_of_the_gate(sqlite_store: Store, suite: Path, capsys: py
     out = capsys.readouterr().out
     assert "baseline run 1, 24 cases: average -0.33, 8 worse, 0 better" in out
     assert "the pass rate fell by 33 points" in out
-    assert run(["suite", "show", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"]) == 0
+    assert run(["suite", "list", "5", "--baseline", "latest", "--db", address(sqlite_store), "--json"]) == 0
     assert said(capsys)["baseline"]["mean_change"]["value"] == 0.0
     assert ran(sqlite_store, playing(), suite, "--baseline", "99") == 2
     assert "no suite run 99" in capsys.readouterr().err
-    assert run(["suite", "show", "1", "--baseline", "latest", "--db", address(sqlite_store)]) == 0
+    assert run(["suite", "list", "1", "--baseline", "latest", "--db", address(sqlite_store)]) == 0
     assert "No baseline: 'house' has no earlier finished run" in capsys.readouterr().out
 
 
@@ -263,7 +263,7 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     assert "rubric v2" in capsys.readouterr().out
     with sqlite_store.reading() as connection:
         assert get_version(connection, "rubric v2").params["examples"][0]["response"] in {1, 2, 3}
-    assert run(["schema", "add", str(rubric), *where]) == 0
+    assert run(["queue", "schema", "add", str(rubric), *where]) == 0
     assert "v1: 2 fields" in capsys.readouterr().out
     with sqlite_store.reading() as connection:
         (schema,) = list_schemas(connection)
@@ -338,5 +338,5 @@ def test_the_warning_of_one_family_counts_the_answers_that_were_judged(
         run([*command, "--json"])
     warning = "gpt-4o-mini (OpenAI) judges its own family: 50 % of 4 answers."
     assert [each[: len(warning)] for each in said(capsys)["warnings"]] == [warning]
-    run(["suite", "show", "1", "--db", address(sqlite_store), "--json"])
+    run(["suite", "list", "1", "--db", address(sqlite_store), "--json"])
     assert [each[: len(warning)] for each in said(capsys)["warnings"]] == [warning]

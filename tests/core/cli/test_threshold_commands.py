@@ -25,7 +25,7 @@ def database(sqlite_log: GradedLog) -> str:
 
 
 def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["threshold", "--recall", "0.8", "--db", database]
+    words = ["labels", "threshold", "--recall", "0.8", "--db", database]
     assert run(words) == 0
     printed = capsys.readouterr().out
     for part in (
@@ -33,7 +33,7 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
         "flag answers with groundedness below",
         "of 200 answers instead of ",
         "in force",
-        "The threshold in force is measured on all labels that count, as in `rate`, ",
+        "The threshold in force is measured on all labels that count, as in `labels rate`, ",
     ):
         assert part in printed, part
     assert run([*words, "--by", "query_type", "--json"]) == 0
@@ -44,7 +44,7 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
     assert chosen["chosen"]["recall"]["low"] <= chosen["chosen"]["recall"]["value"]
     assert result["goal"] == {"aim": "recall", "value": 0.8, "delta": 0.05}
     assert "To use a threshold:" in printed
-    assert run(["threshold", "--cost", "5", "--db", database]) == 0
+    assert run(["labels", "threshold", "--cost", "5", "--db", database]) == 0
     kept = capsys.readouterr().out
     assert "Keep the threshold in force" in kept
     assert ("no other threshold is cheaper" in kept, "To use a threshold:" in kept) == (True, False)
@@ -56,43 +56,45 @@ def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
     with sqlite_log.store.writing() as connection:
         set_setting(connection, "low_groundedness", 0.9, "test")
     raise_flags(sqlite_log.store)
-    assert run(["threshold", "--recall", "0.8", "--json", "--db", database]) == 0
+    assert run(["labels", "threshold", "--recall", "0.8", "--json", "--db", database]) == 0
     value = json.loads(capsys.readouterr().out)["thresholds"][0]["low_groundedness"]
-    assert run(["threshold", "--recall", "0.8", "--db", database]) == 0
-    said = re.search(r"Then run `judgeboard flag --yes .*`. It supersedes (\d+) open flags", capsys.readouterr().out)
+    assert run(["labels", "threshold", "--recall", "0.8", "--db", database]) == 0
+    said = re.search(
+        r"Then run `judgeboard flags apply --yes .*`. It supersedes (\d+) open flags", capsys.readouterr().out
+    )
     assert said is not None
     monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", str(value))
-    assert run(["flag", "--yes", "--db", database]) == 0
+    assert run(["flags", "apply", "--yes", "--db", database]) == 0
     assert f"{said[1]} superseded" in capsys.readouterr().out
     monkeypatch.delenv("JUDGEBOARD_LOW_GROUNDEDNESS")
 
 
-@pytest.mark.parametrize("words", [["threshold"], ["threshold", "--recall", "0.8", "--cost", "5"]])
+@pytest.mark.parametrize("words", [["labels", "threshold"], ["labels", "threshold", "--recall", "0.8", "--cost", "5"]])
 def test_a_threshold_has_one_goal(database: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*words, "--db", database]) == 2
     assert "exactly one of --recall, --precision and --cost" in capsys.readouterr().err
 
 
 def test_verdicts_that_need_no_review_are_counted(database: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["stand", "--agreement", "0.8", "--db", database]) == 0
+    assert run(["labels", "stand", "--agreement", "0.8", "--db", database]) == 0
     assert "need no review: " in capsys.readouterr().out
-    assert run(["stand", "--agreement", "0.8", "--json", "--db", database]) == 0
+    assert run(["labels", "stand", "--agreement", "0.8", "--json", "--db", database]) == 0
     result = json.loads(capsys.readouterr().out)
     assert 0 < result["confident"] <= result["judged"] == 200
     for jury in ("", ",", "rag"):
-        assert run(["stand", "--jury", jury, "--db", database]) == 2
+        assert run(["labels", "stand", "--jury", jury, "--db", database]) == 2
         assert "at least two" in capsys.readouterr().err
-    assert run(["stand", "--combine", "cascade", "--db", database]) == 2
+    assert run(["labels", "stand", "--combine", "cascade", "--db", database]) == 2
     assert "cascade needs a jury" in capsys.readouterr().err
 
 
 def test_calibration_says_what_a_score_means(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     for how in ("platt", "isotonic", "histogram"):
-        assert run(["calibrate", "--how", how, "--db", database]) == 0
+        assert run(["labels", "calibrate", "--how", how, "--db", database]) == 0
         printed = capsys.readouterr().out
         assert "A score of 0.7 means: people call" in printed
         assert "luck alone gives about" in printed
-    assert run(["calibrate", "--json", "--db", database]) == 0
+    assert run(["labels", "calibrate", "--json", "--db", database]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["score_map"]["slope"] > 0
     assert result["brier_after"] < result["constant_brier"]

@@ -1,4 +1,4 @@
-"""`judgeboard flag` applies the rules by the settings in force; flags are reconciled, and say why."""
+"""`judgeboard flags apply` applies the rules by the settings in force; flags are reconciled, and say why."""
 
 from typing import Any
 
@@ -99,11 +99,11 @@ def test_a_threshold_is_applied_to_what_is_stored_and_decisions_stay(judged) -> 
 def test_the_command_asks_before_it_supersedes_open_flags(judged, capsys) -> None:
     put(judged, "low_groundedness", 0.4)
     assert flags_to_supersede(judged) == 10 * 23
-    words = ["flag", "--db", address(judged)]
+    words = ["flags", "apply", "--db", address(judged)]
     assert run(words) == 2
     refusal = capsys.readouterr().err
     assert "230 open flags would be superseded" in refusal
-    assert f"judgeboard flag --db {address(judged)} --yes" in " ".join(refusal.split())
+    assert f"judgeboard flags apply --db {address(judged)} --yes" in " ".join(refusal.split())
     assert states(judged) == {"open": 1_150}
     assert run([*words, "--yes"]) == 0
     assert states(judged) == {"open": 40 * 23, "superseded": 10 * 23}
@@ -153,7 +153,7 @@ def test_answers_that_were_made_are_not_counted_as_the_logs(judged, capsys) -> N
         store_responses(connection, made)
     summary = raise_flags(judged)
     assert (summary.responses, summary.logged) == (ANSWERS + 3, ANSWERS)
-    assert run(["flag", "--db", address(judged)]) == 0
+    assert run(["flags", "apply", "--db", address(judged)]) == 0
     assert capsys.readouterr().out.startswith(
         "2,300 answers of the log and 3 of pairs, suites, control answers or attempts: "
     )

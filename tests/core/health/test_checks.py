@@ -197,7 +197,7 @@ def test_one_level_above_80_percent_of_30_is_a_collapse(counts: tuple[int, ...],
     assert result.state is state
     if state is State.WARNING:
         assert "control answers" in result.sentence
-        assert "control-answers make" in (result.command or "")
+        assert "test controls make" in (result.command or "")
 
 
 def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
@@ -382,7 +382,7 @@ def test_a_judge_asked_in_one_order_has_no_position() -> None:
     assert "one order only" in result.sentence
     rag = check("position", pairs={"overall": pairs(1, 1, 1)})
     assert "a pairwise judge version" in rag.sentence
-    assert (rag.command or "").endswith("--model gpt-4o-mini && judgeboard health --judge-version pairwise")
+    assert (rag.command or "").endswith("--model gpt-4o-mini && judgeboard test health pairwise")
     half = OrderVerdicts(np.zeros(50, dtype=int), np.where(np.arange(50) < 20, 0, NONE))
     pairwise = replace(RAG, kind="pairwise")
     assert "n = 20" in check("position", pairwise, pairs={"overall": half}).sentence
@@ -487,8 +487,8 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     named = replace(RAG, name="my judge", params={"domain": "law & order", "max_output": 64, "claims": True})
     command = check("truncated", named).command or ""
     assert command == (
-        "judgeboard control-answers make --kinds truncated && "
-        "judgeboard control-answers judge --kinds truncated --judge rag "
+        "judgeboard test controls make --kinds truncated && "
+        "judgeboard test controls judge --kinds truncated --judge rag "
         "--model gpt-4o-mini --name 'my judge' --domain 'law & order' --max-output 64 --claims"
     )
     assert "--name" not in (check("truncated").command or "")
@@ -497,14 +497,14 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     assert "--judge" not in (check("truncated", RECORDED).command or "")
     assert "import the verdicts" in check("truncated", RECORDED).sentence
     jury = replace(RAG, name="jury", kind="jury", model=None)
-    assert (check("collapse", jury).command or "") == "judgeboard jury --recorded --members A,B,C"
+    assert (check("collapse", jury).command or "") == "judgeboard compare judges A B C"
     members = {"members": ["0123456789abcdef", "fedcba9876543210"]}
     combine = check("collapse", replace(jury, params=members)).command
-    assert combine == "judgeboard jury --recorded --members 0123456789ab,fedcba987654"
+    assert combine == "judgeboard compare judges 0123456789ab fedcba987654"
     made = check("truncated", replace(jury, name="three")).command or ""
     assert "--judge rag" not in made, "that would measure another judge"
-    assert made.endswith("&& judgeboard jury --recorded --members A,B,C --name three")
+    assert made.endswith("&& judgeboard compare judges A B C --name three")
     repeats = replace(jury, kind="repeats", params={"members": ["f00"]})
-    assert check("truncated", repeats).command == "judgeboard health --judge-version f00"
+    assert check("truncated", repeats).command == "judgeboard test health f00"
     pairwise = replace(RAG, name="pairwise", kind="pairwise")
     assert (check("truncated", pairwise).command or "").endswith("--judge rag --model gpt-4o-mini")

@@ -52,7 +52,7 @@ def test_a_judge_is_found_out_from_answers_to_report(store: Store, fault: str) -
 
 def test_the_command_says_the_same_of_a_sound_judge(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     truth.fill(sqlite_store, None, 1, answers=60)
-    command = ["health", "--judge-version", "sound", "--db", address(sqlite_store)]
+    command = ["test", "health", "sound", "--db", address(sqlite_store)]
     assert run([*command, "--json", "--gate"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert [check["name"] for check in shown["checks"]] == list(CHECKS)
@@ -86,7 +86,7 @@ for arguments in (["import", "log.jsonl"], ["judge", "--judge", "lexical"]):
     assert run(arguments) == 0, arguments
 for arguments in ([], ["--json"]):
     print("@@")
-    print(run(["health", "--judge-version", "lexical", "--gate", *arguments]))
+    print(run(["test", "health", "lexical", "--gate", *arguments]))
 print("@@")
 page = AppTest.from_file(sys.argv[1], default_timeout=60).run()
 assert not page.exception, page.exception

@@ -105,7 +105,7 @@ def test_a_changed_version_is_asked_again_and_printed_as_it_is(
         spec = judge_spec(connection, stored)
     assert spec is not None
     assert fingerprint(make_judge(**spec, base_url="http://localhost:9/v1").version) == stored.fingerprint
-    assert run(["prompt", stored.title, "--db", address(sqlite_store)]) == 0
+    assert run(["versions", "prompt", stored.title, "--db", address(sqlite_store)]) == 0
     printed = capsys.readouterr().out
     assert "quality: 1, 2, 3 or 4." in printed
     again = make_judge("rag", prompt=written(tmp_path, printed), **WHERE).version
@@ -113,9 +113,9 @@ def test_a_changed_version_is_asked_again_and_printed_as_it_is(
 
 
 def test_a_printed_prompt_needs_no_database(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["prompt", "grade"]) == 0
+    assert run(["versions", "prompt", "grade"]) == 0
     assert capsys.readouterr().out == load_prompt("grade").text
-    assert run(["prompt", "lexical", "--db", str(tmp_path / "none.db")]) == 2
+    assert run(["versions", "prompt", "lexical", "--db", str(tmp_path / "none.db")]) == 2
 
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=60)

@@ -457,7 +457,7 @@ def test_an_audit_goes_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoi
             connection, teacher, None, [NewJudgment(number, 0, 0, verdict) for number in range(1, ANSWERS + 1)]
         )
     table = REVIEWED if approach == "1" else JUDGMENT
-    words = ["audit", "--judge-version", "teacher", "--supreme-model", "m", "--sample", "1", "--approach", approach]
+    words = ["test", "audit", "teacher", "--model", "m", "--sample", "1", "--approach", approach]
     killed_then_repeated(sqlite_store, endpoint, table, *words)
     assert stored(sqlite_store, table) == ANSWERS
     assert len(endpoint.asked) == ANSWERS

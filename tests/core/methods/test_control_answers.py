@@ -174,7 +174,7 @@ def test_what_cannot_be_made_is_said(sqlite_store: Store) -> None:
         make_control_answers(sqlite_store, kinds=["upside_down"])
     with pytest.raises(BadInput, match="n must"):
         make_control_answers(sqlite_store, n=0)
-    with pytest.raises(BadInput, match="control-answers make"):
+    with pytest.raises(BadInput, match="test controls make"):
         judge_control_answers(sqlite_store, make_judge("lexical"))
     assert make_control_answers(sqlite_store, kinds=["truncated"])[0].made == 0
 

@@ -15,7 +15,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.cli.app import run
-from judgeboard.cli.judge import jury_lines
+from judgeboard.cli.jury import jury_lines
 from judgeboard.domain import DimensionScore, FlagState, Label, Preference, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
@@ -408,8 +408,7 @@ def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_t
         (["judge", "--jury", "m1,m2", "--repeats", "3"], "--repeats"),
         (["judge", "--jury", "m1,m2", "--max-cost", "1"], "--prices"),
         (["judge"], "choose a judge, or give --model NAME, for example: `judgeboard judge "),
-        (["jury", "--members", "a,b"], "add --recorded"),
-        (["jury", "--recorded", "--members", "a,b"], "no judge version 'a'"),
+        (["compare", "judges", "a", "b"], "no judge version 'a'"),
     ],
 )
 def test_a_bad_option_is_2_and_one_line(
@@ -431,7 +430,7 @@ def test_a_refused_key_is_said_once_for_all(sqlite_store: Store) -> None:
 
 @pytest.mark.shared
 def test_seven_recorded_detectors_as_a_jury(ragtruth: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["jury", "--recorded", "--members", ",".join(DETECTORS), "--json", "--db", address(ragtruth)]
+    words = ["compare", "judges", *DETECTORS, "--json", "--db", address(ragtruth)]
     assert run(words) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["jury"]["accuracy"]["value"] == pytest.approx(0.8512, abs=5e-5)

@@ -153,8 +153,8 @@ def statuses(graded: GradedLog, table: Any) -> list[Any]:
 def test_a_grade_its_repeat_an_audit_and_a_jury(graded: GradedLog, small_model: str) -> None:
     asked(graded, small_model, "judge", "--judge", "grade", "--model", "smollm2")
     asked(graded, small_model, "judge", "--judge", "grade", "--model", "smollm2", "--repeats", "2")
-    asked(graded, small_model, "audit", "--judge-version", "teacher", "--supreme-model", "smollm2", "--sample", "1")
-    assert run(["jury", "--recorded", "--members", "teacher,grade", "--db", address(graded.store)]) == 0
+    asked(graded, small_model, "test", "audit", "teacher", "--model", "smollm2", "--sample", "1")
+    assert run(["compare", "judges", "teacher", "grade", "--db", address(graded.store)]) == 0
     said = [*statuses(graded, JUDGMENT), *statuses(graded, REVIEWED)]
     assert len(said) == 3
     assert set(said) <= {Status.OK.value, Status.UNPARSABLE.value}
@@ -189,7 +189,7 @@ def test_one_answer_is_reflected_on_and_refined(
         # The offline judge, since a real one's calls are what the second command makes.
         reflected = play(sqlite_store, url, capsys, "reflect", "--judge", "lexical", "--max-quality", "4")
         first = len(endpoint.requests)
-        judge = ("--judge-model", "smollm2", "--base-url", url, "--max-output", "64")
+        judge = ("--model", "smollm2", "--base-url", url, "--max-output", "64")
         refined = play(sqlite_store, url, capsys, "refine", "--where", "id=0", *judge, "--max-repeats", "0")
         assert (reflected["calls"], refined["calls"]) == (first, len(endpoint.requests) - first)
     for said in (reflected, refined):

@@ -12,7 +12,7 @@ from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
-from judgeboard.cli.judge import repeats_lines
+from judgeboard.cli.repeats import repeats_lines
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.report import measure_health
@@ -190,7 +190,7 @@ def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
     assert result.n + sum(result.left_out.values()) == report.answers
     words = "Left out: no usable verdict in some repeat (1), no usable verdict in any repeat (1)."
     assert result.left_out_sentence == words
-    assert run(["repeats", "--judge-version", "rag", "--db", address(sqlite_store)]) == 1
+    assert run(["test", "repeats", "--judge-version", "rag", "--db", address(sqlite_store)]) == 1
     printed = capsys.readouterr().out
     assert "  Left out: no value in some repeat (1), no value in any repeat (1)." in printed
 
@@ -248,21 +248,21 @@ def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -
         model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
         assert run(["judge", *model, "--repeats", "3", *db]) == 0
     assert "rag v1, 3 repeats: 9 asked = 6 ok + 3 unparsable" in capsys.readouterr().out
-    assert run(["repeats", "--judge-version", "rag", "--json", *db]) == 0
+    assert run(["test", "repeats", "--judge-version", "rag", "--json", *db]) == 0
     result = json.loads(capsys.readouterr().out)
     counts = [result["account"][name] for name in ("asked", "ok", "unparsable")]
     assert [*counts, result["main"]["items"], result["temperature"]] == [9, 6, 3, 2, 0]
     assert {each["measure"] for each in result["measures"]} == {"quality", "groundedness"}
     for name in ("self_consistency", "krippendorff_alpha", "spread", "accuracy"):
         assert {"value", "low", "high", "n", "method"} <= set(result["main"][name])
-    assert run(["repeats", "--name", "rag", "--json", *db]) == 0
+    assert run(["test", "repeats", "--name", "rag", "--json", *db]) == 0
     assert json.loads(capsys.readouterr().out)["measures"] == result["measures"]
     for words, says in (
         ([], "choose a judge"),
         (["--judge-version", "a", "--name", "b"], "choose a judge"),
         (["--judge", "rag"], "No such option"),  # elsewhere --judge is a kind
     ):
-        assert run(["repeats", *words, *db]) == 2
+        assert run(["test", "repeats", *words, *db]) == 2
         assert says in capsys.readouterr().err
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from engines import on_sqlite
-from judgeboard.cli.compare import report_lines
+from judgeboard.cli.ssr import report_lines
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file

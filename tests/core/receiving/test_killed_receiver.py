@@ -36,7 +36,7 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(sto
                     enough.set()
 
     senders = [threading.Thread(target=send, args=[number]) for number in range(1, SENDERS + 1)]
-    with judgeboard("receive", "--port", str(port), "--db", database) as process:
+    with judgeboard("sources", "receive", "--port", str(port), "--db", database) as process:
         until(lambda: answers(f"{address}/healthz"), "it answers")
         for each in senders:
             each.start()

@@ -119,7 +119,7 @@ def test_a_server_is_ready_while_its_database_can_be_used(store: Store, caplog: 
             connection.execute(text("DROP TABLE alembic_version"))
         gone = http.get("/readyz")
         assert http.get("/healthz").status_code == 200
-    assert (old.status_code, "judgeboard migrate" in old.text) == (503, True)
+    assert (old.status_code, "judgeboard db migrate" in old.text) == (503, True)
     assert (gone.status_code, gone.text) == (503, "the database cannot be read")
     assert str(store.engine.url.database) not in old.text + gone.text
 

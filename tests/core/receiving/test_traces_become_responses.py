@@ -234,7 +234,7 @@ def test_a_trace_cannot_be_forgotten_while_its_spans_are_stored(postgres_store: 
 
 def test_spans_of_traces_without_an_answer_are_forgotten_by_id_source_and_age(store: Store, http: TestClient) -> None:
     def forget(*words: str) -> int:
-        return run(["forget", *words, "--yes", "--db", store.engine.url.render_as_string(hide_password=False)])
+        return run(["db", "forget", *words, "--yes", "--db", store.engine.url.render_as_string(hide_password=False)])
 
     def left() -> list[object]:
         return [row[0] for row in rows(store, TRACE.c.external_id) if row[0] in spans()]

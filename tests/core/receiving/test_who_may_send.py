@@ -306,15 +306,15 @@ def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(sqlite
 
 def test_keys_are_made_listed_and_revoked_by_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--db", str(sqlite_store.engine.url.database)]
-    assert run(["keys", "create", "shop", "--source", "shop", "--days", "3", *options]) == 0
+    assert run(["sources", "keys", "create", "shop", "--source", "shop", "--days", "3", *options]) == 0
     token = capsys.readouterr().out.strip()
     with receiving(sqlite_store) as http:
         assert http.post("/v1/traces", content=BODY, headers=bearer(token)).status_code == 200
-        assert run(["keys", "list", *options]) == 0
+        assert run(["sources", "keys", "list", *options]) == 0
         listed = capsys.readouterr().out
         assert "shop" in listed
         assert token not in listed
-        assert run(["keys", "create", "shop", *options]) == 2
-        assert run(["keys", "revoke", "shop", *options]) == 0
+        assert run(["sources", "keys", "create", "shop", *options]) == 2
+        assert run(["sources", "keys", "revoke", "shop", *options]) == 0
         assert http.post("/v1/traces", content=BODY, headers=bearer(token)).status_code == 401
-    assert run(["keys", "revoke", "nobody", *options]) == 2
+    assert run(["sources", "keys", "revoke", "nobody", *options]) == 2

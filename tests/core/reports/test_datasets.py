@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.cli.administration import SHAPES as OF_THE_COMMAND
 from judgeboard.cli.app import run
+from judgeboard.cli.export import SHAPES as OF_THE_COMMAND
 from judgeboard.domain import Decision
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint

@@ -158,7 +158,7 @@ def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Stor
     assert [row[:3] for row in table.rows] == [("rag v1", "all 30", 30), ("rag v2", "all 20", 20)]
     assert list(agreement_words(shown))[1:] == [
         "The versions judged different answers, so do not compare their rows.",
-        "To compare them: `judgeboard versus --judge-version 'rag v1' --judge-version 'rag v2'`",
+        "To compare them: `judgeboard compare versions 'rag v1' 'rag v2'`",
     ]
     assert list(left_out_lines(shown)) == ["rag v2, label: left out: no usable verdict of this judge version (10)."]
 
@@ -181,7 +181,7 @@ def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(sqli
     }
     assert list(agreement_words(shown))[1:] == [
         "The rows rest on different labels (see n), so do not compare them.",
-        "To compare them: `judgeboard versus --judge-version 'rag v1' --judge-version 'nli v1'`",
+        "To compare them: `judgeboard compare versions 'rag v1' 'nli v1'`",
     ]
 
 

@@ -34,9 +34,9 @@ def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
         calls = [*model, "--timeout", "500", "--concurrency", "1", *database]
         code = run(["judge", *calls])
         output, requests = capsys.readouterr().out, len(endpoint.requests)
-        assert run(["anchors", "make", "--n", "1", *database]) == 0
+        assert run(["test", "anchors", "make", "--n", "1", *database]) == 0
         for _ in range(2):
-            assert run(["anchors", "judge", *calls]) in {0, 1}
+            assert run(["test", "anchors", "judge", *calls]) in {0, 1}
 
     rows, anchors = judgments(sqlite_store), rows_of(sqlite_store, ANCHOR_JUDGMENT)
     counted = Counter(row["status"] for row in rows)
@@ -61,7 +61,7 @@ def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
     assert {request.body["max_tokens"] for request in endpoint.requests} == {48}
 
     capsys.readouterr()
-    code = run(["anchors", "report", "--json", *database])
+    code = run(["test", "anchors", "report", "--json", *database])
     if not any(row["status"] == "ok" for row in anchors):
         assert code == 2
         return

@@ -125,10 +125,10 @@ def test_the_command_defines_and_counts_and_the_trend_shows_the_share(
     sqlite_log.answers(1, answer="145 °C", day=20_003, query_type="Summary")
     file = tmp_path / "checks.yaml"
     file.write_text(CHECKS, encoding="utf-8")
-    assert run(["checks", "set", str(file), *database]) == 0
-    assert run(["flag", *database]) == 0
+    assert run(["flags", "checks", str(file), *database]) == 0
+    assert run(["flags", "apply", *database]) == 0
     capsys.readouterr()
-    assert run(["checks", "list", "--json", *database]) == 0
+    assert run(["flags", "checks", "--json", *database]) == 0
     listed = json.loads(capsys.readouterr().out)["checks"]
     assert [(each["name"], each["kind"], each["failing"]) for each in listed] == [
         ("gives a temperature", "regex", 3),

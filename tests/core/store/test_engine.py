@@ -77,7 +77,7 @@ def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(sqlite_st
     sqlite_store.close()
     port = free_port()
     url = f"http://localhost:{port}"
-    with judgeboard("receive", "--port", str(port), "--db", str(file)) as process:
+    with judgeboard("sources", "receive", "--port", str(port), "--db", str(file)) as process:
         until(lambda: answers(f"{url}/healthz"), "the receiver answers")
         httpx.post(f"{url}/v1/traces", content=request(trace(1)), headers=PROTOBUF).raise_for_status()
         process.terminate()
@@ -175,7 +175,15 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(
         Path(root).chmod(0o755)
         shutil.copyfile(demo, file)
         commands = [
-            *(["stats"], ["agreement"], ["rate"], ["trends"], ["queue", "list"], ["health"], ["events"]),
+            *(
+                ["stats"],
+                ["agreement"],
+                ["labels", "rate"],
+                ["trends"],
+                ["queue", "list"],
+                ["test", "health"],
+                ["db", "events"],
+            ),
             ["export", "reviews", "-o", str(out / "reviews.jsonl")],
         ]
         written = [(run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands]
@@ -190,7 +198,7 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(
             assert (out / "reviews.jsonl").read_bytes() == exported
             # A file beside the database would belong to this user, and its owner could not write then.
             assert [each.name for each in sealed.iterdir()] == [file.name]
-            assert run(["flag", "--db", str(file)]) == 2
+            assert run(["flags", "apply", "--db", str(file)]) == 2
         assert "this user needs write access to the file and its folder" in capsys.readouterr().err
         sealed.chmod(0o755)
 

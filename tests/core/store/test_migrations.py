@@ -333,7 +333,7 @@ def test_a_new_revision_upgrades_a_database_with_its_rows(empty: Store, request:
         connection.execute(insert(RESPONSE), [a_response("a")])
     following = request.getfixturevalue("following")
 
-    with pytest.raises(SchemaMismatch, match="run `judgeboard migrate --db "):
+    with pytest.raises(SchemaMismatch, match="run `judgeboard db migrate --db "):
         open_store(empty.engine.url.render_as_string(hide_password=False))
     assert upgrade(empty) == HEAD
     assert current_revision(empty) == following
@@ -372,6 +372,8 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/health/checks/14/state": "An interval that includes chance shows nothing.",
     r"/figures/plan/plans/0/": "Answers of a question are not taken for independent.",
     r"/figures/anchors report/comparisons/\d+/sentences/": "One notation for a difference.",
+    r"/figures/rate by type/warnings: ": "Open alarms of query types are named.",
+    r"/figures/health/checks/\d+/command": "The commands are a tree: `test controls`.",
 }
 # In this log people labelled what was flagged, and a random sample: these figures are now of all answers, and have no
 # interval with fewer than ten labels in a part of the answers.

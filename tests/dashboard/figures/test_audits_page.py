@@ -84,8 +84,8 @@ def test_an_audit_without_a_usable_review_says_so_and_is_not_shown_first(
     app = open_page("audits", supreme="supreme v2")
     (sentence,) = texts(app, "jb-say")
     assert sentence == (
-        "12 of 12 reviews of teacher v1 by supreme v2 are not usable; to ask again: judgeboard audit "
-        "--supreme-model deaf --judge-version 'teacher v1' --rejudge failed."
+        "12 of 12 reviews of teacher v1 by supreme v2 are not usable; to ask again: judgeboard test audit "
+        "'teacher v1' --model deaf --rejudge failed."
     )
     assert charts(app) == []
 

@@ -15,8 +15,8 @@ PURPOSES = {
 COMMANDS = {
     "suites": "judgeboard suite run suite.yaml",
     "pairs": "judgeboard compare --a SOURCE --b SOURCE --model NAME",
-    "self_reference": "judgeboard ssr --pairs pairs.jsonl",
-    "audits": "judgeboard audit --supreme-model MODEL",
+    "self_reference": "judgeboard compare ssr --pairs pairs.jsonl",
+    "audits": "judgeboard test audit --model MODEL",
 }
 STARTED = (
     *("open_flags", "people", "trends", "agreement", "disagreement", "failure_modes", "issues"),

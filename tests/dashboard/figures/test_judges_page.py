@@ -58,7 +58,7 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     assert "2 of 3 checks warn (family of judge and generator, score collapse); 14 are not measured yet." in sentence
     commands = [element.value for element in app.code]
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS), "none for what is sound, one for all controls"
-    assert sum("control-answers make" in command for command in commands) == 2, "the collapse check names one too"
+    assert sum("test controls make" in command for command in commands) == 2, "the collapse check names one too"
     assert all(command.startswith("judgeboard ") for command in commands)
     assert any(HOSTILE in text for text in checks), "the name of a model is shown as it is"
 
@@ -237,7 +237,7 @@ def judged(sqlite_store: Store) -> Store:
 
 
 def test_without_anchors_the_page_names_the_command(judged: Store, open_page: OpenPage) -> None:
-    assert "judgeboard anchors make" in markup(open_page("judges"))
+    assert "judgeboard test anchors make" in markup(open_page("judges"))
 
 
 def test_the_page_shows_drift_and_the_verdicts_that_changed(judged: Store, open_page: OpenPage) -> None:

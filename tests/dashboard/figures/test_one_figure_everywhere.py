@@ -53,7 +53,7 @@ def test_an_audit(sqlite_store: Store, command: Callable[..., Any], n: int, wron
     log.say_all(log.version("second"), ids[n // 2 :], label=GOOD)
     log.review_all(ids[: min(wrong, graded)], label=BAD.value)
     log.review_all(ids[wrong:graded], label=GOOD.value)
-    printed = command("audit", "--judge-version", "teacher", "--recorded", "--supreme-version", "second")
+    printed = command("test", "audit", "teacher", "--recorded", "--by", "second")
     with sqlite_store.reading() as connection:
         (audit,) = done_audits(connection)
         shown = to_plain(audit_report(connection, *audit, reviewed_only=True))
@@ -113,7 +113,7 @@ def test_self_reference(sqlite_store: Store, command: Callable[..., Any], k: int
     ]
     file = io.BytesIO("".join(json.dumps(line) + "\n" for line in lines).encode())
     import_file(sqlite_store, file, kind="samples", name="samples.jsonl")
-    printed = command("ssr", "--recorded", "--k", str(k), "--tau", str(tau), "--tau-by", "category")
+    printed = command("compare", "ssr", "--recorded", "--k", str(k), "--tau", str(tau), "--by", "category")
     with sqlite_store.reading() as connection:
         page = self_reference_page(connection, get_version(connection, "paper"), k, needed)
     shown = to_plain(page.report)

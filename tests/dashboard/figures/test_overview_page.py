@@ -208,7 +208,7 @@ def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_th
     assert {row[1] for row in table_rows(app, "Result")} == {"no answer"}
     assert {row[-1] for row in table_rows(app, "Result")} == {Sent(2).trace_id, Sent(3).trace_id}
     assert "judgeboard sources map shop question=PATH" in shown(app)
-    assert "judgeboard forget --unused --source shop" in shown(app)
+    assert "judgeboard db forget --unused --source shop" in shown(app)
 
 
 def test_the_log_is_measured_again_only_after_new_rows(

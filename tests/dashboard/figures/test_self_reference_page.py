@@ -75,7 +75,7 @@ def filled(sqlite_store: Store) -> list[int]:
 
 def test_without_any_try_the_page_names_the_commands(open_page: OpenPage) -> None:
     app = open_page("self_reference")
-    assert app.code[0].value.startswith("judgeboard ssr --pairs")
+    assert app.code[0].value.startswith("judgeboard compare ssr --pairs")
     assert "judgeboard import --kind samples" in texts(app, "jb-cap")[-1]
 
 
@@ -157,7 +157,8 @@ def test_samples_alone_show_the_calibration_and_say_what_is_missing(open_page: O
     assert "is not available: the judge was not asked" in texts(app, "jb-say")[0]
     assert len(charts(app)) == 1
     assert texts(app, "jb-instead")[0] == (
-        "The judge was not asked. To compare pairs: judgeboard ssr --pairs FILE --model MODEL --conditions A,B,C"
+        "The judge was not asked. To compare pairs: "
+        "judgeboard compare ssr --pairs FILE --model MODEL --conditions A,B,C"
     )
     assert "Questions, 2 of 2" in texts(app, "jb-part")
     for empty in ("A no reference", "C selective", "Condition A"):

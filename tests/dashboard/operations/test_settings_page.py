@@ -32,7 +32,7 @@ def test_a_threshold_is_stored_with_who_set_it(page_rows, open_page, sqlite_stor
     assert in_force(sqlite_store, "low_groundedness") == (0.35, "stored", "Mara")
     assert "by Mara, " in markup(page)
     assert "Stored answers keep their flags" in markup(page)
-    assert "judgeboard flag" in markup(page)
+    assert "judgeboard flags apply" in markup(page)
 
 
 @pytest.mark.parametrize(

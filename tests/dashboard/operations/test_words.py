@@ -126,12 +126,12 @@ def test_rows_narrow_the_filter_of_the_page() -> None:
 
 def test_a_command_names_the_database_unless_it_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JUDGEBOARD_DB", raising=False)
-    assert "--db" not in str(commands("Run `judgeboard flag`."))
+    assert "--db" not in str(commands("Run `judgeboard flags apply`."))
     monkeypatch.setenv("JUDGEBOARD_DB", "/logs/may log.db")
-    assert "judgeboard flag --db &#x27;/logs/may log.db&#x27;<" in str(commands("Run `judgeboard flag`."))
-    assert "--db" not in str(commands("Try `judgeboard demo`."))
+    assert "judgeboard flags apply --db &#x27;/logs/may log.db&#x27;<" in str(commands("Run `judgeboard flags apply`."))
+    assert "--db" not in str(commands("Try `judgeboard quickstart`."))
     monkeypatch.setenv("JUDGEBOARD_DB", "postgresql://me:secret@host/log")
-    shown = str(commands("`judgeboard flag`"))
+    shown = str(commands("`judgeboard flags apply`"))
     assert "host/log" in shown
     assert "secret" not in shown
 

@@ -28,7 +28,7 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     """Yield the entry of a record.
 
     The mark of the reviewer becomes the grade that it implies: that of the teacher, or the opposite if the teacher's is
-    marked as wrong. So `judgeboard audit --recorded` can compare the two.
+    marked as wrong. So `judgeboard test audit --recorded` can compare the two.
     """
     known = without_nothing(row)
     others = {name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}}
@@ -52,8 +52,8 @@ def audit_command(judges: Collection[str]) -> tuple[str, ...]:
     Without marks of the reviewer, it asks a supreme judge.
     """
     if REVIEWER in judges:
-        return ("audit", "--recorded", "--supreme-version", REVIEWER, "--judge-version", TEACHER)
-    return ("audit", "--supreme-model", "gpt-4o", "--judge-version", TEACHER)
+        return ("test", "audit", TEACHER, "--recorded", "--by", REVIEWER)
+    return ("test", "audit", TEACHER, "--model", "gpt-4o")
 
 
 def _mark(value: Any, word: str) -> bool | None:

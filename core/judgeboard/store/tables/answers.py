@@ -74,7 +74,7 @@ RESPONSE = table(
     Index("ix_response_derived_from", "derived_from", "kind", **partial("derived_from IS NOT NULL")),
     # The daily share of flagged answers needs the number of all answers, which is counted from this index alone.
     Index("ix_response_share", "kind", "query_type", "asked_day"),
-    comment="A question with its passages and answer; texts are null only after `judgeboard forget`.",
+    comment="A question with its passages and answer; texts are null only after `judgeboard db forget`.",
 )
 
 FEEDBACK = table(
@@ -260,7 +260,7 @@ FLAG = table(
 PAIR = table(
     "pair",
     *required(String, "source", "external_id", "query_type", "content_hash"),
-    Column("question", String, comment="Null only after `judgeboard forget`."),
+    Column("question", String, comment="Null only after `judgeboard db forget`."),
     Column("options", JsonTuple),
     Column("reference", String),
     Column("response_a_id", BigId, ForeignKey("response.id")),

@@ -289,7 +289,7 @@ SPAN = table(
     UniqueConstraint("trace_id", "kind", "external_id"),
     Index("ix_span_external_id", "external_id"),
     CheckConstraint("kind IN ('span', 'log')", name="kind"),
-    comment="A span or a log record of a trace, as received; deleted by `judgeboard forget`.",
+    comment="A span or a log record of a trace, as received; deleted by `judgeboard db forget`.",
 )
 
 WAITING_FEEDBACK = table(
@@ -311,7 +311,7 @@ WITHDRAWN_ROW = table(
     # Ids of rows that may be withdrawn themselves.
     Column("response_id", BigId, index=True, comment="The answer that the row is about."),
     Column("pair_id", BigId, index=True, comment="The pair that the row is about."),
-    Column("content", JsonValue, comment="Values by column; null only after `judgeboard forget`."),
+    Column("content", JsonValue, comment="Values by column; null only after `judgeboard db forget`."),
     Column("at", Utc, nullable=False),
     Index("ix_withdrawn_row_key", "table_name", "row_key"),
     comment="A copy of a row that was withdrawn with its import; only a row with a copy can be deleted.",

@@ -1,0 +1,77 @@
+"""The group `test controls`: control answers, and how a judge scores them."""
+
+from functools import partial
+from typing import Any
+
+import click
+
+from judgeboard.cli import asking, options
+from judgeboard.store.filters import RowFilter
+
+_kinds = click.option(
+    "--kinds",
+    metavar="KIND,…",
+    help="passages_removed, other_answer, truncated, numbers_changed (known-bad); passages_reordered, hedges_removed "
+    "(neutral). Default: all.",
+)
+
+
+@options.group(
+    "judgeboard test controls make",
+    "judgeboard test controls judge --judge rag --model gpt-4o-mini",
+    "judgeboard test health rag",
+)
+def controls_command() -> None:
+    """Make and judge control answers: changed copies of logged answers, known to be worse or equally good.
+
+    They show what a judge does not notice. They do not appear in queues, trends or agreement.
+    """
+
+
+@options.command("judgeboard test controls make --kinds truncated,hedges_removed --n 100", group=controls_command)
+@_kinds
+@options.with_default("--n", type=click.IntRange(1), default=50, help="Number of control answers per kind.")
+@options.with_default("--seed", type=int, default=0, help="Seed of the selection. Another seed selects other answers.")
+@options.where
+def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
+    """Make control answers from logged answers. Running it twice adds nothing."""
+    from judgeboard.methods.control_answers import make_control_answers
+
+    made = make_control_answers(
+        options.open_store(), kinds=options.listed(kinds or ""), n=n, seed=seed, where=where, actor=options.actor()
+    )
+    lines = []
+    for each in made:
+        fewer = "" if each.made + each.known >= n else f"; suitable answers: {each.made + each.known:,}"
+        known = f", {each.known:,} stored before" if each.known else ""
+        lines.append(f"{each.kind}: {each.made:,} made{known}{fewer}")
+    if any(each.made + each.known for each in made):
+        lines.append("To judge them: `judgeboard test controls judge --judge KIND`")
+    options.show({"made": sum(each.made for each in made), "kinds": made}, lines)
+
+
+@options.command("judgeboard test controls judge --judge rag --model gpt-4o-mini", group=controls_command)
+@_kinds
+@asking.judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
+@asking.stored_judge_options
+def judge(kinds: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
+    """Judge the control answers, and their originals if this judge has not judged them yet.
+
+    Use the options of your `judgeboard judge` command to get the same judge version. To continue an interrupted run,
+    repeat the command. For exit codes see `judgeboard judge`.
+    """
+    from judgeboard.cli.judge import summary_lines
+    from judgeboard.methods.control_answers import judge_control_answers
+    from judgeboard.runs.judging import make_judge
+
+    kind = asking.chosen_kind(kind, chosen)
+    asking.read_few_shot(kind, chosen)
+    store = options.open_store()
+    last_address = asking.last_address_options(store, partial(make_judge, kind), chosen)
+    asked_judge = make_judge(kind, **chosen | last_address)
+    with asking.run_options(chosen["concurrency"], max_cost) as how:
+        summary = judge_control_answers(store, asked_judge, kinds=options.listed(kinds or ""), **how)
+    options.show(summary, summary_lines(summary))
+    if summary.ok:
+        options.suggest("test", "health", summary.judge)
+    return summary.exit_code

@@ -1,0 +1,154 @@
+"""The group `db`: the schema, the indexes, the events and the texts of a database."""
+
+import json
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.store.clock import utc_now
+from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.store.events import StoredEvent
+
+
+@options.group(
+    "judgeboard db migrate",
+    "judgeboard db index metadata.tenant",
+    "judgeboard db events --actor ann@example.org --since 2026-03-01",
+)
+def db_command() -> None:
+    """Manage the database: schema, indexes, events, deletion."""
+
+
+@options.command(
+    "judgeboard db events --actor ann@example.org --since 2026-03-01",
+    "judgeboard db events --kind refused --json | jq .events[].actor",
+    group=db_command,
+)
+@click.option("--kind", help="Only events of this kind, for example decide, set_setting or refused.")
+@click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
+@click.option("--response", metavar="ID", help="Only events about the answer with this external id.")
+@options.since("Only events from this day or time on (UTC if no time zone is given).")
+@click.option(
+    "--before", type=options.ROW_ID, metavar="N", help="Only events with a number below N, for the next page."
+)
+@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of events.")
+def db_events(
+    kind: str | None,
+    actor: str | None,
+    response: str | None,
+    since: datetime | None,
+    before: int | None,
+    limit: int,
+) -> None:
+    """Show who did what, newest first. Events contain names, ids and numbers, but no texts of the log.
+
+    Events about an answer in a blind queue are hidden from its reviewers until they have graded it.
+    """
+    from judgeboard.store.events import EventFilter, latest_events
+
+    event_filter = EventFilter(kind, actor, response, since)
+    with options.seen(options.open_store()).reading() as connection:
+        newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
+    events, more = newest[:limit], len(newest) > limit
+    names = ("id", "kind", "actor", "at", "response", "details")
+    rows = [{name: getattr(event, name) for name in names} for event in events]
+    options.show({"events": rows, "next": events[-1].id if more else None}, map(_event_line, events))
+    if more and not options.as_json():
+        click.echo(f"for older events, add --before {events[-1].id}", err=True)
+
+
+def _event_line(event: "StoredEvent") -> str:
+    about = f"  {event.response}" if event.response is not None else ""
+    details = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items())
+    return f"{event.id}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip()
+
+
+@options.command("judgeboard db migrate --db data/judgeboard.db", group=db_command, json=False)
+def db_migrate() -> None:
+    """Migrate the database to the schema of this version. Creates the database if it is missing."""
+    from judgeboard.store.engine import Store, connect, database_url, upgrade
+    from judgeboard.store.migrations import HEAD
+
+    store = Store(connect(database_url(options.chosen_database()), create=True))
+    before = upgrade(store)
+    click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
+    store.close()
+
+
+@options.command(
+    "judgeboard db forget chat-4711 --source shop",
+    "judgeboard db forget --unused --source shop --older-than 30",
+    group=db_command,
+    json=False,
+)
+@click.argument("response", required=False)
+@click.option("--source", help="Source of the answer, if several sources use this id; source of the unused traces.")
+@click.option("--unused", is_flag=True, help="Delete the spans of all traces without an answer.")
+@click.option(
+    "--older-than",
+    metavar="DAYS",
+    type=options.FiniteRange(min=0, max=36_500),
+    help="With --unused: only traces without a new span for this many days (default: all).",
+)
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
+def db_forget(response: str | None, source: str | None, unused: bool, older_than: float | None, yes: bool) -> None:
+    """Delete all texts of an answer or of a trace. Scores and decisions are kept.
+
+    RESPONSE is the external id of the answer. Deletes its texts, all texts about it (reasons, notes, comments), and
+    the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it. RESPONSE can
+    also be the id of a trace without an answer; `judgeboard sources --unused` shows these traces.
+    This cannot be undone. An event records who did it and when.
+    """
+    from judgeboard.store.forgetting import forget_response, forget_unused
+
+    if response is None and not unused:
+        raise click.UsageError("give the id of an answer or a trace")
+    if response is not None and (unused or older_than is not None):
+        raise click.UsageError(f"{response} names what is deleted: remove the other options")
+    what = f"every text of {response}" if response else "the spans of traces without an answer"
+    store = options.open_store()
+    if not yes:
+        click.confirm(f"Delete {what} in {store.shown_url}? This cannot be undone", abort=True)
+    by = options.actor()
+    with store.writing() as connection:
+        if response is None:
+            before = None if older_than is None else utc_now() - timedelta(days=older_than)
+            outcome = counted(forget_unused(connection, source=source, before=before, actor=by), "trace")
+        else:
+            ids = forget_response(connection, response, source=source, actor=by)
+            outcome = response + (f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else "")
+    emptied = store.checkpoint()  # the write-ahead log still has the texts
+    click.echo(f"forgotten: {outcome}")
+    if not emptied:
+        click.echo("another program reads the database; until it stops, the file keeps the old texts", err=True)
+
+
+@options.command("judgeboard db index", "judgeboard db index metadata.tenant metadata.user.plan", group=db_command)
+@click.argument("fields", nargs=-1, metavar="[metadata.KEY]...")
+@click.option("--drop", is_flag=True, help="Drop the indexes of these fields instead.")
+def db_index(fields: tuple[str, ...], drop: bool) -> None:
+    """Index metadata fields, so that filtering and sorting by them stay fast in a large log.
+
+    Without a field: list the fields of the newest and of the oldest answers, with frequent values.
+    """
+    from judgeboard.store.filters import METADATA
+    from judgeboard.store.metadata import index_metadata, metadata_fields
+
+    store = options.open_store()
+    lines = []
+    for field in fields:
+        changed = index_metadata(store, field.removeprefix(METADATA), drop=drop)
+        state = ("no longer indexed" if changed else "was not indexed") if drop else "indexed"
+        lines.append(f"{field}: {state}{'' if changed or drop else ' already'}")
+    with options.seen(store).reading() as connection:
+        known = metadata_fields(connection)
+    if not fields:
+        lines = [
+            f"{METADATA}{each.field}{' (indexed)' if each.indexed else ''}  {', '.join(each.values[:5])}".rstrip()
+            for each in known
+        ]
+    options.show({"fields": known}, lines or ["the answers have no metadata"])

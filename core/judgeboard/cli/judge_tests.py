@@ -1,0 +1,62 @@
+"""The group `test`, and its command `health`: is this judge good?"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from judgeboard.cli import options
+
+if TYPE_CHECKING:
+    from judgeboard.health.report import HealthReport
+
+
+@options.group(
+    "judgeboard test health rag",
+    "judgeboard test controls make",
+    "judgeboard test audit rag --model gpt-4o --sample 0.1",
+)
+def test_command() -> None:
+    """Test a judge: faults, audits, control answers, drift.
+
+    `test health` shows which of these tests a judge still needs.
+    """
+
+
+@options.command("judgeboard test health rag", "judgeboard test health 'rag v3' --json", group=test_command)
+@click.argument("judge_version", metavar="JUDGE")
+@click.option(
+    "--families",
+    type=options.FILE,
+    help="TOML file with the families of your models, and their sizes or order by size (default: JUDGEBOARD_FAMILIES).",
+)
+@click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
+def health(judge_version: str, families: Path | None, gate: bool) -> int:
+    """Check a judge for typical faults, from stored judgments only.
+
+    JUDGE is a judge version: a name (its newest version), a title ('rag v3') or a fingerprint.
+    The checks: family, size, score collapse, control answers, verbosity, position bias, confidence, self-consistency,
+    user feedback, unusable verdicts, cost. A check without data shows the command that measures it. Makes no model
+    calls. Exit code 0; with `--gate`, 1 if any check warns.
+    """
+    from judgeboard.health.report import measure_health
+
+    report = measure_health(options.seen(options.open_store()), judge_version, families=families)
+    options.show(report, _lines(report))
+    return int(gate and report.warnings > 0)
+
+
+def _lines(report: "HealthReport") -> Iterator[str]:
+    from judgeboard.health.record import State
+
+    yield report.judge
+    order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
+    for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
+        name = check.name.replace("_", " ")
+        if not check.applies:
+            yield f"-  {name}: {check.sentence}"
+            continue
+        yield f"{check.state.value.replace('_', ' ')}  {name}: {check.sentence}"
+        if check.state is not State.OK and check.command:
+            yield f"    {options.completed(check.command)}"

@@ -1,0 +1,160 @@
+"""The group `people`: the people who review, and those who may sign in."""
+
+from collections.abc import Sequence
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.domain import ROLES, Role
+from judgeboard.errors import NotFound
+
+_ROLE = click.Choice([role.value for role in ROLES])
+_ROLE_HELP = "Role of the person. Each role has all permissions of the roles before it."
+
+
+@options.group(
+    "judgeboard people add ann@example.org --role lead",
+    "judgeboard people add Mara",
+    "judgeboard people role ann@example.org admin",
+    "judgeboard people list",
+)
+def people_command() -> None:
+    """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin."""
+
+
+@options.command(
+    "judgeboard people add ann@example.org --role lead", "judgeboard people add Mara", group=people_command, json=False
+)
+@click.argument("address", metavar="E-MAIL|NAME")
+@options.with_default("--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} A NAME has all permissions.")
+def people_add(address: str, role: str) -> None:
+    """Allow the person with this e-mail address to sign in, or add a NAME where nobody signs in.
+
+    A person without an address enters the NAME on the pages. Removed people can be added again.
+    """
+    from judgeboard.people.permissions import ENTERED, SIGNED_IN
+    from judgeboard.people.roster import add_person
+
+    origin = SIGNED_IN if "@" in address else ENTERED
+    try:
+        person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)
+    except NotFound as error:  # people sign in
+        command = options.same_command(instead={address: f"{address.casefold()}@example.org"})
+        raise NotFound(f"{error}, for example: `{command}`") from None
+    signs_in = f"{person.name} may sign in, as {person.role}"
+    options.echo(signs_in if origin == SIGNED_IN else f"{person.name} was added. {comes_words([person.name])}")
+
+
+def comes_words(names: Sequence[str]) -> str:
+    """Return how people without an address open the pages."""
+    return f"To review, {' and '.join(names)} {'opens' if len(names) == 1 else 'open'} the pages and " + (
+        "enters this name." if len(names) == 1 else "enter their names."
+    )
+
+
+@options.command("judgeboard people role ann@example.org admin", group=people_command, json=False)
+@click.argument("address", metavar="E-MAIL")
+@click.argument("role", type=_ROLE)
+def people_role(address: str, role: str) -> None:
+    """Change the role of a person. The new role applies from the person's next action."""
+    from judgeboard.people.roster import change_role
+
+    person = change_role(options.open_store(), address, Role(role), options.actor())
+    click.echo(f"{person.name} is now {person.role}")
+
+
+@options.command(
+    "judgeboard people remove ann@example.org", "judgeboard people remove Mara", group=people_command, json=False
+)
+@click.argument("name", metavar="E-MAIL|NAME")
+def people_remove(name: str) -> None:
+    """Remove a person: they may no longer sign in. Their reviews are kept, under their name.
+
+    A NAME is one that a person entered on a page before people signed in.
+    """
+    from judgeboard.people.roster import remove_person
+
+    person = remove_person(options.open_store(), name, options.actor())
+    click.echo(f"{person.name} was removed; their reviews are kept")
+
+
+@options.command(
+    "judgeboard people link ann@example.org",
+    "judgeboard people link ann@example.org --annotator ann",
+    "judgeboard people link --remove",
+    group=people_command,
+    json=False,
+)
+@click.argument("person", required=False)
+@click.option("--annotator", metavar="NAME", help="Annotator of imported files to link (default: the terminal's user).")
+@click.option("--remove", is_flag=True, help="Remove the link. Later reviews are stored under the user's own name.")
+def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
+    """Link a user of the terminal to PERSON: a name or an e-mail address that is used on the pages.
+
+    By default, the command links later reviews in this terminal. With --annotator NAME, it links grades by NAME in
+    files that you import later. Earlier reviews keep their name.
+    """
+    from judgeboard.people.roster import link_person
+
+    if (person is None) != remove:
+        raise click.UsageError("give either PERSON or --remove")
+    user, origin = (options.actor(), "cli") if annotator is None else (annotator, "import")
+    linked = link_person(options.open_store(), user, person, options.actor(), origin=origin)
+    click.echo(f"{user} reviews as {linked.name}")
+
+
+@options.command(
+    "judgeboard people work",
+    "judgeboard people work --over-time",
+    "judgeboard people work --json",
+    group=people_command,
+)
+@click.option(
+    "--over-time",
+    is_flag=True,
+    help="Also print each person's agreement with gold labels and with themselves over time. Weeks are joined until "
+    "they have 10 comparisons.",
+)
+def people_work(over_time: bool) -> None:
+    """Show how much, how fast and how well each person reviews."""
+    from judgeboard.reports.output import text_lines
+    from judgeboard.reports.people import over_time_table, work_table
+    from judgeboard.reviews.person_work import everybodys_work
+
+    with options.open_store().reading() as connection:
+        everybody = everybodys_work(connection)
+    lines = ["no reviews in queues yet"]
+    if everybody:
+        lines = [*text_lines(work_table(everybody, words=True).without_empty())]
+    if over_time and everybody:
+        lines += text_lines(over_time_table(everybody))
+    figures = (
+        *("reviews", "left", "leased", "seconds", "gold", "others", "own", "tests", "training", "drift"),
+        *("gold_over_time", "own_over_time"),
+    )
+    people = [
+        {"name": work.person.name, "queues": [each.queue.name for each in work.queues]}
+        | {name: getattr(work, name) for name in figures}
+        for work in everybody
+    ]
+    options.show({"people": people}, lines)
+
+
+@options.command("judgeboard people list --json", group=people_command)
+def people_list() -> None:
+    """List all people who have ever used this database, with role and last visit."""
+    from judgeboard.people.roster import list_people
+
+    with options.open_store().reading() as connection:
+        people = list_people(connection)
+    names = ("role", "first_admin", "last_seen", "last_review")
+    rows = [
+        {"name": line.person.name, "origin": line.person.origin} | {name: getattr(line, name) for name in names}
+        for line in people
+    ]
+    lines = [
+        f"{line.person.name}  {line.person.origin}  {line.role}  "
+        + (f"last seen {line.last_seen:%Y-%m-%d %H:%M} UTC" if line.last_seen else "never seen")
+        for line in people
+    ]
+    options.show({"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add NAME`"])

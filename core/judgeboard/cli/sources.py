@@ -1,0 +1,102 @@
+"""The group `sources`: what assistants send, and how it is read."""
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.groups import GroupWithDefault
+from judgeboard.store.clock import utc_now
+from judgeboard.text import counted
+
+
+@options.group(
+    "judgeboard sources",
+    "judgeboard sources map shop rag:question=attributes.app.question",
+    "judgeboard sources keys create shop --source shop",
+    cls=GroupWithDefault,
+    default="list",
+)
+def sources_command() -> None:
+    """Receive what assistants send; manage sources and keys.
+
+    Without a command, show the sources.
+    """
+
+
+@options.command("judgeboard sources list", "judgeboard sources list shop --limit 5", group=sources_command)
+@click.argument("source", required=False)
+@options.with_default("--limit", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show.")
+@click.option("--unused", is_flag=True, help="Show only traces without an answer.")
+def sources_list(source: str | None, limit: int, unused: bool) -> None:
+    """Show the sources that send traces, or SOURCE alone, and what became of the latest traces.
+
+    For each trace: which span was taken as what, or why it has no answer.
+    """
+    from judgeboard.store.traces import count_waiting_feedback, latest_traces, list_sources
+
+    with options.seen(options.open_store()).reading() as connection:
+        sources = [each for each in list_sources(connection) if source in {None, each.source}]
+        latest = latest_traces(connection, source, unused=unused, limit=limit) if limit else []
+        waiting = count_waiting_feedback(connection)
+    lines = [
+        f"{each.source}  {counted(each.traces, 'trace')}: {counted(each.made, 'answer')}, "
+        f"{each.none:,} without an answer, {each.waiting:,} waiting; last span at {each.last_at:%Y-%m-%d %H:%M:%S} UTC"
+        for each in sources
+    ]
+    lines += [f"waiting feedback: {waiting:,}"] if waiting else []
+    for trace in latest:
+        lines.append(f"trace {trace.external_id}  {trace.source}  {trace.state}  {counted(trace.spans, 'span')}")
+        lines += [f"    {what}: span {span}" for span, what in trace.used or ()]
+        lines += [f"    {trace.reason}"] if trace.reason else []
+    options.show(
+        {"sources": sources, "waiting_feedback": waiting, "traces": latest},
+        lines or ["No source has sent a trace yet."],
+    )
+
+
+@options.command(
+    "judgeboard sources map shop rag:question=attributes.app.question answer=attributes.app.answer",
+    "judgeboard sources map shop",
+    group=sources_command,
+    json=False,
+)
+@click.argument("source")
+@click.argument("rules", nargs=-1, metavar="[SPAN NAME:]FIELD=PATH...")
+def sources_map(source: str, rules: tuple[str, ...]) -> None:
+    """Set the rules of SOURCE for spans that follow no known convention, and read its traces again.
+
+    A rule says where a field is: question, answer, passages, model, session, user, query_type or metadata.NAME. A path
+    is dotted and begins with attributes., resource. or name; it goes on into JSON. The rule score.NAME=1-5 names the
+    scale of received scores that are not between 0 and 1. Without rules, the earlier ones are removed.
+    """
+    from judgeboard.store.traces import set_rules
+
+    with options.open_store().writing() as connection:
+        traces = set_rules(connection, source, rules, options.actor(), utc_now())
+    options.echo(f"{source}: {counted(len(rules), 'rule')}; {counted(traces, 'trace')} will be read again")
+
+
+@options.command(
+    "judgeboard sources receive --port 8600",
+    "judgeboard sources receive --host 0.0.0.0 --db postgresql://judge@db/judgeboard",
+    group=sources_command,
+    json=False,
+)
+@options.with_default(
+    "--host",
+    default="localhost",
+    help="Address to listen on. Other machines need an address other than localhost, and a key.",
+)
+@options.port
+def sources_receive(host: str, port: int) -> None:
+    """Receive traces, answers and feedback until Ctrl-C, without the pages. `judgeboard serve` receives them too.
+
+    Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
+    /v1/logs, and JSON to /api/responses and /api/feedback.
+    """
+    from judgeboard.receiving.app import serve_receiver
+    from judgeboard.settings.masking import log_with_time
+
+    log_with_time()
+    store = options.open_store(create=True)
+    click.echo(f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True)
+    serve_receiver(store, "127.0.0.1" if host == "localhost" else host, port)

@@ -1,0 +1,198 @@
+"""The command `compare ssr`: a judge compares pairs, and may see its own answer."""
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import (
+    account_lines,
+    check_pairs,
+    last_address_options,
+    model_options,
+    nobody_asked,
+    prompt_option,
+    prompt_warning,
+    run_options,
+    skips_questions,
+    warned,
+)
+from judgeboard.errors import BadInput
+from judgeboard.stats.estimates import percent_words
+from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.domain import Estimate
+    from judgeboard.methods.self_reference_report import SelfReferenceReport
+    from judgeboard.methods.self_reference_scores import Tuned
+    from judgeboard.store.engine import Store
+
+
+def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Iterator[str]:
+    """Yield a report in lines for a terminal. ``sweep`` adds lines for all other thresholds."""
+    where = "" if report.account.run_id is None else f", run {report.account.run_id}"
+    yield from account_lines(f"{report.judge}{where}", report.account)
+    yield from _figures(report)
+    if sweep:
+        for point in report.sweep:
+            yield (
+                f"gate threshold {point.agree} of {report.k}: on for {percent_words(point.gate.on_rate)}, "
+                f"precision {percent_words(point.gate.precision)}, C {percent_words(point.scores.accuracy)}"
+            )
+    if report.tuned is not None:
+        yield from _tuned(report.tuned, report.k)
+    yield from report.notes
+
+
+def _figures(report: "SelfReferenceReport") -> Iterator[str]:
+    from judgeboard.methods.self_reference_report import CONDITION_WORDS, agreeing_words, samples_sentence
+
+    yield (
+        f"{counted(report.items, 'item')} with {counted(report.k, 'sample')} each. The gate ({agreeing_words(report)}) "
+        f"is on for {percent_words(report.gate.on_rate)} of the items. On these, the "
+        f"judge's own answer is right for {percent_words(report.gate.precision)}."
+    )
+    if (of_samples := samples_sentence(report)) is not None:
+        yield of_samples
+    for name, scores in report.conditions.items():
+        words = percent_words(scores.accuracy)
+        if scores.accuracy.value is not None:
+            words += f"; gate on {percent_words(scores.on)}, off {percent_words(scores.off)}"
+            words += f"; {scores.splits:,} split, {scores.unmeasured:,} unmeasured"
+        yield f"{CONDITION_WORDS[name]}: {words}"
+    for each in report.slices:
+        scores_of = {"A": each.without, "B": each.always}
+        known = [f", {name} {percent_words(share)}" for name, share in scores_of.items() if share.value is not None]
+        yield (
+            f"gate {'on' if each.gate_on else 'off'}, own answer {'right' if each.majority_right else 'wrong'}: "
+            f"{counted(each.n, 'item')}{_of_all(each.share)}{''.join(known)}"
+        )
+    for level in report.calibration:
+        if level.n:
+            agree = "agrees" if report.k == 1 else "agree"
+            words = f"{counted(level.n, 'item')}, right on {percent_words(level.share)}"
+            yield f"{level.agree} of {report.k} {agree}: {words}"
+
+
+def _of_all(share: "Estimate") -> str:
+    """Return the share of a slice in brackets; empty without items."""
+    return "" if share.value is None else f" ({percent_words(share)} of all)"
+
+
+def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
+    label = "optimistic" if tuned.optimistic else "cross-validated"
+    yield f"C with a threshold per category ({label}): {percent_words(tuned.accuracy)}"
+    for each in tuned.categories:
+        gate = f"threshold {each.agree} of {k}" if each.agree <= k else "never on"
+        optimistic = ", optimistic" if each.optimistic else ""
+        yield f"  {each.category}: gate {gate}, accuracy {percent_words(each.accuracy)} (n = {each.n:,}){optimistic}"
+
+
+@options.command(
+    "judgeboard compare ssr --pairs pairs.jsonl --model gpt-4o-mini",
+    "judgeboard compare ssr --pairs pairs.jsonl --model gpt-4o-mini --conditions C --tau 0.8",
+    "judgeboard compare ssr --recorded --judge-version ssr --sweep --by category",
+)
+@click.option("--pairs", type=options.FILE, help="Import this file of pairs and judge them.")
+@click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
+@options.judge_version(help="With --recorded: the judge version.")
+@click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
+@click.option(
+    "--k",
+    type=click.IntRange(1),
+    help="Samples per question (default: 5). If more are stored, only the first K are used.",
+)
+@options.with_default(
+    "--tau",
+    type=options.FiniteRange(0, 1, min_open=True),
+    default=0.8,
+    help="Condition C: the judge sees its own answer if at least this share of samples agrees (above 0, at most 1).",
+)
+@click.option(
+    "--temperature",
+    type=options.FiniteRange(0, 2),
+    help="Temperature of the samples (default: 0.7); comparisons use 0.",
+)
+@options.with_default(
+    "--conditions",
+    default="A,B,C",
+    help="A: the judge never sees its own answer. B: always. C: if enough samples agree.",
+)
+@click.option("--sweep", is_flag=True, help="Also show all other thresholds, without further calls.")
+@click.option("--by", type=click.Choice(["category"]), help="Also tune a threshold per category.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs of the file.")
+@click.option(
+    "--rejudge", type=click.Choice(["failed"]), help="Repeat failed samples and comparisons without a usable verdict."
+)
+@options.judge_name("Name of the judge (default: ssr).")
+@model_options
+@prompt_option
+@click.pass_context
+def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int:
+    """Compare pairs with selective self-reference (SSR-Judge).
+
+    The judge answers each question k times. If enough of these answers agree, the judge sees its own answer, shown as
+    the correct one, when it compares the pair. The number of calls and their maximum cost are shown first. To continue
+    an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    """
+    from judgeboard.methods.self_reference_report import checked_conditions
+
+    if recorded == (chosen["pairs"] is not None):
+        why = "give --pairs FILE to ask a judge, or --recorded to measure stored samples"
+        command = options.same_command(*([] if recorded else ["--recorded"]), without=["--pairs"])
+        raise BadInput(f"{why}, for example: `{command}`")
+    if recorded:
+        nobody_asked(context, "limit", "yes")
+    elif chosen["judge_version"] is not None:
+        why = "--judge-version needs --recorded. To ask a judge, give --model"
+        command = options.same_command("--recorded", without=["--model"])
+        raise BadInput(f"{why}, for example: `{command}`")
+    else:
+        check_pairs(chosen["pairs"], chosen["source"])
+    store = options.open_store(create=not recorded)
+    figures = {
+        "tau": chosen["tau"],
+        "conditions": checked_conditions([name.upper() for name in options.listed(chosen["conditions"])]),
+        "tau_by_category": chosen["by"] is not None,
+    }
+    report = _recorded(store, chosen, figures) if recorded else _asked(store, chosen, figures)
+    if report is None:
+        click.echo("canceled: no calls were made", err=True)
+        return 0
+    options.show(report, report_lines(report, sweep=chosen["sweep"]))
+    options.suggest("serve")
+    return report.account.exit_code
+
+
+def _recorded(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport":
+    from judgeboard.methods.self_reference_report import measure_self_reference
+    from judgeboard.store.judge_versions import choose_version
+    from judgeboard.store.samples import sampling_versions
+
+    version = chosen["judge_version"]
+    if version is not None:
+        with store.reading() as connection:
+            version = choose_version(connection, version, sampling_versions(connection), "sampled answers").id
+    return measure_self_reference(options.seen(store), version, k=chosen["k"], source=chosen["source"], **figures)
+
+
+def _asked(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport | None":
+    from judgeboard.methods.pairwise import pairs_in_file
+    from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
+    from judgeboard.runs.method import require_price
+
+    judge = make_self_reference_judge(**chosen | last_address_options(store, make_self_reference_judge, chosen))
+    warned([prompt_warning(judge.pairwise)])  # the user's prompt is that of the comparisons
+    require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)
+    pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=options.actor()).pair_ids[
+        : chosen["limit"]
+    ]
+    again = chosen["rejudge"] is not None
+    planned = estimate_run(store, judge, pair_ids, tau=figures["tau"], conditions=figures["conditions"], again=again)
+    click.echo(planned.sentence, err=True)
+    if planned.calls_left and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
+        return None
+    with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
+        return self_refer(store, judge, pair_ids, again=again, **figures, **how)

@@ -1,0 +1,190 @@
+"""The group `trends`: do answers become better or worse over time, and is there an alarm?"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import refuse_given
+from judgeboard.cli.groups import CommandWithArguments
+from judgeboard.errors import BadInput
+from judgeboard.store.filters import MeasureName
+from judgeboard.text import as_utc, utc_day
+
+if TYPE_CHECKING:
+    from judgeboard.agreement.alarms import WatchResult
+
+
+def _window(_context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    """Return the first and the last day of a window, as days since 1970-01-01."""
+    if text is None:
+        return None
+    try:
+        first, last = (utc_day(as_utc(day.strip())) for day in text.split(".."))
+    except ValueError:
+        raise BadInput(f"{option.opts[0]} takes two days: 2026-03-02..2026-03-29, not {text!r}") from None
+    return first, last
+
+
+@options.group(
+    "judgeboard trends",
+    "judgeboard trends --measure flagged_share --period day --last 30",
+    "judgeboard trends --by metadata.tenant --json",
+    "judgeboard trends --criterion completeness",
+    "judgeboard trends --corrected",
+    "judgeboard trends --corrected --before 2026-02-02..2026-03-01 --after 2026-03-02..2026-03-29",
+    cls=CommandWithArguments,
+)
+@options.with_default(
+    "--measure",
+    type=click.Choice(get_args(MeasureName)),
+    default="groundedness",
+    help="Mean groundedness, mean quality, share of low groundedness, share of flagged answers, or share of "
+    "answers that fail a check.",
+)
+@click.option(
+    "--criterion",
+    metavar="NAME",
+    help="Criterion of a rubric judge, instead of --measure: show its mean score (default judge: the primary judge, or "
+    "the only one that has the criterion).",
+)
+@options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="Length of a period (UTC).")
+@options.with_default(
+    "--by",
+    default="query_type",
+    metavar="query_type|metadata.KEY",
+    help="All answers, then one line per query type, or per frequent value of a metadata field.",
+)
+@click.option("--last", type=click.IntRange(1), help="Number of newest periods to show (default: all).")
+@options.judge_version(
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: current verdicts of the primary "
+    "judge; with --corrected, its newest version)."
+)
+@click.option(
+    "--corrected",
+    is_flag=True,
+    help="Show the corrected share of bad answers, from the sampled labels of each period. Periods with "
+    "too few labels are joined.",
+)
+@click.option(
+    "--before",
+    metavar="FROM..TO",
+    callback=_window,
+    help="First window to compare, with --corrected and --after: two days (UTC), both included (default: none).",
+)
+@click.option(
+    "--after", metavar="FROM..TO", callback=_window, help="Second window, later than the first (default: none)."
+)
+def trends_command(
+    judge_version: str | None,
+    corrected: bool,
+    before: tuple[int, int] | None,
+    after: tuple[int, int] | None,
+    **chosen: Any,
+) -> None:
+    """Show whether answers become better or worse over time.
+
+    The first line speaks of all answers, then of the groups that differ from them. It names the changes that a detector
+    found. The week or day of a change is an estimate. Intervals and detectors treat the answers to one question from
+    the same passages as one group. These figures come from the judge alone, so a change of the judge looks like a
+    change of the answers. With --corrected, the first line names only changes that `judgeboard trends watch` would
+    find. With --before and --after, it compares these two windows. Choose them by a known date, for example of a
+    release: if you choose them by the figures, p is too small.
+    """
+    from judgeboard.agreement.corrected_trend import corrected_trend
+    from judgeboard.agreement.window_comparison import compare_windows
+    from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
+    from judgeboard.store.judge_versions import get_version
+    from judgeboard.trends.trend import trend
+
+    if (before is None) != (after is None) or (before is not None and not corrected):
+        raise BadInput("--before and --after belong together, and need --corrected")
+    if corrected:
+        unread = ("measure", "criterion", "by", "last", *(("period",) if before else ()))
+        refuse_given(click.get_current_context(), "--corrected shows the share of bad answers by query type", unread)
+    if chosen["criterion"] is not None:
+        refuse_given(click.get_current_context(), "--criterion shows its own measure", ("measure",))
+    with options.seen(options.open_store()).reading() as connection:
+        judge = None if judge_version is None else get_version(connection, judge_version).id
+        if before is not None and after is not None:
+            windows = compare_windows(connection, before, after, judge=judge)
+            options.show(windows, windows_lines(windows))
+        elif corrected:
+            shares = corrected_trend(connection, period=chosen["period"], judge=judge)
+            options.show(shares, corrected_lines(shares))
+        else:
+            result = trend(connection, judge=judge, **chosen)
+            options.show(result, trend_lines(result))
+
+
+@options.command(
+    "judgeboard trends watch",
+    "judgeboard trends watch --since 2026-03-02 --json",
+    "judgeboard trends watch --acknowledge 1 --note 'New retriever since 2 March'",
+    group=trends_command,
+)
+@click.option(
+    "--since",
+    metavar="DAY",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Read only answers from this day (UTC) on, for example 2026-03-02 (default: all answers with a time).",
+)
+@click.option(
+    "--acknowledge",
+    type=options.ROW_ID,
+    metavar="ALARM",
+    help="Number of an alarm to acknowledge, with --note. The detectors of the alarm's figure then restart from the "
+    "day on which that figure changed.",
+)
+@click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
+def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
+    """Raise an alarm if a watched figure rose or fell, or if the model of a judge changed.
+
+    Three figures of all answers and of each query type are watched: the corrected share of bad answers; the judge's
+    error; and the share of unusable verdicts. The judge's error is a difference: the judge's share of bad answers minus
+    the corrected share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly.
+    Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
+    """
+    if (acknowledge is None) != (note is None):
+        raise BadInput("--acknowledge and --note belong together")
+    if acknowledge is not None and note is not None:
+        return _acknowledge(acknowledge, note, since)
+    from judgeboard.agreement.alarms import watch as watch_figures
+
+    first = None if since is None else utc_day(since.replace(tzinfo=UTC))
+    result = watch_figures(options.open_store(), by=options.actor(), since=first)
+    options.show(result, _watch_lines(result))
+    if result.new:
+        options.suggest("trends", "--corrected")
+    return int(bool(result.new))
+
+
+def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
+    from judgeboard.agreement.alarms import acknowledge, alarm_sentence
+
+    if since is not None:
+        raise BadInput("--since does not apply to --acknowledge")
+    store = options.open_store()
+    alarm = acknowledge(store, alarm_id, note, by=options.reviewer(store))
+    options.show(alarm, [f"Alarm {alarm.id} is acknowledged. {alarm_sentence(alarm)}"])
+    return 0
+
+
+def _watch_lines(result: "WatchResult") -> Iterator[str]:
+    from judgeboard.agreement.alarms import alarm_sentence
+    from judgeboard.reports.output import text_lines
+    from judgeboard.reports.trends import DETECTABLE, detectors_table
+
+    for alarm in result.alarms:
+        yield f"{'New alarm' if alarm.id in result.new else 'Alarm'} {alarm.id}: {alarm_sentence(alarm)}"
+    if not result.alarms and result.detectors:
+        yield "No open alarm."
+    yield result.promise
+    if result.detectors:
+        yield from text_lines(detectors_table(result))
+        yield DETECTABLE
+    if result.new:
+        command = f"judgeboard trends watch --acknowledge {result.new[0]} --note 'The cause, in your words'"
+        yield f"After you know the cause, acknowledge the alarm: `{command}`"
