@@ -14,7 +14,7 @@ from judgeboard_dashboard.session import kept_until_new_rows
 
 
 def bad_share(version: StoredVersion | None, *, implied_labels: bool = True) -> RateResult:
-    """Return the share of bad answers in all answers and per query type, as `judgeboard rate` shows it."""
+    """Return the share of bad answers in all answers and per query type, as `judgeboard labels rate` shows it."""
     return kept_until_new_rows(
         rate_mark,
         lambda connection: rate_of(connection, version, by="query_type", implied_labels=implied_labels),

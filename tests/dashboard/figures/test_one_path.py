@@ -74,7 +74,7 @@ def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.Ca
 
 
 def test_the_figures_of_overview(log: Store, open_page: OpenPage) -> None:
-    """They are those of the commands `rate`, `trends --corrected` and `agreement`."""
+    """They are those of the commands `labels rate`, `trends --corrected` and `agreement`."""
     says = shown(open_page("overview"))
     rate, judge, people = measure_rate(log), measure_agreement(log), measure_agreement(log, of="people")
     assert rate.sentence.replace("; ", ";  ") in says or rate.sentence in says

@@ -9,6 +9,7 @@ from sqlalchemy import insert
 from app_pages import OpenPage, charts, labels, press, shown, table_rows, texts
 from figures_log import HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.alarms import watch
 from judgeboard.domain import Status
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -167,6 +168,25 @@ def test_what_failed_to_arrive_or_to_run_has_a_button(open_page: OpenPage, page_
     assert notes[1].endswith("(2 error).")
     assert "No alarm is open" not in shown(page)
     assert [title.value for title in press(page, "failure_0_open").title] == ["Sources"]
+
+
+def test_a_change_for_the_worse_is_named_once_with_or_without_an_alarm(open_page: OpenPage, page_store: Store) -> None:
+    log = GradedLog(page_store)
+    version = log.version()
+    for week in range(9):
+        for query_type in ("sql", "prose"):
+            ids = log.answers(30, day=20_003 + 7 * week, query_type=query_type)
+            bad = set(ids[:27] if week > 3 and query_type == "sql" else ids[:3])
+            labels_ = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
+            log.say(version, labels_)
+            log.reviews(labels_)
+    rose = "The share of bad answers in query type sql rose in about the week of 4 Nov 2024"
+    notes = texts(open_page("overview"), "jb-note")
+    assert [note.startswith(f"Change. {rose}") for note in notes] == [True]
+    watch(page_store, by="test")
+    notes = texts(open_page("overview"), "jb-note")
+    assert [rose in note for note in notes] == [False, True]
+    assert all(note.startswith("Alarm ") for note in notes)
 
 
 def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_them(
