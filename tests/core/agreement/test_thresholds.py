@@ -341,7 +341,9 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
     assert (other[1], in_force[1]) == ("not shown to be cheaper", "in force")
     assert in_force[-2:] == (figures["sensitivity"], figures["precision"])
     first, compared = threshold_notes(result)[:2]
-    assert first.startswith("The threshold in force is measured on all labels that count, as in `rate`, the other thr")
+    assert first.startswith(
+        "The threshold in force is measured on all labels that count, as in `labels rate`, the other thr"
+    )
     assert compared.startswith("To compare the two: on these labels, the threshold in force has a recall of ")
 
 
@@ -448,7 +450,9 @@ def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(log: G
     figures = measure_rate(log.store).in_all_answers
     (row,) = thresholds_table(result).rows
     assert row[-2:] == (figures["sensitivity"], figures["precision"])
-    assert threshold_notes(result) == ("Recall and precision are measured on all labels that count, as in `rate`.",)
+    assert threshold_notes(result) == (
+        "Recall and precision are measured on all labels that count, as in `labels rate`.",
+    )
 
 
 def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
@@ -480,7 +484,7 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
         "The rule does not flag refusals without a fitting passage and confident verdicts: "
         f"{low - today} of {low} answers below the threshold in force and "
     )
-    assert line.endswith("`rate` and `agreement` count them as judged bad, so their figures differ.")
+    assert line.endswith("`labels rate` and `agreement` count them as judged bad, so their figures differ.")
     assert chosen.chosen.recall.value is not None
     assert chosen.chosen.recall.value < 1, "bad answers with a confident verdict are never flagged"
     with log.store.writing() as connection:
