@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.alarms import ShareChange
 from judgeboard.agreement.all_answers import ToLabel, other_verdicts
 from judgeboard.agreement.answer_pairs import decoded, people_values
 from judgeboard.agreement.samples import JudgeVerdict, Picked
@@ -234,6 +235,7 @@ class LabelPlan:
     extras: int = 0
     to_label: ToLabel | None = None
     conditions: tuple[str, ...] = ()
+    changes: tuple[ShareChange, ...] = ()
 
     @property
     def has_gap(self) -> bool:
@@ -261,7 +263,7 @@ def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
         return tuple(part for part in (_first(plan), *_of_prompts(plan)) if part is not None)
     if plan.question == "outcome":
         so_far = None if plan.so_far is None else plan.so_far.sentence
-        parts = (_to_label(plan), _of_outcome(plan), _of_extras(plan), so_far)
+        parts = (*_of_changes(plan), _to_label(plan), _of_outcome(plan), _of_extras(plan), so_far)
     else:
         parts = (_to_label(plan), _first(plan), _of_extras(plan), _of_judge(plan), _of_pilot(plan), _of_groups(plan))
         parts = (*parts, *plan.sentences)
@@ -348,14 +350,22 @@ def _too_few_for_judges(plan: LabelPlan) -> str:
     return f"{words} {queue} would only show a difference of {reach_words(plan.shows or 0.0)} or more."
 
 
+def _of_changes(plan: LabelPlan) -> Iterator[str]:
+    """Yield which changes of the share lie within the answers of an outcome, and how to plan for the time since."""
+    for change in plan.changes:
+        command = f"judgeboard labels plan --for outcome --reach {plan.reach:g} --where {change.since}"
+        yield f"{change.sentence} This plan is for the whole time. For a plan for the time since then: `{command}`."
+
+
 def _of_outcome(plan: LabelPlan) -> str | None:
     if plan.to_label is not None or (plan.so_far is not None and not plan.so_far.later and not plan.more):
         return None  # another sentence says what to do
     goal = f"whether the share of bad answers is above or below {percent(plan.reach)}"
     if plan.is_shown and plan.of_rate is not None:
         side = "above" if (plan.of_rate.value or 0.0) > plan.reach else "below"
+        start = "Over the whole time," if plan.changes else "No more labels are needed:"
         return (
-            f"No more labels are needed: the share of bad answers is {side} {percent(plan.reach)}. "
+            f"{start} the share of bad answers is {side} {percent(plan.reach)}. "
             f"`judgeboard labels rate` shows {percent_words(plan.of_rate, beside=plan.reach)}."
         )
     if plan.share is None and not plan.more:

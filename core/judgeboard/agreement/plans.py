@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.alarms import share_changes
 from judgeboard.agreement.all_answers import ToLabel, judged_sample, labels_to_narrow_kappa, what_to_label
 from judgeboard.agreement.label_plans import (
     EXACT,
@@ -159,7 +160,8 @@ def plan_labels(
     )
     if question == "outcome":
         now = len(sources[0].answers.response_ids) + sources[0].hidden()
-        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now))
+        changes = tuple(share_changes(connection)) if where in {None, RowFilter()} else ()
+        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now), changes=changes)
     if start.so_far is None:  # the reviewed items of a queue are a sample, whether its others are hidden or not
         sources[0].check_nothing_hidden("a plan")
     inside: dict[str | None, IntArray | None] = {None: None}
