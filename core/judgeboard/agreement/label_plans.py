@@ -313,9 +313,10 @@ def _first(plan: LabelPlan) -> str | None:
         labels = f"{counted(plan.labelled, 'label')} {'counts' if plan.labelled == 1 else 'count'} already"
         return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
     time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
-    shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
-    if plan.question == "kappa":  # the few labels so far show its variance only roughly
-        shows, goal = f"All {plan.labels:,} labels will probably show", f"{figure} to about {wanted}"
+    labels = "This label" if plan.labels == 1 else f"All {plan.labels:,} labels"
+    shows = f"{labels} then {'shows' if plan.labels == 1 else 'show'}"
+    if is_interval:  # the labels so far show the variance only roughly
+        shows, goal = f"{labels} will probably show", f"{figure} to about {wanted}"
     if plan.is_rough:
         return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
     if plan.to_label is not None:
@@ -380,9 +381,16 @@ def _of_outcome(plan: LabelPlan) -> str | None:
     elif plan.has_gap:
         share = f"This assumes that the share is {percent(plan.share)}: {_gap(plan)}."
     if not plan.enough:
-        every = "A label of the 1 answer" if plan.answers == 1 else f"Labels of all {plan.answers:,} answers"
-        return f"{every} may not be enough to show {goal}. {share}"
+        return f"{_not_enough(plan, goal)} {share}"
     return f"Label about {_more_answers(plan)}{_labelled_already(plan)} to show {goal}. {share}"
+
+
+def _not_enough(plan: LabelPlan, goal: str) -> str:
+    if not plan.more:
+        every = "The 1 answer has" if plan.answers == 1 else f"All {plan.answers:,} answers have"
+        return f"{every} a label, and this does not show {goal}. Log and judge more answers."
+    every = "A label of the 1 answer" if plan.answers == 1 else f"Labels of all {plan.answers:,} answers"
+    return f"{every} may not be enough to show {goal}."
 
 
 def _more_answers(plan: LabelPlan) -> str:
@@ -484,9 +492,9 @@ def _stopping(plan: LabelPlan) -> str | None:
         return None
     if plan.question in {"rate", "kappa"}:
         return (
-            "You may look at the figure after every label, and stop when its interval is narrow enough. People "
-            "to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are hidden "
-            "from them."
+            "You may look at the figure after every label, and stop when its interval is narrow enough. If it is "
+            "still wider after the last label, a new plan asks for more. People to whom the queue is assigned see no "
+            "figure of all answers while more than 5 % of the answers are hidden from them."
         )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 

@@ -327,6 +327,8 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
     def shown_by(more: int) -> float:
         return width(more, effect_of(more))
 
+    if more is None and plan.question == "rate" and (narrow := _narrow_enough(plan, pilot)) is not None:
+        return replace(plan, labels=pilot.n, shows=narrow, design_effect=effect_of(0))
     if more is None:
         more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
     else:
@@ -351,6 +353,15 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
         correlation=correlation if pilot.answers_per_group > 1 else None,
         correlation_from=known_from,
     )
+
+
+def _narrow_enough(plan: LabelPlan, pilot: _Pilot) -> float | None:
+    """Return the half-width of the interval of `judgeboard labels rate`, if it reaches the goal already, else None."""
+    of_rate, _ = sample_rate(pilot.sample, plan.target)
+    if not pilot.is_known or of_rate.low is None or of_rate.high is None:
+        return None
+    half = (of_rate.high - of_rate.low) / 2
+    return half if half <= plan.reach else None
 
 
 def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
