@@ -355,7 +355,7 @@ def _of_changes(plan: LabelPlan) -> Iterator[str]:
     """Yield which changes of the share lie within the answers of an outcome, and how to plan for the time since."""
     for change in plan.changes:
         command = f"judgeboard labels plan --for outcome --reach {plan.reach:g} --where {change.since}"
-        yield f"{change.sentence} This plan is for the whole time. For a plan for the time since then: `{command}`."
+        yield f"{change.sentence} This plan is for the whole time. For the time since then: `{command}`."
 
 
 def _of_outcome(plan: LabelPlan) -> str | None:
@@ -381,7 +381,7 @@ def _of_outcome(plan: LabelPlan) -> str | None:
     elif plan.has_gap:
         share = f"This assumes that the share is {percent(plan.share)}: {_gap(plan)}."
     if not plan.enough:
-        return f"{_not_enough(plan, goal)} {share}"
+        return f"{_not_enough(plan, goal)} {share}" if plan.more else _not_enough(plan, goal)
     return f"Label about {_more_answers(plan)}{_labelled_already(plan)} to show {goal}. {share}"
 
 

@@ -399,7 +399,8 @@ def _change_sentences(made: VersionsCompared) -> Iterator[str]:
     yield "Each label is weighted by the chance that its answer had to get one."
     more_right = counts.only_second - counts.only_first
     if (counts.change.value or 0.0) * more_right < 0:
-        yield "Some labels stand for more answers than others, so the change has another sign than the counts of labels."
+        labels = "Some labels stand for more answers than others"
+        yield f"{labels}, so the change has another sign than the counts of labels."
     if not made.changes:
         yield "How often each version is right is not known from these labels."
 

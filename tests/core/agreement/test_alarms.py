@@ -151,7 +151,9 @@ def test_a_plan_for_an_outcome_over_a_change_is_not_done_for_today(risen: Store)
     watch(risen, by="test", now=LATER)
     change, outcome, *_ = plan_words()
     assert change.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from ")
-    assert change.endswith("since then: `judgeboard labels plan --for outcome --reach 0.9 --where from=2024-11-04`.")
+    assert change.endswith(
+        "For the time since then: `judgeboard labels plan --for outcome --reach 0.9 --where from=2024-11-04`."
+    )
     assert outcome.startswith("Over the whole time, the share of bad answers is below 90 %.")
     assert not any("Alarm" in sentence for sentence in plan_words("from=2024-11-04"))
 
