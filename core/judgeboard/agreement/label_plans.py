@@ -315,7 +315,7 @@ def _first(plan: LabelPlan) -> str | None:
     time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
     labels = "This label" if plan.labels == 1 else f"All {plan.labels:,} labels"
     shows = f"{labels} then {'shows' if plan.labels == 1 else 'show'}"
-    if is_interval:  # the labels so far show the variance only roughly
+    if is_interval and plan.reach > EXACT:  # the labels so far show the variance only roughly
         shows, goal = f"{labels} will probably show", f"{figure} to about {wanted}"
     if plan.is_rough:
         return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."

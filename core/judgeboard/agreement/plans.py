@@ -327,9 +327,10 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
     def shown_by(more: int) -> float:
         return width(more, effect_of(more))
 
-    if more is None and plan.question == "rate" and (narrow := _narrow_enough(plan, pilot)) is not None:
-        return replace(plan, labels=pilot.n, shows=narrow, design_effect=effect_of(0))
-    if more is None:
+    narrow = _narrow_enough(plan, pilot) if more is None and plan.question == "rate" else None
+    if narrow is not None:
+        more = 0
+    elif more is None:
         more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
     else:
         plan = replace(plan, reach=max(shown_by(more), EXACT))
@@ -341,7 +342,7 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
         pilot.answers_per_group,
         correlation,
     )
-    shows = shown_by(more)
+    shows = shown_by(more) if narrow is None else narrow
     return replace(
         plan,
         labels=pilot.n + more,

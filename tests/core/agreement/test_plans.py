@@ -464,7 +464,10 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
     ("plan", "words"),
     [
         (LabelPlan("outcome", 0.05, "app", (), answers=1, more=1), "First label 1 answer, then"),
-        (LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, enough=False), "A label of the 1 answer may not"),
+        (
+            LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, more=1, enough=False),
+            "A label of the 1 answer may not",
+        ),
         (
             LabelPlan("rate", 0.05, "app", (), labels=2, labelled=1, more=1),
             "Label 1 more answer (1 label counts already). All 2 labels will probably show the share of bad answers ",
