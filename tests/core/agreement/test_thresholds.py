@@ -449,7 +449,9 @@ def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(log: G
     figures = measure_rate(log.store).in_all_answers
     (row,) = thresholds_table(result).rows
     assert row[-2:] == (figures["sensitivity"], figures["precision"])
-    assert threshold_notes(result) == ("Recall and precision are measured on all labels that count, as in `rate`.",)
+    assert threshold_notes(result) == (
+        "Recall and precision are measured on all labels that count, as in `labels rate`.",
+    )
 
 
 def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
