@@ -388,7 +388,7 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(log: GradedLog) -> 
     told = " ".join(planned(log.store, 0.1).sentences)
     assert "(60 labels count already)" in told
     assert "The plan is made anew after this step, and may then need more labels. As of now, it is to label " in told
-    assert "labels then show" not in told
+    assert "will probably show" not in told
     assert "80 other labels do not count, because they are not known to be a random sample." in told
     label(log, ids, FLAGGED[:20])
     assert planned(log.store, 0.1).to_label is None
