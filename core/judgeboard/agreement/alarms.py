@@ -1,8 +1,8 @@
 """Alarms: raised if a watched figure of a query type or the model of a judge changes, and acknowledged by people."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from itertools import groupby, zip_longest
 from typing import Any
 
@@ -13,11 +13,13 @@ from judgeboard.agreement.corrected_trend import (
     CorrectedTrend,
     Monitor,
     Watched,
+    acknowledged_words,
     alarm_words,
     corrected_trend,
+    latest_acknowledged,
 )
 from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.trend_words import extent, misdated_words, timeless_words
+from judgeboard.agreement.trend_words import extent, listed_words, misdated_words, timeless_words
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
@@ -33,6 +35,7 @@ from judgeboard.text import counted, day_words, unstorable, utc_day
 from judgeboard.trends.measures import ALL_ANSWERS, Change
 
 LONGEST_NOTE = 2_000  # characters
+_MOST_ALARMS = 3  # sentences about alarms of one day
 MODEL_CHANGED = "model_changed"
 """The measure of these alarms. ``direction`` names the judge version and both models, ``query_type`` is empty."""
 
@@ -250,6 +253,57 @@ def alarm_sentence(alarm: Alarm) -> str:
             return changed
         return f"{changed} It has changed again since: {alarm.later_model} since {day_words(alarm.later_day)}."
     return " ".join(filter(None, [alarm_words(alarm), alarm.explanation]))
+
+
+@dataclass(frozen=True, slots=True)
+class ShareChange:
+    """A change of the share of bad answers on the UTC day ``from_day``, found by alarms: what a mean over it hides."""
+
+    from_day: int
+    alarms: tuple[Alarm, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has acknowledged one of the alarms."""
+        return any(alarm.is_open for alarm in self.alarms)
+
+    @property
+    def since(self) -> str:
+        """The condition of the answers since then: "from=2026-08-31"."""
+        return f"from={date(1970, 1, 1) + timedelta(days=self.from_day)}"
+
+    @property
+    def sentence(self) -> str:
+        """Return for example "Alarm 1 is open: The share of bad answers rose in about the week of …"."""
+        alarms = sorted(self.alarms, key=lambda alarm: not alarm.is_open)
+        sentences = [_change_sentence(alarm) for alarm in alarms[:_MOST_ALARMS]]
+        if len(alarms) > _MOST_ALARMS:
+            sentences.append("`judgeboard trends watch` shows the others.")
+        if numbers := [str(alarm.id) for alarm in alarms if alarm.is_open]:
+            are = f"Alarms {listed_words(numbers)} are" if len(numbers) > 1 else f"Alarm {numbers[0]} is"
+            sentences[0] = f"{are} open: {sentences[0]}"
+        return " ".join(sentences)
+
+
+def _change_sentence(alarm: Alarm) -> str:
+    if alarm.is_open:
+        return alarm_sentence(alarm)
+    return " ".join(filter(None, [acknowledged_words(alarm), alarm.explanation]))
+
+
+def share_changes(connection: Connection, query_types: Collection[str] = ()) -> Iterator[ShareChange]:
+    """Yield the changes of the share of bad answers, in all answers and in these query types, by day.
+
+    An open alarm comes before the acknowledged ones. Of these, the latest of a query type counts, if none is open.
+    """
+    still_open = open_alarms(connection)
+    has_open = {(alarm.measure, alarm.query_type) for alarm in still_open}
+    acknowledged = latest_acknowledged(list_alarms(connection))
+    by_day: dict[int, list[Alarm]] = {}
+    for alarm in (*still_open, *(each for figure, each in acknowledged.items() if figure not in has_open)):
+        if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS, *query_types}:
+            by_day.setdefault(alarm.from_day, []).append(alarm)
+    yield from (ShareChange(day, tuple(each)) for day, each in by_day.items())
 
 
 def promise_words(trend: CorrectedTrend) -> str:

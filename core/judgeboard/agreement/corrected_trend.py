@@ -512,6 +512,11 @@ def alarm_words(alarm: Alarm) -> str:
     return changed_words(alarm.measure, alarm.query_type, alarm.direction, when, alarm.rate_before, alarm.rate_after)
 
 
+def acknowledged_words(alarm: Alarm) -> str:
+    """Return the change of an acknowledged alarm in words, with the number of the alarm."""
+    return f"{alarm_words(alarm)[:-1]} (alarm {alarm.id}, acknowledged)."
+
+
 def _side_words(watched: str, side: Estimate | float) -> str:
     if watched == "judge_error":
         return points_words(side if isinstance(side, Estimate) else measured(side, 0), sign=True)
@@ -563,7 +568,7 @@ def _finding(panel: CorrectedPanel, watched: Watched, period: Period) -> Finding
     changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)
     if alarm is None:
         return Finding(panel.query_type, changes, seen)
-    sentence = f"{alarm_words(alarm)[:-1]} (alarm {alarm.id}, acknowledged)."
+    sentence = acknowledged_words(alarm)
     if watched == "bad_share" and not changes:
         periods = 0 if monitor is None else monitor.periods
         sentence += f" {BAD_SHARE.unchanged_since(periods, period, seen)}"

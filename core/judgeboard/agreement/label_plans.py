@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.alarms import ShareChange
 from judgeboard.agreement.all_answers import ToLabel, other_verdicts
 from judgeboard.agreement.answer_pairs import decoded, people_values
 from judgeboard.agreement.samples import JudgeVerdict, Picked
@@ -234,6 +235,7 @@ class LabelPlan:
     extras: int = 0
     to_label: ToLabel | None = None
     conditions: tuple[str, ...] = ()
+    changes: tuple[ShareChange, ...] = ()
 
     @property
     def has_gap(self) -> bool:
@@ -261,7 +263,7 @@ def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
         return tuple(part for part in (_first(plan), *_of_prompts(plan)) if part is not None)
     if plan.question == "outcome":
         so_far = None if plan.so_far is None else plan.so_far.sentence
-        parts = (_to_label(plan), _of_outcome(plan), _of_extras(plan), so_far)
+        parts = (*_of_changes(plan), _to_label(plan), _of_outcome(plan), _of_extras(plan), so_far)
     else:
         parts = (_to_label(plan), _first(plan), _of_extras(plan), _of_judge(plan), _of_pilot(plan), _of_groups(plan))
         parts = (*parts, *plan.sentences)
@@ -311,9 +313,10 @@ def _first(plan: LabelPlan) -> str | None:
         labels = f"{counted(plan.labelled, 'label')} {'counts' if plan.labelled == 1 else 'count'} already"
         return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
     time = "" if plan.minutes is None else f", about {time_words(plan.minutes)}"
-    shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
-    if plan.question == "kappa":  # the few labels so far show its variance only roughly
-        shows, goal = f"All {plan.labels:,} labels will probably show", f"{figure} to about {wanted}"
+    labels = "This label" if plan.labels == 1 else f"All {plan.labels:,} labels"
+    shows = f"{labels} then {'shows' if plan.labels == 1 else 'show'}"
+    if is_interval and plan.reach > EXACT:  # the labels so far show the variance only roughly
+        shows, goal = f"{labels} will probably show", f"{figure} to about {wanted}"
     if plan.is_rough:
         return f"Label at least about {_more_answers(plan)}{time}{_labelled_already(plan)}, to show {goal}."
     if plan.to_label is not None:
@@ -348,14 +351,22 @@ def _too_few_for_judges(plan: LabelPlan) -> str:
     return f"{words} {queue} would only show a difference of {reach_words(plan.shows or 0.0)} or more."
 
 
+def _of_changes(plan: LabelPlan) -> Iterator[str]:
+    """Yield which changes of the share lie within the answers of an outcome, and how to plan for the time since."""
+    for change in plan.changes:
+        command = f"judgeboard labels plan --for outcome --reach {plan.reach:g} --where {change.since}"
+        yield f"{change.sentence} This plan is for the whole time. For the time since then: `{command}`."
+
+
 def _of_outcome(plan: LabelPlan) -> str | None:
     if plan.to_label is not None or (plan.so_far is not None and not plan.so_far.later and not plan.more):
         return None  # another sentence says what to do
     goal = f"whether the share of bad answers is above or below {percent(plan.reach)}"
     if plan.is_shown and plan.of_rate is not None:
         side = "above" if (plan.of_rate.value or 0.0) > plan.reach else "below"
+        start = "Over the whole time," if plan.changes else "No more labels are needed:"
         return (
-            f"No more labels are needed: the share of bad answers is {side} {percent(plan.reach)}. "
+            f"{start} the share of bad answers is {side} {percent(plan.reach)}. "
             f"`judgeboard labels rate` shows {percent_words(plan.of_rate, beside=plan.reach)}."
         )
     if plan.share is None and not plan.more:
@@ -370,9 +381,16 @@ def _of_outcome(plan: LabelPlan) -> str | None:
     elif plan.has_gap:
         share = f"This assumes that the share is {percent(plan.share)}: {_gap(plan)}."
     if not plan.enough:
-        every = "A label of the 1 answer" if plan.answers == 1 else f"Labels of all {plan.answers:,} answers"
-        return f"{every} may not be enough to show {goal}. {share}"
+        return f"{_not_enough(plan, goal)} {share}" if plan.more else _not_enough(plan, goal)
     return f"Label about {_more_answers(plan)}{_labelled_already(plan)} to show {goal}. {share}"
+
+
+def _not_enough(plan: LabelPlan, goal: str) -> str:
+    if not plan.more:
+        every = "The 1 answer has" if plan.answers == 1 else f"All {plan.answers:,} answers have"
+        return f"{every} a label, and this does not show {goal}. Log and judge more answers."
+    every = "A label of the 1 answer" if plan.answers == 1 else f"Labels of all {plan.answers:,} answers"
+    return f"{every} may not be enough to show {goal}."
 
 
 def _more_answers(plan: LabelPlan) -> str:
@@ -474,9 +492,9 @@ def _stopping(plan: LabelPlan) -> str | None:
         return None
     if plan.question in {"rate", "kappa"}:
         return (
-            "You may look at the figure after every label, and stop when its interval is narrow enough. People "
-            "to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are hidden "
-            "from them."
+            "You may look at the figure after every label, and stop when its interval is narrow enough. If it is "
+            "still wider after the last label, a new plan asks for more. People to whom the queue is assigned see no "
+            "figure of all answers while more than 5 % of the answers are hidden from them."
         )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 

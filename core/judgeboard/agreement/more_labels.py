@@ -1,13 +1,15 @@
 """How many more labels a threshold needs, and the queue of answers that gives them."""
 
+import math
 from bisect import bisect_left
 
 import numpy as np
 
 from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample
 from judgeboard.stats.arrays import BoolArray
+from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.rates import TOO_SMALL, missing_of_strata
-from judgeboard.stats.sample_size import allocated
+from judgeboard.stats.sample_size import allocated, design_effect_of_mean, labels_for_outcome
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.strata import LEAST_OF_STRATUM
 from judgeboard.text import counted
@@ -70,6 +72,40 @@ def answers_to_sample(
     now, most = counting(0), int(left.sum())
     enough = bisect_left(range(most), True, key=lambda drawn: counting(drawn) - now >= more)
     return enough if counting(enough) - now >= more else None
+
+
+def labels_between_words(sample: ScoredSample, threshold: float, break_even: float, query_type: str | None) -> str:
+    """Return how many more labels show whether a threshold is cheaper than the one in force, or "" if unknown.
+
+    The answers whose flag the ``threshold`` on badness would change decide it: a flag on them pays if more of them are
+    bad than the share ``break_even``. Only labels of the half that does not choose the threshold show it.
+    """
+    labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
+    changed = (judged.rule_badness >= threshold) != judged.flagged
+    between = labels.at((labels.rule_badness >= threshold) != labels.flagged)
+    if len(np.unique(judged.flagged[changed])) != 1 or break_even >= 1:
+        return ""
+    share = (int(between.bad.sum()) + 1) / (between.n + 2)
+    needed = labels_for_outcome(break_even, share)
+    if needed is None:
+        return ""
+    effect = design_effect_of_mean(between.bad, between.grouping) if between.n else 1.0
+    needed = max(math.ceil(needed * effect), MIN_PAIRS)
+    more = labels_missing(needed, int((~between.choosing).sum()), between.n)
+    if more <= 0:
+        return ""
+    answers, labelled = sample.per_stratum
+    left, size = answers - labelled, len(answers)
+    unlabelled = np.bincount(judged.strata[changed], minlength=size) - np.bincount(between.strata, minlength=size)
+    per_drawn = unlabelled / np.maximum(left, 1)
+
+    def is_enough(drawn: int) -> bool:
+        return float(np.array(allocated(drawn, left.tolist(), least=LEAST_OF_STRATUM)) @ per_drawn) >= more
+
+    enough = bisect_left(range(int(left.sum())), True, key=is_enough)
+    words = f"To show which one is cheaper, about {counted(more, 'more label')} of answers between the two"
+    words += f" {'is' if more == 1 else 'are'} needed."
+    return f"{words} {queue_words(sample, enough if is_enough(enough) else None, 0)}"
 
 
 def too_small_words(missing: int) -> str:

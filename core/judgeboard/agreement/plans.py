@@ -9,6 +9,7 @@ from typing import get_args
 import numpy as np
 from sqlalchemy import Connection
 
+from judgeboard.agreement.alarms import share_changes
 from judgeboard.agreement.all_answers import ToLabel, judged_sample, labels_to_narrow_kappa, what_to_label
 from judgeboard.agreement.label_plans import (
     EXACT,
@@ -159,7 +160,8 @@ def plan_labels(
     )
     if question == "outcome":
         now = len(sources[0].answers.response_ids) + sources[0].hidden()
-        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now))
+        changes = tuple(share_changes(connection)) if where in {None, RowFilter()} else ()
+        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now), changes=changes)
     if start.so_far is None:  # the reviewed items of a queue are a sample, whether its others are hidden or not
         sources[0].check_nothing_hidden("a plan")
     inside: dict[str | None, IntArray | None] = {None: None}
@@ -330,7 +332,10 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
     def shown_by(more: int) -> float:
         return width(more, effect_of(more))
 
-    if more is None:
+    narrow = _narrow_enough(plan, pilot) if more is None and plan.question == "rate" else None
+    if narrow is not None:
+        more = 0
+    elif more is None:
         more = bisect_left(range(sum(left)), -plan.reach, key=lambda number: -shown_by(number))
     else:
         plan = replace(plan, reach=max(shown_by(more), EXACT))
@@ -342,7 +347,7 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
         pilot.answers_per_group,
         correlation,
     )
-    shows = shown_by(more)
+    shows = shown_by(more) if narrow is None else narrow
     return replace(
         plan,
         labels=pilot.n + more,
@@ -354,6 +359,15 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
         correlation=correlation if pilot.answers_per_group > 1 else None,
         correlation_from=known_from,
     )
+
+
+def _narrow_enough(plan: LabelPlan, pilot: _Pilot) -> float | None:
+    """Return the half-width of the interval of `judgeboard labels rate`, if it reaches the goal already, else None."""
+    of_rate, _ = sample_rate(pilot.sample, plan.target)
+    if not pilot.is_known or of_rate.low is None or of_rate.high is None:
+        return None
+    half = (of_rate.high - of_rate.low) / 2
+    return half if half <= plan.reach else None
 
 
 def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
 from typing import get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.alarms import alarm_sentence, open_alarms
+from judgeboard.agreement.alarms import share_changes
 from judgeboard.agreement.all_answers import (
     StratumCount,
     ToLabel,
@@ -21,7 +20,6 @@ from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By, sliced_by
 from judgeboard.agreement.result import MeasuredVersion, Note, left_out_sentence, measured_versions
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, no_share_words
-from judgeboard.agreement.trend_words import listed_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.arrays import BoolArray
@@ -49,19 +47,16 @@ from judgeboard.stats.rates import (
 )
 from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import equal_chances
-from judgeboard.store.alerts import Alarm
 from judgeboard.store.engine import Readable
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
-from judgeboard.trends.measures import ALL_ANSWERS
 
 ALL = "all"
 """The name of the result about all answers that match, beside its slices."""
 
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
-_MOST_ALARMS = 3  # sentences about alarms of one day
 _NO_FIGURE = 0.95  # the width of bounds from which on they tell nothing
 _RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
 
@@ -383,29 +378,19 @@ def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
 
 
 def _of_alarms(connection: Connection, result: RateResult, where: RowFilter) -> Iterator[Note]:
-    """Yield that rates are means over a change of the share of bad answers, if an open alarm of it found one.
+    """Yield that rates are means over a change of the share of bad answers, if an alarm found one.
 
     Without a slice for each query type, only an alarm of all answers is named. Alarms of one day are one note.
     """
     if result.grade != "label" or result.value is None or where != RowFilter():
         return
     types = {each.name for each in result.slices} if result.by == "query_type" else set()
-    alarms_by_day: dict[int, list[Alarm]] = {}
-    for alarm in open_alarms(connection):
-        if alarm.measure == "bad_share" and alarm.query_type in {"", ALL_ANSWERS} | types:
-            alarms_by_day.setdefault(alarm.from_day, []).append(alarm)
     by_type = " --by query_type" if types else ""
-    for day, alarms in alarms_by_day.items():
-        numbers, several = listed_words([str(alarm.id) for alarm in alarms]), len(alarms) > 1
-        sentences = [alarm_sentence(alarm) for alarm in alarms[:_MOST_ALARMS]]
-        if len(alarms) > len(sentences):
-            sentences.append("`judgeboard trends watch` shows the others.")
-        start = date(1970, 1, 1) + timedelta(days=day)
+    for change in share_changes(connection, types):
         yield Note(
             "alarm",
-            f"{f'Alarms {numbers} are' if several else f'Alarm {numbers} is'} open: {' '.join(sentences)} The "
-            f"{'shares above are' if types else 'share above is'} of the whole time. For the "
-            f"{'shares' if types else 'share'} since then: `judgeboard labels rate{by_type} --where from={start}`.",
+            f"{change.sentence} The {'shares above are' if types else 'share above is'} of the whole time. For the "
+            f"{'shares' if types else 'share'} since then: `judgeboard labels rate{by_type} --where {change.since}`.",
         )
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.more_labels import (
     answers_to_sample,
     interval_words,
+    labels_between_words,
     labels_missing,
     more_labels_words,
     queue_words,
@@ -123,6 +124,11 @@ class ChosenThreshold:
         if self.cost_change is None:
             return self.low_groundedness is not None
         return self.cost_change.high is not None and self.cost_change.high < 0
+
+    @property
+    def is_costlier(self) -> bool:
+        """Whether the threshold that one half found cheapest is shown to cost more than the one in force."""
+        return self.cost_change is not None and self.cost_change.low is not None and self.cost_change.low > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +319,8 @@ def _keep_words(
         return "", ""
     if figure.low is None or figure.low < goal.value - _FAR_BELOW:  # so uncertain a figure advises nothing
         return f"Today, {now}.", ""
-    return f"Keep {today} if you do not need {confidence}: {now}.", "Otherwise"
+    not_shown = f"These labels do not show with {confidence} that at least {least} {_share_words(goal)}"
+    return f"{not_shown}: today, {now}. If this is enough, keep {today}.", "Otherwise"
 
 
 def _low_end(figure: Estimate, delta: float) -> float | None:
@@ -378,11 +385,16 @@ def _design_effect(goal: Goal, half: ScoredLabels) -> float:
 def _cheapest(
     goal: Goal, start: ChosenThreshold, threshold: float, other: ThresholdFigures, sample: ScoredSample
 ) -> ChosenThreshold:
-    """Return the cheapest ``threshold`` of one half of the labels if the ``other`` half shows that it is cheaper."""
-    keep = f"Keep the threshold in force, {_today(sample, start.query_type)}. On one half of the labels, "
+    """Return the cheapest ``threshold`` of one half of the labels, and whether the ``other`` half shows that it is.
+
+    Without such proof, the sentence says what is not shown, and how many labels are missing.
+    """
+    today = _today(sample, start.query_type)
     judged = other.judged
     if np.array_equal(judged.rule_badness >= threshold, judged.flagged):
-        return replace(start, sentence=f"{keep}no other threshold is cheaper.", is_kept=True)
+        none = f"none is cheaper than the threshold in force, {today}"
+        nothing = f"These labels do not show that another threshold is cheaper: on one half of them, {none}."
+        return replace(start, sentence=nothing, is_kept=True)
     setting = setting_of(threshold, judged.badness)
     chosen = other.at(setting, threshold)
     costs = chosen.change.cost_per_answer(goal.value, judged.n)
@@ -394,10 +406,18 @@ def _cheapest(
             _measured_words(chosen, other.labels),
             verdicts_words(sample, setting, start.query_type),
         )
-    else:
+    elif result.is_costlier:
         sentence = (
-            f"{keep}groundedness below {setting:g} is cheapest. The other half does not show that it is cheaper than "
-            f"the threshold in force. {_cost_words(costs, 'would change', judged.n)}"
+            f"These labels do not show that another threshold is cheaper than the one in force, {today}. The cheapest "
+            f"one on one half of them, {setting:g}, costs more on the other half. "
+            f"{_cost_words(costs, 'would change', judged.n)}"
+        )
+    else:
+        sentence = _joined(
+            f"These labels do not show that another threshold is cheaper than the one in force, {today}. The cheapest "
+            f"one on one half of them is {setting:g}, and the other half does not show that it is cheaper.",
+            _cost_words(costs, "would change", judged.n),
+            labels_between_words(sample, threshold, 1 / goal.value, start.query_type),
         )
     return replace(result, sentence=sentence)
 

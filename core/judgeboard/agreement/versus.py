@@ -323,7 +323,7 @@ def start_words(reached: Conclusion, first: str, second: str, within: float) -> 
     words = {
         Conclusion.BETTER: f"{second} is better than {first}",
         Conclusion.WORSE: f"{second} is worse than {first}",
-        Conclusion.AS_GOOD: f"{second} is as good as {first}, within {100 * within:g} points",
+        Conclusion.AS_GOOD: f"{second} is not worse than {first} by more than {100 * within:g} points",
         Conclusion.NOT_SHOWN: f"Not shown yet whether {second} is better or worse than {first}",
     }
     return words[reached]
@@ -381,22 +381,28 @@ def _sentences(made: VersionsCompared, only: Sequence[BoolArray] | None, logged:
             f"{_to_label_words(made)}"
         )
         return
-    in_all, change = f"In all {counted(both, 'answer')} that both judged", points_words(counts.change, sign=True)
-    if made.alone:
-        yield f"{in_all}, the share of right verdicts changes by {change}."
-        yield "Each label is weighted by the chance that its answer had to get one."
-        more_right = counts.only_second - counts.only_first
-        if (counts.change.value or 0.0) * more_right < 0:
-            yield (
-                "Some labels stand for more answers than others, so the change has another sign than the counts of "
-                "labels."
-            )
-        if not made.changes:
-            yield "How often each version is right is not known from these labels."
-    else:
-        yield f"{in_all}, this changes the share of right verdicts by {change}."
+    if counts.change.value is None or counts.change.low is not None:  # without an interval, it would pass for a result
+        yield from _change_sentences(made)
     if made.conclusion is Conclusion.NOT_SHOWN:
         yield from _more_labels(made, logged)
+
+
+def _change_sentences(made: VersionsCompared) -> Iterator[str]:
+    """Yield how the share of right verdicts changes, and what is not known of it."""
+    counts = made.counts
+    in_all = f"In all {counted(made.answers, 'answer')} that both judged"
+    change = points_words(counts.change, sign=True)
+    if not made.alone:
+        yield f"{in_all}, this changes the share of right verdicts by {change}."
+        return
+    yield f"{in_all}, the share of right verdicts changes by {change}."
+    yield "Each label is weighted by the chance that its answer had to get one."
+    more_right = counts.only_second - counts.only_first
+    if (counts.change.value or 0.0) * more_right < 0:
+        labels = "Some labels stand for more answers than others"
+        yield f"{labels}, so the change has another sign than the counts of labels."
+    if not made.changes:
+        yield "How often each version is right is not known from these labels."
 
 
 def _by_lot(counts: PairedShares, answers: int) -> int | None:
@@ -431,7 +437,8 @@ def _more_labels(made: VersionsCompared, logged: int | None) -> Iterator[str]:
     elif made.to_label is not None and (by_lot := _by_lot(made.counts, made.answers)):
         goal = "a change of this size"
         if by_lot != needed:
-            goal = f"that {made.second} is as good, within {100 * made.within:g} points, if this is the true change"
+            points = f"{100 * made.within:g} points"
+            goal = f"that {made.second} is not worse by more than {points}, if this is the true change"
         more = counted(_answers_to_label(made, logged), "more answer")
         yield f"To show {goal}, label about {more} on which they differ: `{made.to_label}`"
     elif needed is None or needed <= made.answers or logged == made.answers:

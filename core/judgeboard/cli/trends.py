@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -93,11 +94,12 @@ def trends_command(
     find. With --before and --after, it compares these two windows. Choose them by a known date, for example of a
     release: if you choose them by the figures, p is too small.
     """
+    from judgeboard.agreement.alarms import share_changes
     from judgeboard.agreement.corrected_trend import corrected_trend
     from judgeboard.agreement.window_comparison import compare_windows
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
     from judgeboard.store.judge_versions import get_version
-    from judgeboard.trends.trend import trend
+    from judgeboard.trends.trend import QUERY_TYPE, trend
 
     if (before is None) != (after is None) or (before is not None and not corrected):
         raise BadInput("--before and --after belong together, and need --corrected")
@@ -116,7 +118,9 @@ def trends_command(
             options.show(shares, corrected_lines(shares))
         else:
             result = trend(connection, judge=judge, **chosen)
-            options.show(result, trend_lines(result))
+            types = [panel.group for panel in result.panels] if result.by == QUERY_TYPE else []
+            alarms = [each.sentence for each in share_changes(connection, types) if each.is_open]
+            options.show(result, chain(alarms, trend_lines(result)))
 
 
 @options.command(

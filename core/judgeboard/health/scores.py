@@ -126,7 +126,7 @@ def verbosity(record: JudgeRecord) -> Check:
 
 
 def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
-    """Warn if scores rise significantly with length among answers with equal human grades."""
+    """Warn if scores rise or fall significantly with length among answers with equal human grades."""
     correlations = _within(record)
     if not correlations:
         n = max((each.n for each in _all_within(record).values()), default=0)
@@ -143,19 +143,21 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
         return not_measured("verbosity_at_equal_grades", why, "judgeboard serve" if n < LEAST else None, n)
     measure = max(correlations, key=lambda each: _low(correlations[each]))
     within = correlations[measure]
-    warns = surely_above(within, 0)
+    warns = surely_above(within, 0) or surely_below(within, 0)
     sentence = (
         f"{_direction(within)}: among answers with equal human grades, the rank correlation of {measure} with length "
         f"is {effect_words(within)} (n = {within.n:,}{record.graded[measure].sample_words})."
     )
-    return Check("verbosity_at_equal_grades", state_of(warns=warns), within, sentence)
+    is_unclear = not warns and (_low(within) > 0 or (within.high or 0) < 0)
+    state = State.NOT_CONCLUSIVE if is_unclear else state_of(warns=warns)
+    return Check("verbosity_at_equal_grades", state, within, sentence)
 
 
 def _direction(within: Estimate) -> str:
     if surely_above(within, 0):
         return "Longer answers score higher although people grade them alike"
     if surely_below(within, 0):
-        return "Shorter answers score higher although people grade them alike, the opposite of this fault"
+        return "Shorter answers score higher although people grade them alike"
     if _low(within) > 0 or (within.high or 0) < 0:
         return "No clear influence of the length (not significant at 99 %)"
     return "Not shown that length influences the judge"

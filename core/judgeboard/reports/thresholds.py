@@ -6,7 +6,7 @@ from judgeboard.agreement.calibration import CalibrationResult
 from judgeboard.agreement.threshold_figures import AtThreshold, QueueChange
 from judgeboard.agreement.thresholds import ChosenThreshold, ThresholdResult
 from judgeboard.reports.output import Column, Table
-from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.text import counted
 
 _ALL = "all"
@@ -29,7 +29,8 @@ def thresholds_table(result: ThresholdResult) -> Table:
     )
     rows = []
     for each in result.thresholds:
-        best = "proposed" if each.is_advised else "not shown to be cheaper"
+        not_advised = "costs more" if each.is_costlier else "not shown to be cheaper"
+        best = "proposed" if each.is_advised else not_advised
         for name, at in ((best, _proposed(each)), ("in force", each.in_force)):
             if at is not None:
                 set_for_all = each.query_type is None and name == "in force"
@@ -55,6 +56,12 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
         notes = [f"The threshold in force is measured on all labels that count, as in `labels rate`, {of_other}."]
         if len(result.thresholds) == 1:
             notes += _on_the_same_labels(result.thresholds[0])
+    if len(result.thresholds) > 1 and result.goal.aim != "cost":
+        each, all_types = (
+            percent(delta) for delta in (1 - result.goal.delta / len(result.thresholds), result.goal.delta)
+        )
+        types = f"the {all_types} in which a goal may be missed are shared among {len(result.thresholds)} query types"
+        notes.append(f"{each} confidence for each: {types}.")
     of_rows = (("the threshold in force", in_force), (other, proposed))
     parts = [
         f"{excused:,} of {sum(at.flags for at in rows) + excused:,} answers below {name}"

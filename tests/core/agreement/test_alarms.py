@@ -16,7 +16,7 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard import raise_flags
 from judgeboard.agreement.alarms import acknowledge, alarm_sentence, watch
 from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
-from judgeboard.agreement.plans import draw_plan
+from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.window_comparison import compare_windows, window_sentence
 from judgeboard.cli.app import run
@@ -131,7 +131,31 @@ def test_a_rate_over_a_change_that_an_alarm_found_says_so(risen: Store) -> None:
     since = parse_where(["from=2024-11-04"])
     assert not measure_rate(risen, where=since).warnings, "no note where the figure begins with the change"
     acknowledge(risen, 1, "a new index", by="library")
-    assert not measure_rate(risen).warnings
+    (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
+    assert note.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to ")
+    assert " (alarm 1, acknowledged). " in note, "an acknowledged change still lies within the answers"
+    assert note.endswith("For the share since then: `judgeboard labels rate --where from=2024-11-04`.")
+
+
+@on_sqlite
+def test_a_plan_for_an_outcome_over_a_change_is_not_done_for_today(risen: Store) -> None:
+    def plan_words(*conditions: str) -> tuple[str, ...]:
+        with risen.reading() as connection:
+            versions = plan_versions(connection)
+            (plan,) = plan_labels(
+                connection, 0.9, "outcome", versions=versions, where=parse_where(conditions) if conditions else None
+            )
+        return plan.sentences
+
+    assert plan_words()[0].startswith("No more labels are needed: the share of bad answers is below 90 %.")
+    watch(risen, by="test", now=LATER)
+    change, outcome, *_ = plan_words()
+    assert change.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from ")
+    assert change.endswith(
+        "For the time since then: `judgeboard labels plan --for outcome --reach 0.9 --where from=2024-11-04`."
+    )
+    assert outcome.startswith("Over the whole time, the share of bad answers is below 90 %.")
+    assert not any("Alarm" in sentence for sentence in plan_words("from=2024-11-04"))
 
 
 def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: Store) -> None:
@@ -522,6 +546,10 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert any(row.startswith("Smallest detectable change: a change of this size that began in") for row in rows)
     assert run(["trends", "watch", *db]) == 0
     assert capsys.readouterr().out.startswith("Alarm 1: The share")
+    assert run(["trends", *db]) == 0
+    alarm, uncorrected, *_ = capsys.readouterr().out.splitlines()
+    assert alarm.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
+    assert "groundedness" in uncorrected, "the alarm comes before what the judge's own scores show"
     assert run(["trends", "--corrected", *db]) == 0
     assert capsys.readouterr().out.startswith(
         "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % ["

@@ -388,7 +388,7 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(log: GradedLog) -> 
     told = " ".join(planned(log.store, 0.1).sentences)
     assert "(60 labels count already)" in told
     assert "The plan is made anew after this step, and may then need more labels. As of now, it is to label " in told
-    assert "labels then show" not in told
+    assert "will probably show" not in told
     assert "80 other labels do not count, because they are not known to be a random sample." in told
     label(log, ids, FLAGGED[:20])
     assert planned(log.store, 0.1).to_label is None
@@ -464,10 +464,13 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
     ("plan", "words"),
     [
         (LabelPlan("outcome", 0.05, "app", (), answers=1, more=1), "First label 1 answer, then"),
-        (LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, enough=False), "A label of the 1 answer may not"),
+        (
+            LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, more=1, enough=False),
+            "A label of the 1 answer may not",
+        ),
         (
             LabelPlan("rate", 0.05, "app", (), labels=2, labelled=1, more=1),
-            "Label 1 more answer (1 label counts already). All 2 labels then show the share of bad answers to ±5 ",
+            "Label 1 more answer (1 label counts already). All 2 labels will probably show the share of bad answers ",
         ),
         (LabelPlan("rate", 0.05, "app", ("rag v1",), more=1, explained=0.5, by_lot=1), "rag v1, 1 label of a random"),
         (
@@ -563,6 +566,23 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(log: Gr
     assert ("At least about" in note.text, plan.sentences[0].startswith("Label at least about")) == (few, few)
     sample(log, ids, OTHERS[sampled : sampled + plan.more])
     assert half_width(log) == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_rate_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
+    ids = flagged_log(log)
+    label(log, ids, FLAGGED)
+    sample(log, ids, OTHERS[:60])
+    rate = measure_rate(log.store)
+    assert rate.low is not None
+    assert rate.high is not None
+    reach = (rate.high - rate.low) / 2 + 0.0001
+    plan = planned(log.store, reach)
+    assert (plan.more, plan.enough) == (0, True)
+    assert plan.sentences[0].startswith("No more labels are needed: ")
+    wider = planned(log.store, reach - 0.002)
+    assert wider.more > 0
+    assert " will probably show the share of bad answers to about ±" in wider.sentences[0]
+    assert "If it is still wider after the last label, a new plan asks for more." in " ".join(wider.sentences)
 
 
 def test_a_kappa_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:

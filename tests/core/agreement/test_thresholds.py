@@ -272,7 +272,8 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> N
     )
     assert (shown.is_kept, shown.is_advised, shown.low_groundedness) == (True, False, None)
     assert measured.sentence.startswith(
-        f"Keep 0.5 if you do not need 95 % confidence: {percent_words(figure)} of the flagged answers are bad. "
+        "These labels do not show with 95 % confidence that at least 79 % of the flagged answers are bad: today, "
+        f"{percent_words(figure)} of the flagged answers are bad. If this is enough, keep 0.5. "
     )
     assert not measured.is_kept
     assert recall.sentence.startswith("Keep 0.5: ")
@@ -341,9 +342,7 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
     assert (other[1], in_force[1]) == ("not shown to be cheaper", "in force")
     assert in_force[-2:] == (figures["sensitivity"], figures["precision"])
     first, compared = threshold_notes(result)[:2]
-    assert first.startswith(
-        "The threshold in force is measured on all labels that count, as in `labels rate`, the other thr"
-    )
+    assert first.startswith("The threshold in force is measured on all labels that count, as in `labels rate`, ")
     assert compared.startswith("To compare the two: on these labels, the threshold in force has a recall of ")
 
 
@@ -484,7 +483,7 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
         "The rule does not flag refusals without a fitting passage and confident verdicts: "
         f"{low - today} of {low} answers below the threshold in force and "
     )
-    assert line.endswith("`labels rate` and `agreement` count them as judged bad, so their figures differ.")
+    assert line.endswith("`rate` and `agreement` count them as judged bad, so their figures differ.")
     assert chosen.chosen.recall.value is not None
     assert chosen.chosen.recall.value < 1, "bad answers with a confident verdict are never flagged"
     with log.store.writing() as connection:
@@ -525,9 +524,52 @@ def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log: GradedLog) ->
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
     assert chosen.sentence == (
-        "Keep the threshold in force, 0.5. On one half of the labels, no other threshold is cheaper."
+        "These labels do not show that another threshold is cheaper: on one half of them, none is cheaper than the "
+        "threshold in force, 0.5."
     )
     assert (chosen.is_kept, chosen.is_advised, chosen.low_groundedness) == (True, False, None)
+
+
+@on_sqlite
+def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(log: GradedLog) -> None:
+    fully_labelled_flags(log, 0.7)
+    with log.store.reading() as connection:
+        (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
+    assert chosen.sentence.startswith(
+        "These labels do not show that another threshold is cheaper than the one in force, 0.5. The cheapest one on "
+        f"one half of them is {chosen.low_groundedness:g}, and the other half does not show that it is cheaper. "
+    )
+    assert "Keep" not in chosen.sentence, "what is not shown is no advice"
+    missing = re.search(
+        r"To show which one is cheaper, about (\d+) more labels of answers between the two are needed\. Label a random "
+        r"sample of about (\d+) more answers: `judgeboard queue create threshold --plan rate --n \2`",
+        chosen.sentence,
+    )
+    assert missing is not None
+    assert 0 < int(missing[1]) <= int(missing[2])
+
+
+@on_sqlite
+def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: GradedLog) -> None:
+    """Answers with a groundedness of 0.55 are bad only in the half of the labels that chooses."""
+    version, ids = log.version("rag"), log.answers(400)
+    log.say(version, {each: {"groundedness": (0.1, 0.55, 0.9, 0.9)[place % 4]} for place, each in enumerate(ids)})
+    with log.store.reading() as connection:
+        sample = load_sample(connection, [version], flags=True)
+    choosing = dict(zip(sample.judged.response_ids.tolist(), sample.judged.choosing.tolist(), strict=True))
+    bad = {each: place % 4 == 0 or (place % 4 == 1 and choosing[each]) for place, each in enumerate(ids)}
+    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
+    with log.store.reading() as connection:
+        result = measure_threshold(connection, Goal("cost", 5))
+    (chosen,) = result.thresholds
+    assert chosen.cost_change is not None
+    assert (chosen.cost_change.low or 0) > 0
+    words = (
+        f"The cheapest one on one half of them, {chosen.low_groundedness:g}, costs more on the other half. In all 400 "
+    )
+    assert words in chosen.sentence
+    assert "queue create" not in chosen.sentence, "it is shown already"
+    assert thresholds_table(result).rows[0][1] == "costs more"
 
 
 @on_sqlite

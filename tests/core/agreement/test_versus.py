@@ -485,8 +485,7 @@ def test_few_labels_show_nothing(log: GradedLog) -> None:
         assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
         assert result.sentence == (
             "Not shown yet whether new v1 is better or worse than old v1. Of 9 labelled answers on which they differ, "
-            "old v1 is right on 0 and new v1 on 9. In all 9 answers that both judged, this changes the share of right "
-            "verdicts by +100 points. The labels are in 9 evidence groups; at least 10 are needed."
+            "old v1 is right on 0 and new v1 on 9. The labels are in 9 evidence groups; at least 10 are needed."
         )
         assert (result.counts.change.low, result.counts.labels_needed, result.changes) == (None, None, {})
         nothing = compare_versions(connection, "old", "third")

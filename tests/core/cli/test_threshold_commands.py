@@ -46,8 +46,8 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
     assert "To use a threshold:" in printed
     assert run(["labels", "threshold", "--cost", "5", "--db", database]) == 0
     kept = capsys.readouterr().out
-    assert "Keep the threshold in force" in kept
-    assert ("no other threshold is cheaper" in kept, "To use a threshold:" in kept) == (True, False)
+    assert "These labels do not show that another threshold is cheaper" in kept
+    assert ("none is cheaper than the threshold in force" in kept, "To use a threshold:" in kept) == (True, False)
 
 
 def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
