@@ -119,6 +119,9 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
     assert (result.answers, result.graded, reliance_of(result)) == (None, {}, Reliance.UNKNOWN)
     assert next_command(result) == "judgeboard queue create sample --plan rate --n 60"
     assert "In all 240 answers" not in "".join(result_lines(result))
+    by_version = measure_agreement(sqlite_log.store, by="judge_version")
+    assert [(each.answers, each.statistics["kappa"].value) for each in by_version.slices] == [(240, None)]
+    assert by_version.incomparable_sentence is None, "no figure of chosen answers stands in the table"
     rate = measure_rate(sqlite_log.store)
     assert {each.value for each in rate.in_all_answers.values()} == {None}
     lines = list(rate_lines(rate))
