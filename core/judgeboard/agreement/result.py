@@ -197,8 +197,8 @@ class AgreementResult:
     @property
     def incomparable_sentence(self) -> str | None:
         """Why the figures of the slices cannot be compared, if people chose the graded answers; None if they can."""
-        is_of_graded = any(each.answers is None for each in self.slices)
-        if self.answers is not None or self.to_label is None or not is_of_graded:
+        has_unweighted = any(not each.weighted for each in self.slices)
+        if self.answers is not None or self.to_label is None or not has_unweighted:
             return None
         return "People chose which answers to grade, so these figures do not show on which of them the judge is weaker."
 
