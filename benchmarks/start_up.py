@@ -23,7 +23,9 @@ def main() -> int:
     seconds: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         database = str(Path(folder) / "demo.db")
-        subprocess.run([judgeboard, "demo", "--no-serve", "--db", database], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [judgeboard, "quickstart", "--no-serve", "--db", database], check=True, stdout=subprocess.DEVNULL
+        )
         for command in ([judgeboard, "--help"], [judgeboard, "stats", "--db", database]):
             seconds[command[1]] = min(_seconds(command) for _ in range(TURNS))
         browser = launch(playwright)

@@ -80,7 +80,7 @@ def fields_of(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for name, one in value.items():
             yield from fields_of(one, f"{path}.{name}" if path else name)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for name in value[0]:
+        for name in dict.fromkeys(name for one in value for name in one):  # elements may be of several kinds
             first = next((one[name] for one in value if one.get(name) is not None), None)
             yield from fields_of(first, f"{path}[].{name}")
 

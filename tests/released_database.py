@@ -184,10 +184,20 @@ def _review(database: str, folder: Path) -> None:
 
 def _set_up_service(database: str) -> None:
     command("sources", "keys", "create", "shop", "--source", "shop", database=database)
-    command("rules", "add", "live", "--judge", LEXICAL, "--max-calls", "1000", database=database)
-    command("rules", "pause", "live", database=database)
+    command("rule", "add", "judge", "live", "--judge", LEXICAL, "--max-calls", "1000", database=database)
+    command("rule", "pause", "live", database=database)
     command(
-        "alerts", "add", "old", "--when", "old_flags", "--after", "2d", "--to", "webhook:env:HOOK", database=database
+        "rule",
+        "add",
+        "alert",
+        "old",
+        "--when",
+        "old_flags",
+        "--after",
+        "2d",
+        "--to",
+        "webhook:env:HOOK",
+        database=database,
     )
     command("trends", "watch", database=database)
     command("db", "index", "metadata.tenant", database=database)

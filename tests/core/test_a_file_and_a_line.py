@@ -1,4 +1,4 @@
-"""What the README calls "a file and a line" is one: added to a copy of the package in exactly that way, it works."""
+"""What CONTRIBUTING calls one file and one line is one: added to a copy of the package in this way, it works."""
 
 import json
 import os

@@ -193,7 +193,7 @@ def test_answers_of_a_real_assistant_are_judged_reviewed_and_scored_in_real_tool
         in_phoenix_at, *_ = servers.enter_context(tool_server("phoenix", tmp_path / "phoenix"))
         in_mlflow_at, _, headers = servers.enter_context(tool_server("mlflow", tmp_path / "mlflow"))
         servers.enter_context(served(serve, f"{url}/healthz", folder=tmp_path))
-        judgeboard("rules", "add", "live", "--judge", "lexical", "--db", database)
+        judgeboard("rule", "add", "judge", "live", "--judge", "lexical", "--db", database)
         endpoint = servers.enter_context(collector(url, {in_phoenix_at: {}, in_mlflow_at: headers}))
         common = {"OPENAI_BASE_URL": served_small_model, "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}
         content = {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"}

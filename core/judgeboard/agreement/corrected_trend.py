@@ -538,6 +538,26 @@ def corrected_sentence(trend: CorrectedTrend) -> str:
     return " ".join(sentences)
 
 
+def further_changes(trend: CorrectedTrend, alarms: Iterable[Alarm]) -> list[str]:
+    """Return the changes of query types, of the judge's error and of unusable verdicts that no open alarm names.
+
+    The share of bad answers in all answers is not among them, and no figure of bad or unusable ones that fell.
+    """
+    known = {(each.measure, each.direction, each.query_type) for each in alarms}
+    sentences = list[str]()
+    for watched in WATCHED:
+        monitors = {panel.query_type: panel.monitor(watched) for panel in trend.panels}
+        sentences += [
+            _change_words(watched, monitors, trend.period, query_type, change)
+            for query_type, monitor in monitors.items()
+            for change in (() if monitor is None else monitor.changes)
+            if (watched, change.direction, query_type) not in known
+            and (watched == "judge_error" or change.direction == "rose")
+            and (watched, query_type) != ("bad_share", ALL_ANSWERS)
+        ]
+    return sentences
+
+
 def _finding(panel: CorrectedPanel, watched: Watched, period: Period) -> Finding:
     monitor, alarm = panel.monitor(watched), panel.acknowledged.get(watched)
     changes, seen = ((), None) if monitor is None else (monitor.changes, monitor.seen)

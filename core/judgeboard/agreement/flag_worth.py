@@ -45,7 +45,7 @@ class FlagsWorth:
 
 def flags_worth(connection: Connection) -> FlagsWorth:
     """Return the worth of each rule's flags, from the answers of the primary judge's newest version."""
-    loaded = _labelled(connection)
+    loaded = LabelledAnswers(connection, judging_version(connection), scores=False)
     outcomes, reviews = outcomes_by_rule(connection), flag_reviews(connection)
     rules = [
         FlagWorth(rule, _bad(loaded, flagged), *outcomes.get(rule, (0, 0)), _minutes(rule, reviews))
@@ -54,16 +54,6 @@ def flags_worth(connection: Connection) -> FlagsWorth:
     ]
     rules.sort(key=lambda each: (-each.bad.n, -each.decided, each.rule))
     return FlagsWorth(tuple(rules), _bad(loaded, loaded.picked), _bad(loaded, ~loaded.picked))
-
-
-def flag_precision(connection: Connection) -> Estimate:
-    """Return the share of bad answers among all that a rule flagged, as in `FlagsWorth`, without other figures."""
-    loaded = _labelled(connection)
-    return _bad(loaded, loaded.picked)
-
-
-def _labelled(connection: Connection) -> LabelledAnswers:
-    return LabelledAnswers(connection, judging_version(connection), scores=False)
 
 
 def _bad(loaded: LabelledAnswers, inside: BoolArray) -> Estimate:

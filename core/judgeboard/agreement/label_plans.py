@@ -310,7 +310,7 @@ def _first(plan: LabelPlan) -> str | None:
     if not plan.more:
         labels = f"{counted(plan.labelled, 'label')} {'counts' if plan.labelled == 1 else 'count'} already"
         return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
-    time = "" if plan.minutes is None else f", about {_time(plan.minutes)}"
+    time = "" if plan.minutes is None else f", about {time_words(plan.minutes)}"
     shows = "This label then shows" if plan.labels == 1 else f"All {plan.labels:,} labels then show"
     if plan.question == "kappa":  # the few labels so far show its variance only roughly
         shows, goal = f"All {plan.labels:,} labels will probably show", f"{figure} to about {wanted}"
@@ -493,7 +493,8 @@ def reach_words(reach: float, *, kappa: bool = False, sign: str = "") -> str:
     return f"{sign}{reach if kappa else round(100 * reach, 1 if reach > 0.01 else 3):.3g}{unit}"
 
 
-def _time(minutes: float) -> str:
+def time_words(minutes: float) -> str:
+    """Return "1 minute", "53 minutes" or, from 90 minutes on, "2.5 hours"."""
     if minutes < 90:
         return counted(max(round(minutes), 1), "minute")
     return f"{minutes / 60:.1f} hours"

@@ -46,7 +46,7 @@ from judgeboard.stats.sample_size import (
 )
 from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.strata import LEAST_OF_STRATUM, DrawPlan, median_review_seconds
+from judgeboard.store.strata import LEAST_OF_STRATUM, DrawPlan, review_time
 
 _LEAST_EXPLAINED = 0.2  # a small pilot may show less by chance, and the labels then seem too much alike
 # The errors of a judge are alike in a group too, and then the verdicts seem to show more than the labels have: in
@@ -153,7 +153,7 @@ def plan_labels(
         reach,
         target,
         tuple(version.title for version in versions),
-        seconds_per_review=median_review_seconds(connection),
+        seconds_per_review=_seconds_per_review(connection),
         made_prompt=_made_prompt(sources),
         conditions=tuple(conditions_of(where or RowFilter())),
     )
@@ -207,13 +207,18 @@ def plans_for_rate(
         1.0,
         target,
         () if version is None else (version.title,),
-        seconds_per_review=median_review_seconds(connection),
+        seconds_per_review=_seconds_per_review(connection),
         made_prompt=_made_prompt([source]),
     )
     left = pilot.answers - pilot.n
     numbers = [*(number for number in NUMBERS if number < left), min(left, NUMBERS[-1])]
     plans = [_completed(_for_rate(_started(start, pilot), pilot, more), pilot) for more in numbers]
     return tuple(plan for plan in plans if math.isfinite(plan.reach)) or (plans[-1],)
+
+
+def _seconds_per_review(connection: Connection) -> float | None:
+    time = review_time(connection)
+    return None if time is None else time.seconds
 
 
 def _made_prompt(sources: Sequence[LabelledAnswers]) -> dict[str, int]:

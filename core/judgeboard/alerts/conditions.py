@@ -22,7 +22,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judging_rules import list_rules, waiting
 from judgeboard.store.overview import JudgeDay, count_open_flags, judge_days
 from judgeboard.store.service_counts import method_costs_since
-from judgeboard.store.traces import list_sources
+from judgeboard.store.traces import last_spans
 from judgeboard.text import counted, money
 
 LEAST_CALLS = 10
@@ -148,13 +148,18 @@ def _spend(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterato
 
 
 def _silent_source(connection: Connection, rule: NewAlertRule, now: datetime) -> Iterator[Met]:
-    for source in list_sources(connection):
-        if _watched(rule, source.source) and now - source.last_at > _period(rule):
-            since = f"since {moment_words(source.last_at)}"
-            words = (
-                f"The source {source.source} has sent nothing {since} (threshold: {period_words(rule.period_s or 0)})."
-            )
-            yield Met(source.source, words, (now - source.last_at).total_seconds())
+    for silent in silent_sources(connection, now, _period(rule)):
+        if _watched(rule, silent.subject):
+            yield silent
+
+
+def silent_sources(connection: Connection, now: datetime, period: timedelta) -> Iterator[Met]:
+    """Yield the sources that sent traces, but none for the ``period``; the value is the time since, in seconds."""
+    for source, last_at in last_spans(connection).items():
+        if now - last_at > period:
+            threshold = period_words(period.total_seconds())
+            words = f"The source {source} has sent nothing since {moment_words(last_at)} (threshold: {threshold})."
+            yield Met(source, words, (now - last_at).total_seconds())
 
 
 def _missing_worker(connection: Connection, rule: NewAlertRule, _now: datetime) -> Iterator[Met]:

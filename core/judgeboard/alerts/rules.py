@@ -251,16 +251,18 @@ def unset_words(destinations: Iterable[str]) -> str | None:
     return f"{start} not set here: no message is sent unless the worker has {'it' if len(unset) == 1 else 'them'}."
 
 
-def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> None:
-    """Add an alert rule, which workers evaluate from now on; raise BadInput if a field or the name is not usable.
+def add_alert_rule(store: Store, written: WrittenRule, actor: Actor, now: datetime | None = None) -> str:
+    """Add an alert rule, which workers evaluate from now on, and return its name.
 
-    Raises NotFound if a level names an unknown judge or criterion, MissingSetting if no message could be sent.
+    Raises BadInput if a field or the name is not usable, NotFound if a level names an unknown judge or criterion, and
+    MissingSetting if no message could be sent.
     """
     rule = checked_rule(written)
     _check_settings(rule)
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         _check_names(connection, rule)
         insert_alert_rule(connection, rule, actor_name(actor), now or utc_now())
+    return rule.name
 
 
 def change_alert_rule(store: Store, name: str, state: RuleState, actor: Actor, now: datetime | None = None) -> None:

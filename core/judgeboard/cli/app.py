@@ -55,8 +55,7 @@ GROUPS: dict[str, dict[str, Place]] = {
     },
     "Connect": {
         "sources": ("sources", {"keys": "keys"}),
-        "rules": "rules",
-        "alerts": "alerts",
+        "rule": "rule",
         "push": "push",
         "pull": "push",
         "export": "export",
@@ -131,12 +130,13 @@ def run(arguments: Sequence[str]) -> int:
 
 def _refused(error: click.ClickException, words: Sequence[str]) -> None:
     """Print why a command line is refused, and the command that would have worked."""
-    from judgeboard.cli.corrections import correction, renamed
+    from judgeboard.cli.corrections import correction, moved, renamed
 
+    if (instead := moved(error)) is not None:
+        echo(f"Error: {instead}", err=True, verbatim=True)
+        return
     if (instead := renamed(error)) is not None:
         echo(f"Error: {instead}", err=True, verbatim=True)
-        if isinstance(error, click.NoSuchCommand):
-            return
     else:
         error.show()
     if isinstance(error, click.UsageError) and not DELETING.intersection(words):

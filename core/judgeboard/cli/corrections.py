@@ -46,6 +46,15 @@ MOVED = {
     "reflect": "refine reflect",
     "receive": "sources receive",
     "keys": "sources keys",
+    "rules": "rule",
+    "rules add": "rule add judge",
+    "alerts": "rule",
+    "alerts add": "rule add alert",
+    "push add": "rule add push",
+    "push list": "rule list",
+    "push pause": "rule pause",
+    "push resume": "rule resume",
+    "push remove": "rule remove",
     "prompt": "versions prompt",
     "migrate": "db migrate",
     "index": "db index",
@@ -55,7 +64,7 @@ MOVED = {
 # Old names of options: the new one, or "" where an argument takes the value.
 _RENAMED = {
     "push": {"--to": "", "--address": "--url"},
-    "push add": {"--to": "", "--address": "--url"},
+    "rule add push": {"--to": "", "--address": "--url"},
     "pull": {"--address": "--url"},
     "test health": {"--fail": "--gate", "--judge-version": ""},
     "test audit": {"--judge-version": "", "--supreme-model": "--model", "--supreme-version": "--by"},
@@ -94,15 +103,21 @@ def correction(error: click.UsageError) -> str | None:
     return mended or _example(context)
 
 
+def moved(error: click.ClickException) -> str | None:
+    """Return the new name of a command if the user typed an old one, otherwise None."""
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return None
+    path = _path(error.ctx)
+    if isinstance(error, click.NoSuchCommand):
+        path = f"{path} {error.command_name}".strip()
+    words, last = list(error.ctx.meta.get("words", ())), path.rpartition(" ")[2]
+    after = words[words.index(last) + 1 :][:1] if last in words else []  # an old subcommand, or an argument
+    old = next((name for name in (" ".join([path, *after]), path) if name in MOVED), None)
+    return None if old is None else f"`{old}` is `judgeboard {MOVED[old]}`."
+
+
 def renamed(error: click.ClickException) -> str | None:
-    """Return what to write instead of an old name of a command or of an option, or None if the error is another one."""
-    if isinstance(error, click.NoSuchCommand) and error.ctx is not None:
-        words = error.ctx.meta.get("words", ())
-        after = " ".join(words[words.index(error.command_name) :][:2]) if error.command_name in words else ""
-        old = next(
-            (name for name in (after, f"{_path(error.ctx)} {error.command_name}".strip()) if name in MOVED), None
-        )
-        return None if old is None else f"`{old}` is `judgeboard {MOVED[old]}`."
+    """Return what to write instead of an old name of an option, or None if the error is another one."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return None
     new = _RENAMED.get(_path(error.ctx), {}).get(error.option_name)
@@ -160,13 +175,13 @@ def _with_value(context: click.Context, missing: click.Parameter) -> str | None:
     if _path(context) == "queue next":
         name = _first(_open_queues, 1)
         return options.same_command(*name) if name else None
-    if _path(context) == "alerts add" and missing.name == "to":
+    if _path(context) == "rule add alert" and missing.name == "to":
         return _with_destination(context)
     return None
 
 
 def _with_destination(context: click.Context) -> str | None:
-    """Return the typed `alerts add` with a destination; None without the threshold that its condition needs."""
+    """Return the typed `rule add alert` with a destination; None without the threshold that its condition needs."""
     from judgeboard.alerts.conditions import CONDITIONS
 
     when = context.params.get("when")

@@ -6,9 +6,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
 
 
-@options.command(
-    "judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1", json=False
-)
+@options.command("judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1")
 @click.option("--model", help="Name of the judge's chat model (default: JUDGEBOARD_MODEL).")
 @address_options
 def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
@@ -19,8 +17,13 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
     from judgeboard.health.checkup import check_database, check_endpoint
 
     findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
-    for finding in findings:
-        options.echo(f"{'ok ' if finding.ok else 'fix'}  {finding.what}")
-        if finding.fix:
-            options.echo(f"     {finding.fix}")
+    lines = [
+        line
+        for finding in findings
+        for line in (
+            f"{'ok ' if finding.ok else 'fix'}  {finding.what}",
+            *([f"     {finding.fix}"] if finding.fix else []),
+        )
+    ]
+    options.show({"findings": findings}, lines)
     return 0 if all(finding.ok for finding in findings) else 1

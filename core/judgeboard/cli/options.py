@@ -20,12 +20,12 @@ import click
 from judgeboard.cli import end_loading
 from judgeboard.cli.groups import CommandGroup
 from judgeboard.cli.help import GROUPS, Command
-from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import WHERE_FIELDS, parse_where
 from judgeboard.text import as_utc, counted, storable, with_db
 
 if TYPE_CHECKING:
+    from judgeboard.reports.output import Table
     from judgeboard.store.engine import Store
     from judgeboard.store.hidden_rows import Seen
     from judgeboard.store.reviewers import Reviewer
@@ -155,22 +155,6 @@ def command(
     return decorate
 
 
-def state_commands(group: click.Group, example: str, change: Callable[[str, RuleState], None], **helps: str) -> None:
-    """Add the commands pause, resume and remove to a group, with a name as argument.
-
-    ``change`` stores the new state, ``example`` is a name, and ``helps`` has the help of each command.
-    """
-    for word, state in (("pause", RuleState.PAUSED), ("resume", RuleState.ACTIVE), ("remove", RuleState.REMOVED)):
-
-        def run(name: str, state: RuleState = state) -> None:
-            change(name, state)
-            show({"name": name, "state": state.value}, [f"{name}: {state.value}"])
-
-        run.__name__ = word
-        made = command(f"judgeboard {group.name} {word} {example}", group=group, help=helps[word])
-        made(click.argument("name")(run))
-
-
 def group(
     *examples: str, cls: type[click.Group] = CommandGroup, json: bool = True, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Group]:
@@ -251,6 +235,12 @@ host = with_default(
     help="Address to listen on. With an address other than localhost, people on the network can open the pages.",
 )
 port = with_default("--port", default=8501, type=click.IntRange(1, 65535), help="Port to listen on.")
+
+
+csv: Callable[[F], F] = decorator(
+    click.option("--csv", is_flag=True, callback=keep, expose_value=False, help="Print the table as CSV only."),
+    group=GROUPS[_DATABASE],
+)
 
 
 def listed(names: str) -> list[str]:
@@ -390,12 +380,24 @@ def show_lines(lines: Iterable[str], *, verbatim: bool = False) -> None:
 
 
 def show(
-    result: object, lines: Iterable[str], more: Mapping[str, object] | None = None, *, verbatim: bool = False
+    result: object,
+    lines: Iterable[str],
+    more: Mapping[str, object] | None = None,
+    *,
+    verbatim: bool = False,
+    table: "Table | None" = None,
 ) -> None:
-    """Print the lines as `echo` does. With ``--json``, print the result and the keys of ``more`` as JSON instead."""
-    from judgeboard.reports.output import to_json, to_plain
+    """Print the lines as `echo` does. With ``--json``, print the result and the keys of ``more`` as JSON instead.
 
-    if as_json():
+    With ``--csv``, print the table as CSV instead.
+    """
+    from judgeboard.reports.output import to_csv, to_json, to_plain
+
+    if table is not None and click.get_current_context().meta.get("csv"):
+        if as_json():
+            raise BadInput(f"--json and --csv both choose the output: remove one: `{same_command(without=['--csv'])}`")
+        _print(_STEERING.sub("\N{REPLACEMENT CHARACTER}", to_csv(table).replace("\r\n", "\n").removesuffix("\n")))
+    elif as_json():
         _print(to_json(to_plain(result) | more if more else result))
     else:
         show_lines(lines, verbatim=verbatim)

@@ -138,7 +138,7 @@ def _key(name: str) -> str:
     return name if name and not {*name.lower()}.difference(PLAIN_KEYS) else json.dumps(name, ensure_ascii=False)
 
 
-@options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config", json=False)
+@options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of judgeboard.toml, for an editor.")
 def config_command(schema: bool) -> int:
     """Show every setting with its value and its origin, and the database in use. Secrets are masked.
@@ -165,9 +165,11 @@ def config_command(schema: bool) -> int:
     except JudgeboardError as error:
         database = str(error)
         code = 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
-    click.echo(f"database in use: {database}")
     rows = shown_settings(settings, PROVIDERS)
     width = max(len(each.name) for each in rows)
-    for each in rows:
-        click.echo(f"{each.name:{width}}  {'not set' if each.value is None else each.value}  ({each.origin})")
+    lines = [
+        f"{each.name:{width}}  {'not set' if each.value is None else each.value}  ({each.origin})" for each in rows
+    ]
+    settings_json = [{"name": each.name, "value": each.value, "origin": each.origin} for each in rows]
+    options.show({"database": database, "settings": settings_json}, [f"database in use: {database}", *lines])
     return code

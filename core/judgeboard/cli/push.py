@@ -1,28 +1,26 @@
 """The commands `push` and `pull`: scores to another tool, and the history of another tool."""
 
 import time
-from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.groups import CommandWithArguments
-from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
 from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:
     from judgeboard.imports.history.pull import PullResult
-    from judgeboard.targets.push import PushResult, TargetProgress
+    from judgeboard.targets.push import PushResult
 
 
 TARGETS = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
 KINDS = ("judgments", "reviews", "gold")
 
 
-def _as_seconds(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+def as_seconds(_context: click.Context, option: click.Parameter, text: str | None) -> float | None:
+    """Return the seconds of a duration such as 60s or 5m."""
     try:
         return None if text is None else seconds_of(text)
     except BadInput as error:
@@ -39,7 +37,7 @@ def _kinds(_context: click.Context, option: click.Parameter, text: str) -> tuple
 _url = click.option(
     "--url", "address", metavar="URL", help="Address of the tool (default: its own environment variable)."
 )
-_chosen = options.decorator(
+push_options = options.decorator(
     options.with_default(
         "--what",
         default=",".join(KINDS),
@@ -61,19 +59,17 @@ _chosen = options.decorator(
 )
 
 
-@options.group(
+@options.command(
     "judgeboard push phoenix --url http://localhost:6006",
     "judgeboard push mlflow --what judgments,gold --since 2026-11-01",
-    "judgeboard push add langfuse --every 60s",
     "judgeboard push",
-    cls=CommandWithArguments,
 )
 @click.argument("tool", type=click.Choice(TARGETS), required=False)
-@_chosen
+@push_options
 @click.option(
     "--every",
     metavar="DURATION",
-    callback=_as_seconds,
+    callback=as_seconds,
     help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
 def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
@@ -101,7 +97,7 @@ def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
             result = push(
                 store,
                 tool,
-                **_arguments(chosen),
+                **push_arguments(chosen),
                 refused_again_s=refused_again_s,
                 seen=options.seen(store),
                 actor=options.actor(),
@@ -115,7 +111,8 @@ def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
         time.sleep(every)
 
 
-def _arguments(chosen: dict[str, Any]) -> dict[str, Any]:
+def push_arguments(chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of ``push_options`` as arguments of `push` and `add_target`."""
     from judgeboard.store.tools import What
 
     what: list[What] = [What(kind) for kind in chosen["what"]]
@@ -141,80 +138,6 @@ def _show_states() -> int:
     return 0
 
 
-@options.command(
-    "judgeboard push add phoenix",
-    "judgeboard push add langfuse --what reviews,gold --every 5m --name team",
-    "judgeboard push add mlflow --source shop --with-notes",
-    group=push_command,
-)
-@click.argument("tool", type=click.Choice(TARGETS))
-@click.option("--name", help="Name of the push target (default: the name of the tool).")
-@_chosen
-@options.with_default(
-    "--every",
-    metavar="DURATION",
-    default="60s",
-    callback=_as_seconds,
-    help="Time between two pushes, such as 60s or 5m.",
-)
-def add(tool: str, name: str | None, every: float, **chosen: Any) -> None:
-    """Add a push target: workers push to it again and again.
-
-    `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored.
-    Items that the tool refuses are sent again after an hour.
-    """
-    from judgeboard.targets.push import add_target, target_progress
-
-    store = options.open_store()
-    added = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **_arguments(chosen))
-    targets = [target for target in target_progress(store) if target.name == added]
-    options.show(targets[0], target_lines(targets))
-    options.suggest("serve")
-
-
-@options.command("judgeboard push list", "judgeboard push list --json", group=push_command)
-def list_() -> None:
-    """List the push targets: what each has, what is waiting, what it refused and why, and the next push."""
-    from judgeboard.targets.push import target_progress
-
-    targets = target_progress(options.open_store())
-    none = ["There are no push targets yet. To add one: `judgeboard push add TOOL`"]
-    options.show({"targets": targets}, target_lines(targets) if targets else none)
-
-
-def target_lines(targets: "list[TargetProgress]") -> Iterator[str]:
-    """Yield push targets as lines for a terminal."""
-    for target in targets:
-        of = "" if target.source is None else f" of {target.source}"
-        notes = ", with notes" if target.with_notes else ""
-        yield f"{target.name}: {target.state}; {', '.join(target.what)}{of} to {target.tool} {target.address}{notes}"
-        last = f"{target.succeeded_at:%Y-%m-%d %H:%M:%S} UTC" if target.succeeded_at else "never"
-        soon = f"{target.next_at:%Y-%m-%d %H:%M:%S} UTC" if target.next_at else "none"
-        yield f"  pushed: {target.pushed:,}; waiting: {target.waiting:,}; last success: {last}; next push: {soon}"
-        if target.refused:
-            yield f"  refused: {counted(target.refused, 'item')}; the latest reason: {target.reason}"
-        if target.problem:
-            yield f"  problem: {target.problem}"
-        if target.state == "no worker":
-            yield "  No process pushes: start `judgeboard serve` or `judgeboard worker`."
-
-
-def _change(name: str, state: RuleState) -> None:
-    from judgeboard.targets.push import change_target
-
-    change_target(options.open_store(), name, state, options.actor())
-
-
-options.state_commands(
-    push_command,
-    "phoenix",
-    _change,
-    pause="Pause a push target. A push that is under way stops before its next request.",
-    resume="Resume a push target. The next push starts at once, with what came while it was paused.",
-    remove="Remove a push target. The tool keeps what it has, and the name is free again.",
-)
-
-
 TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
 
 
@@ -235,7 +158,7 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
     "--again",
     metavar="DURATION",
     default="1d",
-    callback=_as_seconds,
+    callback=as_seconds,
     help="Also read traces that began up to this long before the last pull, for their later scores.",
 )
 @click.option("--source", metavar="NAME", help="Source of the answers (default: TOOL:PROJECT).")

@@ -88,7 +88,7 @@ def quickstart_command(
     from judgeboard.store.overview import count_open_flags
 
     if file is None:
-        refuse_given(context, "the sample data need none: name a LOG", {*choices})
+        refuse_given(context, "without LOG, sample data are used; name a LOG", {*choices})
     if not no_serve:
         from judgeboard_dashboard.server import check_free
 

@@ -114,14 +114,19 @@ def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:
 
 def verdict(result: AgreementResult) -> str:
     """Return sentences on how far people may rely on the judge, or on the agreement of other raters."""
+    return " ".join(filter(None, (conclusion(result), result.sentence)))
+
+
+def conclusion(result: AgreementResult) -> str | None:
+    """Return how far people may rely on the judge, None for other raters and for a result without a headline."""
     figure = headline(result.statistics) if result.of == "judge" else None
     if figure is None:
-        return result.sentence
-    conclusion = reliance_of(result)
-    if conclusion is Reliance.UNKNOWN:
-        return f"No verdict on all answers yet. {result.sentence}"
+        return None
+    allowed = reliance_of(result)
+    if allowed is Reliance.UNKNOWN:
+        return "No verdict on all answers yet."
     if figure.value is None or figure.low is None or figure.high is None:
-        return f"Not conclusive: there are too few grades by people. {result.sentence}"
+        return "Not conclusive: there are too few grades by people."
     low, high = kappa_word(figure.low), kappa_word(figure.high)
     verdicts = {
         Reliance.CAN: "People can rely on the judge for this grade.",
@@ -131,7 +136,7 @@ def verdict(result: AgreementResult) -> str:
         "answers.",
         Reliance.DO_NOT: "Do not rely on the judge for this grade.",
     }
-    return f"{verdicts[conclusion]} {result.sentence}"
+    return verdicts[allowed]
 
 
 def _figures(result: AgreementResult, log: LogSummary) -> Iterator[str]:

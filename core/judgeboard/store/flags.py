@@ -357,24 +357,6 @@ def outcomes_by_rule(connection: Connection) -> dict[str, tuple[int, int]]:
     return {rule: (int(confirmed), decided) for rule, confirmed, decided in connection.execute(query)}
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedFlags:
-    """The number of decided ``flags`` without the random sample, of those ``confirmed``, and of their ``answers``."""
-
-    confirmed: int
-    flags: int
-    answers: int
-
-
-def decided_flags(connection: Connection) -> DecidedFlags:
-    """Return how many flags people decided. The random sample does not count: its flags report no fault."""
-    outcomes = {rule: counts for rule, counts in outcomes_by_rule(connection).items() if rule != RANDOM_SAMPLE}
-    decided = FLAG.c.rule.in_(outcomes), FLAG.c.state.in_(_DECIDED)  # both are columns of an index
-    answers = connection.execute(select(func.count(FLAG.c.response_id.distinct())).where(*decided)).scalar_one()
-    confirmed, flags = (sum(counts[place] for counts in outcomes.values()) for place in (0, 1))
-    return DecidedFlags(confirmed, flags, answers)
-
-
 def flag_reviews(connection: Connection) -> FlagReviews:
     """Return every current review of each flag, without its texts; reviews after the reveal do not count."""
     decides = case((REVIEW.c.decision.in_((Decision.CONFIRM.value, Decision.DISMISS.value)), 1), else_=0)

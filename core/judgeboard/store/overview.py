@@ -18,7 +18,7 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import COMBINED_KINDS, RECORDED, Decision, FlagState, Label, Stage
+from judgeboard.domain import Decision, FlagState, Label, Stage
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.filter_conditions import (
     feedback_side_conditions,
@@ -28,8 +28,8 @@ from judgeboard.store.filter_conditions import (
     quality_side_conditions,
 )
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.flags import SPLIT, DecidedFlags, decided_flags
-from judgeboard.store.reviews import flags_decided, is_current
+from judgeboard.store.flags import SPLIT
+from judgeboard.store.reviews import is_current
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts, Counts
 from judgeboard.store.settings import primary_judge, thresholds
@@ -38,9 +38,7 @@ from judgeboard.store.statements import (
     LOGGED,
     NO_DAY,
     OPEN,
-    columns_of,
     read_columns,
-    record_of,
 )
 from judgeboard.store.tables import (
     CURRENT,
@@ -81,14 +79,12 @@ class DayCounts:
 class JudgeDay(AskCounts):
     """Counts of a judge on a UTC day; ``cost_micro`` sums the known costs.
 
-    ``unpriced`` counts the judgments of unknown cost, ``free`` those that cost nothing: of offline judges and own
-    endpoints.
+    ``unpriced`` counts the judgments of unknown cost.
     """
 
     day: date
     cost_micro: int | None = None
     unpriced: int = 0
-    free: int = 0
 
 
 def count_open_flags(connection: Connection, *, before: datetime | None = None) -> int:
@@ -122,30 +118,22 @@ def day_counts(connection: Connection, reviewer_id: int | None, days: Sequence[d
     return counts
 
 
-def judge_days(connection: Connection, judge: str | None, days: Sequence[date]) -> list[JudgeDay]:
-    """Return the counts of a judge, all versions together, on consecutive days.
-
-    None means all judges that make calls: neither recorded ones nor juries.
-    """
+def judge_days(connection: Connection, judge: str, days: Sequence[date]) -> list[JudgeDay]:
+    """Return the counts of a judge, all versions together, on consecutive days."""
     index = _day_index(JUDGMENT.c.created_at, days).label("day_index")
-    # The other kinds make no calls of their own.
-    calling = VERSION.c.kind.not_in((RECORDED, *COMBINED_KINDS))
-    versions = select(VERSION.c.id).where(calling if judge is None else VERSION.c.name == judge)
+    versions = select(VERSION.c.id).where(VERSION.c.name == judge)
     cost_micro = JUDGMENT.c.cost_micro
-    free = func.count(case((cost_micro == 0, 1)))
     query = (
-        select(index, JUDGMENT.c.status, func.count(), func.sum(cost_micro), func.count(cost_micro), free)
-        # The index begins with the version, so the versions are listed also for all judges.
+        select(index, JUDGMENT.c.status, func.count(), func.sum(cost_micro), func.count(cost_micro))
         .where(JUDGMENT.c.judge_version_id.in_(versions), JUDGMENT.c.created_at >= _start(days[0]))
         .group_by(_INDEX, JUDGMENT.c.status)
     )
     counted: list[dict[str, int]] = [{} for _ in days]
     rows = connection.execute(by_index(query, JUDGMENT, "ix_judgment_created"))
-    for at, status, n, cost, priced, without_cost in rows:
+    for at, status, n, cost, priced in rows:
         today = counted[at]
         today[status] = n
         today["unpriced"] = today.get("unpriced", 0) + n - priced
-        today["free"] = today.get("free", 0) + without_cost
         if cost is not None:
             today["cost_micro"] = today.get("cost_micro", 0) + int(cost)
     return [JudgeDay(day, **today) for day, today in zip(days, counted, strict=True)]
@@ -262,15 +250,6 @@ def _judged(connection: Connection) -> dict[tuple[str, str], int]:
     return counts | {("high", side): n - counts["low", side] for side, n in zip(sides, every, strict=True)}
 
 
-def _without_verdict(connection: Connection) -> int:
-    """Return the number of judged answers without groundedness and label, 0 if no answer has one of them."""
-    missing = CURRENT.c.groundedness.is_(None) & CURRENT.c.label.is_(None)
-    counters: list[Any] = [func.count(), func.count().filter(missing)]
-    query = select(*counters).where(*of_judge(connection, RowFilter()))
-    judged, without = connection.execute(by_index(query, CURRENT, "ix_current_judgment_score")).one()
-    return int(without) if without < judged else 0
-
-
 def _feedback_sides(connection: Connection) -> dict[str, int]:
     made = select(RESPONSE.c.id).where(_NOT_LOGGED)
     counters = [func.count().filter(on_side).label(side) for side, on_side in feedback_side_conditions().items()]
@@ -279,41 +258,20 @@ def _feedback_sides(connection: Connection) -> dict[str, int]:
 
 
 _DAYS = 7
-_LAST_DECISIONS = 5
-_QUESTION_START = 200  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class LastDecision:
-    """One of a reviewer's last current decisions; ``rules`` are the rules of its flags, the worst flag first."""
-
-    review_id: int
-    response_id: int
-    external_id: str
-    rules: tuple[str, ...]
-    decision: str
-    question: str | None
-    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
     """The counts of seven days, oldest first; the last day is the day of the overview.
 
-    ``decided_flags`` leaves out the random sample. ``judge`` is the name of the primary judge, None before the first
-    judgment; ``judged`` are its counts, and ``judged_by_all`` those of all judges. ``without_verdict`` counts the
-    answers whose current judgment has other scores, but neither groundedness nor a label (0 if the judge never gives
-    these). ``quadrant`` counts answers by (judge side, user side), without empty cells.
+    ``judge`` is the name of the primary judge, None before the first judgment; ``judged`` are its counts.
+    ``quadrant`` counts answers by (judge side, user side), without empty cells.
     """
 
     days: tuple[DayCounts, ...]
-    decided_flags: DecidedFlags
     judge: str | None
     judged: tuple[JudgeDay, ...]
-    judged_by_all: tuple[JudgeDay, ...]
-    without_verdict: int
     quadrant: dict[tuple[str, str], int]
-    last_decisions: tuple[LastDecision, ...]
 
     @property
     def today(self) -> DayCounts:
@@ -324,7 +282,7 @@ class Overview:
 def sum_of_days(days: Sequence[JudgeDay]) -> JudgeDay:
     """Return the sums of one or more days, with the last day's date."""
     costs = [day.cost_micro for day in days if day.cost_micro is not None]
-    names = (*days[-1].by_status, "unpriced", "free")
+    names = (*days[-1].by_status, "unpriced")
     sums = {name: sum(getattr(day, name) for day in days) for name in names}
     return JudgeDay(day=days[-1].day, cost_micro=sum(costs) if costs else None, **sums)
 
@@ -335,37 +293,10 @@ def overview(connection: Connection, reviewer_id: int | None, today: date) -> Ov
     judge = primary_judge(connection)
     return Overview(
         days=tuple(day_counts(connection, reviewer_id, days)),
-        decided_flags=decided_flags(connection),
         judge=judge,
         judged=() if judge is None else tuple(judge_days(connection, judge, days)),
-        judged_by_all=tuple(judge_days(connection, None, days)),
-        without_verdict=_without_verdict(connection),
         quadrant=quadrant(connection),
-        last_decisions=() if reviewer_id is None else _last_decisions(connection, reviewer_id),
     )
-
-
-def _last_decisions(connection: Connection, reviewer_id: int) -> tuple[LastDecision, ...]:
-    query = (
-        select(
-            REVIEW.c.id.label("review_id"),
-            func.substr(RESPONSE.c.query, 1, _QUESTION_START).label("question"),
-            *columns_of(LastDecision, REVIEW, RESPONSE),
-        )
-        .join(RESPONSE, RESPONSE.c.id == REVIEW.c.response_id)
-        .where(
-            REVIEW.c.reviewer_id == reviewer_id,
-            REVIEW.c.decision.in_((*_DECIDED, Decision.UNSURE.value)),
-            REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value),
-            is_current(),
-        )
-        .order_by(REVIEW.c.id.desc())
-        .limit(_LAST_DECISIONS)
-    )
-    rows = connection.execute(query).all()
-    flags = flags_decided(connection, [row.review_id for row in rows])
-    rules = {row.review_id: tuple(flag.rule for flag in flags.get(row.review_id, ())) for row in rows}
-    return tuple(record_of(LastDecision, row, rules=rules[row.review_id]) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

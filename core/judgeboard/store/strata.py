@@ -493,7 +493,15 @@ def planned_items(connection: Connection, queue_id: int) -> list[PlannedItem]:
     return [PlannedItem(id_, stratum, position, state == ItemState.OPEN) for id_, stratum, position, state in rows]
 
 
-def median_review_seconds(connection: Connection) -> float | None:
-    """Return the median time of a review in seconds, None if no time was measured."""
+class ReviewTime(NamedTuple):
+    """The median time of ``n`` reviews, in seconds."""
+
+    seconds: float
+    n: int
+
+
+def review_time(connection: Connection) -> ReviewTime | None:
+    """Return the median time of a review, None if no time was measured."""
     (seconds,) = read_columns(connection, select(REVIEW.c.seconds).where(REVIEW.c.seconds.is_not(None)))
-    return float(np.median(seconds)) if len(seconds) else None
+    # The median, because a break with an item left open must not count as review time.
+    return ReviewTime(float(np.median(seconds)), len(seconds)) if len(seconds) else None

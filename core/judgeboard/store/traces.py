@@ -438,6 +438,18 @@ def list_sources(connection: Connection) -> list[SourceState]:
     return [SourceState(*row) for row in rows]
 
 
+def last_spans(connection: Connection) -> dict[str, datetime]:
+    """Return when the last span of each source came, by source."""
+    times: dict[str, datetime] = {}
+    for source in _sources(connection):
+        for state in (MADE, NONE, WAITING):  # one by one: the index has the latest trace of a source and a state
+            of_state = TRACE.c.source == source, TRACE.c.state == state
+            last = connection.execute(select(func.max(TRACE.c.last_at)).where(*of_state)).scalar()
+            if last is not None:
+                times[source] = max(last, times.get(source, last))
+    return times
+
+
 @dataclass(frozen=True, slots=True)
 class StoredTrace:
     """A trace and what became of it; ``used`` are pairs of a span's id and what the answer took from it."""

@@ -464,6 +464,12 @@ def _order_field(blind: bool, flagged_only: bool) -> str:
     return f"nq_order_{blind}_{flagged_only}"
 
 
+def start_preset(name: str) -> None:
+    """Fill the form of a new queue with a preset. Call it before the form is shown, for example in a callback."""
+    st.session_state[_PRESET] = name
+    _use_preset()
+
+
 def _use_preset() -> None:
     chosen = st.session_state.get(_PRESET)
     if chosen is None:

@@ -14,7 +14,6 @@ from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import agreement_of, stand_in_test
 from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.page import AgreementPage, agreement_page
-from judgeboard.agreement.rates import rate_of
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import reliance_of
 from judgeboard.agreement.result import AgreementResult, Note, left_out_sentence
@@ -72,6 +71,7 @@ from judgeboard_dashboard.widgets.filters import (
     version_field,
 )
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
+from judgeboard_dashboard.widgets.log_figures import bad_share
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import bold_numbers, capital, caption, empty, heading, note, sentence
@@ -302,11 +302,7 @@ def _rate(version: StoredVersion, *, implied_labels: bool) -> Mapping[str, int]:
 
     Return which answers it left out, by reason.
     """
-    result = kept_until_new_rows(
-        rate_mark,
-        lambda connection: rate_of(connection, version, by="query_type", implied_labels=implied_labels),
-        ("rate", version.id, implied_labels),
-    )
+    result = bad_share(version, implied_labels=implied_labels)
     show(tag("div", bold_numbers(result.sentence), cls="jb-rate jb-wide"))
     if result.to_label is not None and not result.to_label.hidden and permitted(Action.MAKE_QUEUES):
         open_button("Plan the labels", Rows("plan", {}), key="rate_plan", icon=":material/playlist_add:")

@@ -98,10 +98,10 @@ def alerts() -> None:
         paused, action = chosen.state is RuleState.PAUSED, Action.KEEP_ALERT_RULES
         state_buttons(chosen.name, action, change_alert_rule, key="alert", paused=paused, test=send_test)
     else:
-        caption("There is no alert rule yet. In a terminal: `judgeboard alerts add --help`")
+        caption("There is no alert rule yet. In a terminal: `judgeboard rule add alert --help`")
     if messages:
         heading("Latest messages")
-        under = (f"The latest {MOST}. More: `judgeboard alerts log --limit 1000`" if len(messages) == MOST else None,)
+        under = (f"The latest {MOST}. More: `judgeboard rule log --limit 1000`" if len(messages) == MOST else None,)
         key = f"alert_messages_{messages[0].id}"
         table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
         # In the table, long reasons are cut. A message that went to the same destination later ends the problem.
@@ -177,7 +177,7 @@ def _next_step() -> str:
             return "Workers evaluate it every minute."
     return (
         "No worker runs now. A worker evaluates it every minute: `judgeboard worker`. To evaluate it once: "
-        "`judgeboard alerts check`"
+        "`judgeboard rule check`"
     )
 
 

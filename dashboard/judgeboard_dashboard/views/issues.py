@@ -24,7 +24,7 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.session import ask_reviewer, current_query, page, reading, saving, stacking_columns, store
-from judgeboard_dashboard.widgets.charts import trend
+from judgeboard_dashboard.widgets.charts import end_of_shares, trend
 from judgeboard_dashboard.widgets.filters import FIELDS, as_date, as_day, filter_in, filter_sentence
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import (
@@ -125,7 +125,8 @@ def _by_week(weeks: Sequence[Point], fixed_day: int | None) -> None:
     title = "Share with this problem"
     fixes = [] if fixed_day is None else [(fixed_day, "Fix")]
     weeks_of_fixes = [start_of(day, "week") for day, _ in fixes]
-    axis = trend.TrendAxis.over(title, weeks, days=7, high=trend.end_of_shares(weeks), also=weeks_of_fixes)
+    end = end_of_shares(week.estimate for week in weeks)
+    axis = trend.TrendAxis.over(title, weeks, days=7, high=end, also=weeks_of_fixes)
     chart = trend.trend_chart(weeks, fixes, axis)
     says = f"{title} per week, {len(weeks)} points with 95 % intervals"
     targets = [responses(week.where) for week in weeks]

@@ -83,7 +83,7 @@ def judging() -> None:
             show_problem(rule.name, rule.problem)
         _buttons(chosen)
     else:
-        caption("There is no judging rule yet. In a terminal: `judgeboard rules add NAME --judge KIND`")
+        caption("There is no judging rule yet. In a terminal: `judgeboard rule add judge NAME --judge KIND`")
     reviewer = current_reviewer()
     if reviewer is not None and not may(reviewer, Action.KEEP_JUDGING_RULES):
         caption("Only leads and admins add and change judging rules.")
@@ -231,7 +231,7 @@ def _form() -> None:
             [rule] = rule_progress(seen(), name=added.name)
             what = f"{rule.judge}, {rule.rate_words} of {describe(rule.where)}"
             confirm("rule", f"Added: {rule.name} ({what}).", _next_step(rule))
-    caption("To use another prompt or address, use a terminal: `judgeboard rules add --help`")
+    caption("To use another prompt or address, use a terminal: `judgeboard rule add judge --help`")
 
 
 with page(answers=False):

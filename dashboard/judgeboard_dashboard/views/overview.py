@@ -1,218 +1,389 @@
-"""The page Overview: open flags, key figures of the judge, and answers by the signals of judge and user."""
+"""The page Overview: five questions of a lead, each answered in a sentence with its figure and the next step."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 
 import streamlit as st
 
-from judgeboard.agreement.flag_worth import flag_precision
+from judgeboard.agreement.alarms import open_alarms
+from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sentence, further_changes
+from judgeboard.agreement.rates import RateResult
+from judgeboard.agreement.result import AgreementResult, shown_statistics
+from judgeboard.agreement.samples import judging_version
+from judgeboard.agreement.trend_words import trend_sentence
 from judgeboard.domain import Estimate
-from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.stats.estimates import MIN_PAIRS, percent, percent_interval
+from judgeboard.errors import NotFound
+from judgeboard.health.failures import DAYS, Failure, failures
+from judgeboard.people.permissions import Action
+from judgeboard.reports.front_page import conclusion
+from judgeboard.reports.lead_questions import (
+    beside_people,
+    judge_share_sentence,
+    labels_sentence,
+    missed_types_sentence,
+    misses_sentence,
+    overlap_sentence,
+    reading_sentence,
+    trust_sentence,
+    types_sentence,
+)
+from judgeboard.reports.output import Column, Table
+from judgeboard.reports.trends import corrected_table, trend_table
+from judgeboard.stats.estimates import percent_words
+from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.first_steps import first_steps
-from judgeboard.store.flags import DecidedFlags
 from judgeboard.store.open_flags import answers_done_by, open_counts
-from judgeboard.store.overview import JudgeDay, LastDecision, Overview, sum_of_days
+from judgeboard.store.overview import JudgeDay, Overview, sum_of_days
 from judgeboard.store.overview import overview as overview_of
-from judgeboard.store.strata import rate_mark
-from judgeboard.store.traces import UnusedTraces, unused_traces
-from judgeboard.text import money, shortened
-from judgeboard_dashboard.evidence import as_label
-from judgeboard_dashboard.review.queues import your_queues
-from judgeboard_dashboard.session import (
-    as_query,
-    current_reviewer,
-    kept_until_new_rows,
-    page,
-    reading,
-    stacking_columns,
-)
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.strata import ReviewTime
+from judgeboard.text import shortened
+from judgeboard.trends.trend import Trend
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import may_open, permitted
+from judgeboard_dashboard.review.queues import start_preset, your_queues
+from judgeboard_dashboard.session import current_reviewer, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import table_switch
 from judgeboard_dashboard.widgets.first_steps import checklist
-from judgeboard_dashboard.widgets.navigation import Rows, cell_clicked, follow, item, open_button, queue, responses
-from judgeboard_dashboard.widgets.notifications import show_alarms
-from judgeboard_dashboard.widgets.tables import data_frame, figure, foot, one_line, table
-from judgeboard_dashboard.widgets.texts import (
-    RULES_HELP,
-    capital,
-    caption,
-    count,
-    day,
-    heading,
-    note,
-    rule_words,
-    rules_words,
-    sentence,
-    when,
+from judgeboard_dashboard.widgets.log_figures import (
+    bad_share,
+    corrected_shares,
+    groundedness_trend,
+    judge_agreement,
+    people_agreement,
+    time_of_review,
 )
+from judgeboard_dashboard.widgets.navigation import (
+    Rows,
+    cell_clicked,
+    flagged,
+    follow,
+    open_button,
+    pick_rows,
+    queue,
+    responses,
+    start_button,
+)
+from judgeboard_dashboard.widgets.notifications import show_alarms
+from judgeboard_dashboard.widgets.tables import data_frame, figure, foot
+from judgeboard_dashboard.widgets.texts import capital, caption, count, day, heading, note, rule_words, sentence
 
 FAILED = ["unparsable", "refused", "error"]
-UNUSED_DAYS = 7
 LONGEST_PACE = 60  # days ahead; later dates are too uncertain
 MOST_TYPES = 6
 LONGEST_TYPE = 20  # characters of a query type in the head of its column
+TALL = 190  # px of a chart
+TWO_LINES = 124  # px of a chart with two intervals
 OPEN_FLAGS = "open_flags"
-DECISION_COLUMNS: Columns[LastDecision] = {
-    Column("When"): lambda last: when(last.at),
-    Column("Question"): lambda last: last.question,
-    Column("Decision"): lambda last: last.decision,
-    Column("Flagged for", help=RULES_HELP): lambda last: rules_words(last.rules, 36),
-    Column("Id"): lambda last: last.external_id,
+NO_PAIRS = "This is known once people have labelled answers that the judge judged."
+TREND = Rows("trends", {"show": "Bad, corrected"})
+# Kind of a failure -> the label of its button, and the view that shows more.
+OF_FAILURES: Mapping[str, tuple[str, str]] = {
+    "silent_source": ("Open sources", "sources"),
+    "unused_traces": ("Open traces", "sources"),
+    "alert": ("Open alert rules", "alerts"),
+    "alert_rule": ("Open alert rules", "alerts"),
+    "run": ("Open runs", "runs"),
+    "judging_rule": ("Open judging rules", "judging"),
 }
 
 
 def overview() -> None:
-    """Show the current state of the queue, the judge and the log."""
+    """Show the first steps of a new database, then the five questions, then the signals of judge and users."""
     follow("overview", own=["table"])
     reviewer = current_reviewer()
+    now = utc_now()
     with reading() as connection:
         steps = first_steps(connection)
-        unused = unused_traces(connection, utc_now() - timedelta(days=UNUSED_DAYS))
+        failed = failures(connection, now)
+        state = overview_of(connection, None if reviewer is None else reviewer.id, now.date()) if steps.judged else None
+        version = judging_version(connection)
     if steps.next is not None:
         checklist(steps)
-    if unused is not None:
-        _unused_traces(unused)
-    if not steps.judged:
+    if state is None or state.judge is None:
+        _failures(failed)
         return
+    with st.container(key="overview_head", horizontal=True, vertical_alignment="center", gap="small"):
+        heading("1. How good are the answers now, and is that changing?")
+        as_table = table_switch()
+    first = st.container(key="question_good", gap="small")
+    second, third = stacking_columns("questions_judge", 2)
+    fourth, fifth = stacking_columns("questions_today", 2)
+    # What is read at once comes first, and the change last: it takes longest to compute after new rows.
+    time = time_of_review()
+    with fourth:
+        _to_read(state, reviewer, time)
+    with fifth:
+        heading("5. What is getting worse, and what failed to arrive?")
+        show_alarms()
+        _failures(failed)
+        further = st.container()
+    rate = bad_share(version)
+    with first:
+        _headline(rate)
+        changing = st.container()
+    judge = None
+    with suppress(NotFound):  # no judge has a verdict on a graded answer
+        judge = judge_agreement()
+    with second:
+        _trust(judge, rate, time, as_table=as_table)
+    with third:
+        _misses(judge, rate, time, as_table=as_table)
+    shares = corrected_shares()
+    is_corrected = any(len(panel.points) > 1 for panel in shares.panels[:1])
+    with changing:
+        _changing(rate, shares if is_corrected else groundedness_trend(), time, as_table=as_table)
+    with further:
+        _worse(state, shares, nothing_failed=not failed)
+    left, _ = stacking_columns("signals", 2)
+    with left:
+        _signals(state.quadrant, as_table=as_table)
+
+
+def _headline(rate: RateResult) -> None:
+    """Show the share of bad answers, or what is missing for it."""
+    if rate.value is None:
+        sentence(rate.sentence)
+        return
+    share, semicolon, basis = rate.sentence.partition(";")
+    sentence(basis.strip(), lead=share + semicolon)
+
+
+def _changing(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime | None, *, as_table: bool) -> None:
+    """Show whether the share of bad answers changes, and the query types that differ."""
+    sentence(" ".join(filter(None, (judge_share_sentence(rate), _change_words(change), types_sentence(rate)))))
+    if not _plan(rate, time, key="rate_plan"):
+        trend = TREND if isinstance(change, CorrectedTrend) else Rows("trends", {})
+        open_button("Open the trend", trend, key="overview_trend", icon=":material/trending_up:")
+    types = _ranked(rate) if rate.value is not None and len(rate.slices) > 1 else []
+    drawn = any(panel.points for panel in change.panels[:1])
+    left, right = stacking_columns("pictures", [1.5, 1]) if drawn and types else (st.container(), st.container())
+    if drawn:
+        with left:
+            _trend_picture(change, as_table=as_table)
+    if types:
+        with right:
+            heading("By query type")
+            lines = [("All", rate), *((each.name, each) for each in types)]
+            left_out = len(rate.slices) - len(types)
+            _shares(
+                [(name, each.estimate) for name, each in lines],
+                [None, *(responses(RowFilter(query_types=(each.name,))) for each in types)],
+                key="overview_types",
+                title="Bad answers",
+                tall=max(TALL, 26 * len(lines) + 56),
+                as_table=as_table,
+                under=(
+                    "Numbers beside the names: labels that count.",
+                    f"Agreement shows {count(left_out, 'more query type')}." if left_out else None,
+                ),
+            )
+
+
+def _change_words(change: CorrectedTrend | Trend) -> str:
+    """Return the sentence of *Trends* about all answers."""
+    if isinstance(change, CorrectedTrend):
+        return corrected_sentence(replace(change, panels=change.panels[:1]))
+    return trend_sentence(replace(change, panels=change.panels[:1]))
+
+
+def _ranked(rate: RateResult) -> list[RateResult]:
+    """Return the query types with the largest shares of bad answers; those without a share are left out."""
+    known = [each for each in rate.slices if each.value is not None]
+    return sorted(known, key=lambda each: (-(each.value or 0.0), each.name))[:MOST_TYPES]
+
+
+def _trend_picture(change: CorrectedTrend | Trend, *, as_table: bool) -> None:
+    from judgeboard_dashboard.widgets.charts import trend as trend_charts  # slow to import
+
+    if isinstance(change, CorrectedTrend):
+        whole = change.panels[:1]
+        if as_table:
+            trend_charts.show_points(corrected_table(change, whole), whole, key="overview_corrected")
+        else:
+            trend_charts.corrected_charts(change, whole, TALL)
+    elif as_table:
+        trend_charts.show_points(trend_table(change, change.panels[:1]), change.panels[:1], key="overview_trend_table")
+    else:
+        trend_charts.trend_panels(change, change.panels[:1], change.panels[:1], TALL)
+
+
+def _plan(rate: RateResult, time: ReviewTime | None, *, key: str) -> bool:
+    """Show how many labels are missing and the button that plans them. Return False if none are missing."""
+    need = rate.to_label
+    if need is None or need.hidden:
+        return False
+    with st.container(key=f"{key}_missing", horizontal=True, vertical_alignment="center", gap="small"):
+        show(tag("div", labels_sentence(need.labels, time), cls="jb-say"), width="content")
+        if permitted(Action.MAKE_QUEUES):
+            open_button("Plan the labels", Rows("plan", {}), key=key, icon=":material/playlist_add:")
+        else:
+            caption("A lead plans them.")
+    return True
+
+
+def _trust(judge: AgreementResult | None, rate: RateResult, time: ReviewTime | None, *, as_table: bool) -> None:
+    """Show how far judge and people agree, beside the agreement of people with each other."""
+    heading("2. Can this judge be trusted?")
+    people = people_agreement()
+    if judge is None:
+        sentence(f"{NO_PAIRS} {people.sentence}")
+    else:
+        words = (trust_sentence(judge), people.sentence, beside_people(judge, people))
+        sentence(" ".join(filter(None, words)), lead=conclusion(judge) or "")
+    agreements = {"Judge and people": judge, "Two people": people}
+    lines = [(name, each.statistics["agreement"]) for name, each in agreements.items() if each and _known(each)]
+    if lines:
+        by_name = {"Judge and people": Rows("agreement", {}), "Two people": Rows("agreement", {"compare": "People"})}
+        targets = [by_name[name] for name, _ in lines]
+        _shares(lines, targets, key="overview_agreement", title="Same label", tall=TWO_LINES, as_table=as_table)
+    if judge is None or judge.to_label is not None:
+        if _plan(rate, time, key="trust_plan"):
+            return
+    elif (overlap := overlap_sentence(people, time)) is not None:
+        _overlap(overlap)
+        return
+    open_button("Open agreement", Rows("agreement", {}), key="overview_agreement_open", icon=":material/handshake:")
+
+
+def _known(result: AgreementResult) -> bool:
+    return "agreement" in result.statistics and result.statistics["agreement"].value is not None
+
+
+def _overlap(missing: str) -> None:
+    """Show how many answers need a second reviewer, and the button that starts a queue of them."""
+    with st.container(key="overlap_missing", horizontal=True, vertical_alignment="center", gap="small"):
+        show(tag("div", missing, cls="jb-say"), width="content")
+        if permitted(Action.MAKE_QUEUES):
+            st.button(
+                "New queue for two reviewers",
+                key="overlap_queue",
+                icon=":material/group_add:",
+                on_click=_start_overlap,
+                wrap=False,
+            )
+
+
+def _start_overlap() -> None:
+    start_preset("random")
+    pick_rows(Rows("queues", {"new": "1"}))
+
+
+def _misses(judge: AgreementResult | None, rate: RateResult, time: ReviewTime | None, *, as_table: bool) -> None:
+    """Show the share of bad answers that the judge misses, and its false alarms."""
+    heading("3. What does the judge miss?")
+    errors = {} if judge is None else shown_statistics(judge.statistics)
+    if judge is None:
+        sentence(NO_PAIRS)
+    else:
+        sentence(misses_sentence(judge))
+        if (of_types := missed_types_sentence(rate)) is not None:
+            sentence(of_types)
+    named = {"Bad, missed": "missed", "Good, false alarm": "false_alarms"}
+    lines = [
+        (title, errors[name]) for title, name in named.items() if name in errors and errors[name].value is not None
+    ]
+    if not lines:
+        _plan(rate, time, key="misses_plan")
+        return
+    differ = Rows("disagreement", {"grade": "Label"})
+    _shares(lines, [differ] * len(lines), key="overview_misses", title="Share", tall=TWO_LINES, as_table=as_table)
+    open_button("See where they differ", differ, key="overview_differ", icon=":material/compare_arrows:")
+
+
+def _shares(
+    lines: Sequence[tuple[str, Estimate]],
+    targets: Sequence[Rows | None],
+    *,
+    key: str,
+    title: str,
+    tall: int,
+    as_table: bool,
+    under: Sequence[str | None] = (),
+) -> None:
+    """Show shares with their intervals, one line each."""
+    from judgeboard_dashboard.widgets.charts import intervals  # slow to import
+
+    slices = [intervals.Slice(name, estimate.n, estimate) for name, estimate in lines]
+    figure(
+        lambda: intervals.whisker_chart(slices, f"{title}, 95 % interval", share=True),
+        tall,
+        Table(
+            (Column(""), Column("n", "count"), Column(title, "share estimate")), tuple((n, e.n, e) for n, e in lines)
+        ),
+        targets,
+        key=key,
+        says=f"{title} with 95 % interval",
+        as_table=as_table,
+        under=under,
+    )
+
+
+def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None) -> None:
+    """Show the person's queues and the open flags, with the time that they take."""
+    heading("4. Which answers should people read today?")
     with reading() as connection:
-        state = overview_of(connection, reviewer.id if reviewer else None, utc_now().date())
         counts = open_counts(connection)
         done = answers_done_by(connection, reviewer.id) if reviewer else 0
-    show_alarms()
-    your_queues(reviewer)
-    if state.judge is None:
-        return
-    left_out = f" The queue leaves out {count(done, 'answer')} that you have reviewed." if done else ""
-    sentence(decided_words(state, named=reviewer is not None) + left_out, lead=open_flags_words(state))
-    _cards(state, kept_until_new_rows(rate_mark, flag_precision, ("flag_precision",)))
-    left, right = stacking_columns("overview", [1.05, 1])
-    with left:
+    has_queues = your_queues(reviewer)
+    left = state.today.open_answers - done
+    takes = reading_sentence(left, time) if left > 0 else None
+    left_out = f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
+    words = " ".join(filter(None, (takes, decided_words(state, named=reviewer is not None), left_out)))
+    sentence(words, lead=open_flags_words(state))
+    if left > 0:
+        looks = {"type": "secondary", "shortcut": None} if has_queues else {}
+        start_button("Start reviewing", flagged(None), key="overview_start", **looks)
+    if counts:
         _open_flags(counts)
-    with right:
-        _signals(state.quadrant)
-    if reviewer is not None:
-        _decisions(state)
 
 
-def _unused_traces(unused: UnusedTraces) -> None:
-    """Show how many traces gave no answer and why, with a link to them."""
-    with st.container(key="unused_traces", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        note(unused_words(unused), lead=unused_lead(unused))
-        open_button("Open traces", Rows("sources", {"source": unused.source, "unused": "true"}), key="unused_open")
-
-
-def unused_lead(unused: UnusedTraces) -> str:
-    """Return "12 traces have no answer."."""
-    return f"{count(unused.traces, 'trace')} {'has' if unused.traces == 1 else 'have'} no answer."
-
-
-def unused_words(unused: UnusedTraces) -> str:
-    """Return when the traces were received and why they have no answer.
-
-    "Received in the last 7 days, 9 of them from shop. The model only asked for the tool search."
-    """
-    of_source = f"from {unused.source}"
-    if unused.of_source < unused.traces:
-        of_source = f"{unused.of_source:,} of them {of_source}"
-    reason = f" Reason: {one_line(unused.reason)}" if unused.reason else ""
-    return f"Received in the last {UNUSED_DAYS} days, {of_source}.{reason}"
-
-
-def _cards(state: Overview, precision: Estimate) -> None:
-    judged = sum_of_days(state.judged)
-    cost, cost_per_judgment = map(as_label, cost_words(sum_of_days(state.judged_by_all)))
-    with st.container(horizontal=True, key="metrics", gap="small"):
-        _card(
-            "open_flags",
-            "Answers with open flags",
-            f"{state.today.open_answers:,}",
-            since_yesterday(state),
-            [day.open_answers for day in state.days],
-            after="since yesterday",
-            colour="inverse",
-            leads=("open_flags", "Open the queue", {}),
-            tip="Answers with open flags now, and at the end of each of the last 7 days (UTC)",
-        )
-        _card(
-            "decided",
-            "Decisions today",
-            f"{state.today.decided:,}",
-            average_words(state),
-            [day.decided for day in state.days],
-            kind="bar",
-            leads=("responses", "Open decided answers", {"state": ["confirmed", "dismissed"]}),
-            tip="Answers that people decided today (UTC), each counted once per person",
-        )
-        _card(
-            "precision",
-            "Flag precision",
-            *precision_words(precision, state.decided_flags),
-            [],
-            leads=("agreement", "Open shares by rule", {}),
-            tip="Share of bad answers among the answers that a rule flagged, with its 95 % interval. n counts the "
-            "labels that count. They are weighted as in `judgeboard labels rate`.",
-        )
-        _card(
-            "usable",
-            "Usable replies, 7 days",
-            *usable_words(judged, state.without_verdict),
-            [day.ok / day.asked * 100 for day in state.judged if day.asked],
-            leads=("responses", "Open unusable replies", {"status": FAILED, "judge": state.judge}),
-            tip=as_label(f"{state.judge}. {usable_help(judged, state.without_verdict)}"),
-        )
-        _card(
-            "cost",
-            "Judge cost, 7 days",
-            cost,
-            cost_per_judgment,
-            [day.cost_micro / 1e6 for day in state.judged_by_all if day.cost_micro is not None],
-            kind="bar",
-            leads=("runs", "Open runs", {}),
-            tip="Cost of the judgments of all judges. Recorded judgments, comparisons, audits and other calls are not "
-            "included. Judgments of unknown price are counted separately.",
+def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> None:
+    """Show the changes that no open alarm names, and the judge's unusable replies; if all is well, say so."""
+    with reading() as connection:
+        alarms = open_alarms(connection)
+    changes = further_changes(shares, alarms)
+    for place, change in enumerate(changes):
+        _problem("Change.", change, "Open the trend", TREND, key=f"change_{place}")
+    unusable = unusable_words(sum_of_days(state.judged))
+    if unusable is not None and state.judge is not None:
+        replies = responses(RowFilter(statuses=tuple(FAILED), judge=state.judge))
+        _problem(f"Unusable replies of {state.judge}.", unusable, "Open them", replies, key="unusable")
+    if not (alarms or changes or unusable) and nothing_failed:
+        sentence(f"No alarm is open, and nothing failed in the last {DAYS} days.")
+    if not alarms and not changes:
+        caption(
+            "`judgeboard trends watch` raises an alarm if the share of bad answers, the judge or its model changes."
         )
 
 
-def _card(
-    key: str,
-    name: str,
-    value: str,
-    below: str | None,
-    days: Sequence[float],
-    *,
-    leads: tuple[str, str, Mapping[str, Any]],
-    tip: str,
-    kind: Literal["line", "bar"] = "line",
-    after: str | None = None,
-    colour: Literal["inverse", "off"] = "off",
-) -> None:
-    with st.container(border=True, height="stretch", key=f"card_{key}", gap="xsmall"):
-        st.metric(
-            name,
-            value,
-            below,
-            delta_color=colour,
-            delta_arrow="auto" if colour == "inverse" else "off",
-            delta_description=after,
-            chart_data=list(days) if len(days) > 1 and any(days) else None,
-            chart_type=kind,
-            help=tip,
-        )
-        page_name, label, query = leads
-        st.page_link(f"views/{page_name}.py", label=label, query_params=as_query(query))
+def _failures(failed: Sequence[Failure]) -> None:
+    """Show what failed to arrive or to run, each with a button to its page."""
+    for place, each in enumerate(failed):
+        label, view = OF_FAILURES[each.kind]
+        query = {"source": each.subject} if view == "sources" else {}
+        if each.kind == "unused_traces":
+            query["unused"] = "true"
+        target = Rows(view, query) if may_open(view) else None
+        _problem(each.lead, each.words, label, target, key=f"failure_{place}")
+
+
+def _problem(lead: str, words: str, label: str, target: Rows | None, *, key: str) -> None:
+    with st.container(key=f"problem_{key}", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
+        note(words, lead=lead)
+        if target is not None:
+            open_button(label, target, key=f"{key}_open")
 
 
 def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
     """Show ``counts`` (rule, query type, answers): one row per rule, one column for each of six query types."""
-    heading("Open flags")
-    if not counts:
-        caption("No open flags.")
-        return
     rules, types, rows = _totals(counts, 0), types_of(counts), rows_of(counts)
     names = {f"type_{place}": name for place, name in enumerate(types)}
     targets: list[dict[str, Rows]] = [
@@ -274,10 +445,8 @@ def _totals(counts: Sequence[tuple[str, str, int]], place: Literal[0, 1]) -> lis
     return sorted(totals.items(), key=lambda total: (-total[1], total[0]))
 
 
-def _signals(counts: Mapping[tuple[str, str], int]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key="signals_head"):
-        heading("Two signals")
-        as_table = table_switch()
+def _signals(counts: Mapping[tuple[str, str], int], *, as_table: bool) -> None:
+    heading("Two signals: judge and users")
     from judgeboard_dashboard.widgets.charts import grid  # slow to import: the figures above do not wait for it
 
     sides = grid.quadrant_sides(counts)
@@ -293,19 +462,6 @@ def _signals(counts: Mapping[tuple[str, str], int]) -> None:
         says="Answers by the signals of judge and user",
         as_table=as_table,
         under=(signals_words(counts),),
-    )
-
-
-def _decisions(state: Overview) -> None:
-    heading("Your last decisions")
-    if not state.last_decisions:
-        caption("None yet.")
-        return
-    table(
-        Table.of(state.last_decisions, DECISION_COLUMNS),
-        [item(each.response_id) for each in state.last_decisions],
-        key="last_decisions",
-        under=("Click a row to open it.",),
     )
 
 
@@ -339,73 +495,18 @@ def pace_words(state: Overview) -> str | None:
     return f"At this week’s pace the queue is empty {empty_on}."
 
 
-def since_yesterday(state: Overview) -> str | None:
-    """Return how many more answers have open flags than yesterday ("-31", "+1,850"); None if unknown."""
-    if len(state.days) < 2:
-        return None
-    more = state.today.open_answers - state.days[-2].open_answers
-    return f"{more:+,}" if more else "0"
+def unusable_words(judged: JudgeDay) -> str | None:
+    """Return how many replies of the last 7 days were unusable, None if there were none.
 
-
-def average_words(state: Overview) -> str | None:
-    """Return "+12 vs. daily average" (of the days before); None if there were no decisions on these days."""
-    before = [each.decided for each in state.days[:-1]]
-    if not any(before):
-        return None
-    return f"{state.today.decided - round(sum(before) / len(before)):+,} vs. daily average"
-
-
-def precision_words(precision: Estimate, decided: DecidedFlags) -> tuple[str, str]:
-    """Return the precision of flags and its basis: ("64 %", "n = 611, [60, 68]").
-
-    With too few labels that count, return the decided flags: ("9 of 11", "decided flags confirmed (7 answers)").
+    "39 of 3,012 in the last 7 days: 1 % [1, 2] (21 unparsable, 4 refused, 14 error)."
     """
-    if precision.value is not None and precision.n >= MIN_PAIRS:
-        return percent(precision.value), ", ".join(filter(None, (f"n = {precision.n:,}", percent_interval(precision))))
-    if not decided.flags:
-        return "–", "none decided yet"
-    flags = "decided flag" if decided.flags == 1 else "decided flags"
-    return f"{decided.confirmed:,} of {decided.flags:,}", f"{flags} confirmed ({count(decided.answers, 'answer')})"
-
-
-def usable_words(judged: JudgeDay, without_verdict: int = 0) -> tuple[str, str]:
-    """Return the share of usable replies and the unusable ones: ("99 %", "39 of 3,012 unusable")."""
-    if not judged.asked:
-        return "–", "no requests in 7 days"
     unusable = judged.asked - judged.ok
-    words = f"{unusable:,} of {judged.asked:,} unusable"
-    if without_verdict:
-        words += f", {count(without_verdict, 'answer')} without groundedness"
-    return percent(judged.ok / judged.asked), words
-
-
-def usable_help(judged: JudgeDay, without_verdict: int = 0) -> str:
-    """Return the number of requests as a sum over their results, and what answers without groundedness are."""
-    words = (
-        f"Last 7 days: {judged.asked:,} asked = {judged.ok:,} ok + {judged.unparsable:,} unparsable + "
-        f"{judged.refused:,} refused + {judged.error:,} error"
-    )
-    if without_verdict:
-        words += (
-            f". In the whole log, {count(without_verdict, 'answer')} got a reply without groundedness. Agreement and "
-            "rates count them as answers without a usable verdict"
-        )
-    return words
-
-
-def cost_words(judged: JudgeDay) -> tuple[str, str]:
-    """Return the cost of judgments in 7 days and of one: ("$ 4.18", "$ 0.0014 per judgment"), or "unknown".
-
-    Judgments that cost nothing are not in the cost of one.
-    """
-    if not judged.asked:
-        return "–", "no requests in 7 days"
-    if judged.cost_micro is None:
-        return "unknown", "no price known"
-    paid = judged.asked - judged.unpriced - judged.free
-    judgment = "paid judgment" if judged.free else "judgment"
-    each = f"{money(round(judged.cost_micro / paid))} per {judgment}" if judged.cost_micro and paid else "no cost"
-    return money(judged.cost_micro), f"{each}, {judged.unpriced:,} unknown" if judged.unpriced else each
+    if not unusable:
+        return None
+    share = share_intervals(unusable, judged.asked)[0]
+    parts = ((judged.unparsable, "unparsable"), (judged.refused, "refused"), (judged.error, "error"))
+    kinds = ", ".join(f"{n:,} {name}" for n, name in parts if n)
+    return f"{unusable:,} of {judged.asked:,} in the last {DAYS} days: {percent_words(share)} ({kinds})."
 
 
 def signals_words(counts: Mapping[tuple[str, str], int]) -> str:

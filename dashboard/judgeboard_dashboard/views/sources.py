@@ -75,7 +75,7 @@ def targets() -> None:
     heading("Push targets")
     listed = target_progress(store())
     if not listed:
-        caption("There is no push target yet. In a terminal: `judgeboard push add TOOL`")
+        caption("There is no push target yet. In a terminal: `judgeboard rule add push TOOL`")
         return
     chosen = listed[choose_row(Table.of(listed, TARGET_COLUMNS), key=f"targets_{len(listed)}", most=8)]
     for target in listed:

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sentence, corrected_trend
+from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sentence
 from judgeboard.agreement.trend_words import found_note, source_words, trend_sentence
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
 from judgeboard.store.criteria import Criterion, criteria_by_judge
@@ -25,6 +25,7 @@ from judgeboard_dashboard.widgets.charts.trend import (
 )
 from judgeboard_dashboard.widgets.filters import choose, switch, table_switch, without_index
 from judgeboard_dashboard.widgets.first_steps import empty_page
+from judgeboard_dashboard.widgets.log_figures import corrected_shares
 from judgeboard_dashboard.widgets.navigation import follow, open_button, responses
 from judgeboard_dashboard.widgets.notifications import show_alarms
 from judgeboard_dashboard.widgets.texts import caption, sentence
@@ -50,13 +51,12 @@ def trends() -> None:
         splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
         asked, as_table = _filters(rules, versions, splits, criteria_by_judge(connection))
-        if asked.get("measure") == CORRECTED:
-            shares = corrected_trend(connection, period=asked["period"], judge=asked["judge"])
-        else:
+        is_corrected = asked.get("measure") == CORRECTED
+        if not is_corrected:
             figures = trend(connection, **asked)
     show_alarms()
-    if asked.get("measure") == CORRECTED:
-        _corrected(shares, as_table=as_table)
+    if is_corrected:
+        _corrected(corrected_shares(asked["period"], asked["judge"]), as_table=as_table)
         return
     drawn = [panel for panel in figures.panels if panel.points]
     if not drawn:

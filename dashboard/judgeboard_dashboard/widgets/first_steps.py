@@ -85,7 +85,9 @@ def checklist(steps: FirstSteps) -> None:
             if place == at:
                 next_button(steps, key="first", among=STEPS)
     if not steps.judged:
-        caption("Once answers are judged, this page shows open flags, decisions, and where judge and users differ.")
+        caption(
+            "Once answers are judged, this page shows how good they are, what the judge misses, and what to read today."
+        )
 
 
 def next_button(

@@ -79,9 +79,7 @@ def test_columns_stack_on_a_narrow_page(reviewer, site) -> None:
 
 def are_stacked(page: Page) -> bool:
     """Whether the right one of two parts is below the left one."""
-    left, right = (
-        page.locator(".jb-part").filter(has_text=text).bounding_box() for text in ("Open flags", "Two signals")
-    )
+    left, right = (page.locator(".jb-part").filter(has_text=text).bounding_box() for text in ("4. Which", "5. What"))
     assert left is not None
     assert right is not None
     return right["y"] > left["y"] + 100

@@ -5,7 +5,7 @@ import pytest
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.flag_worth import flag_precision, flags_worth
+from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.notes import EMPTY
 from judgeboard.agreement.page import AgreementPage, agreement_page
@@ -230,10 +230,10 @@ def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) 
     log.say(version, {each: {"groundedness": 0.1 if place % 3 == 0 else 0.9} for place, each in enumerate(ids)})
     log.reviews({each: {"label": BAD if place % 6 == 0 else GOOD} for place, each in enumerate(ids)})
     with log.store.reading() as connection:
-        worth, precision = flags_worth(connection), flag_precision(connection)
+        worth = flags_worth(connection)
     rate = next(each for each in measure_rate(log.store, by="rule").slices if each.name == "low_groundedness")
     assert (rate.value, rate.n_labelled) == (0.5, 20)
-    assert worth.rules[0].bad == precision == replace(rate.estimate, unit=precision.unit)
+    assert worth.rules[0].bad == replace(rate.estimate, unit=worth.rules[0].bad.unit)
 
 
 def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:

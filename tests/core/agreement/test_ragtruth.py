@@ -241,7 +241,7 @@ def test_commands_on_imported_files_alone_give_the_published_validity_figures(
     ragtruth: Store, shared: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def printed(*words: str) -> Any:
-        assert run([words[0], "--db", address(ragtruth), "--json", *words[1:]]) == 0
+        assert run([*words, "--db", address(ragtruth), "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 
     judge, expected = "track_b_modernbert", published(shared / "data", "e1_rate")

@@ -249,10 +249,10 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
     broken = CONDITIONS | {AlertCondition.OPEN_FLAGS: replace(CONDITIONS[AlertCondition.OPEN_FLAGS], met=fail)}
     with monkeypatch.context() as patched:
         patched.setattr(events, "CONDITIONS", broken)
-        assert run(["alerts", "check", "--db", address(sqlite_store)]) == 1
+        assert run(["rule", "check", "--db", address(sqlite_store)]) == 1
     assert "first cannot be evaluated: the setting is not usable" in capsys.readouterr().out
     assert [body["rule"] for body in hook.bodies] == ["second"]
-    assert run(["alerts", "check", "--db", address(sqlite_store)]) == 1
+    assert run(["rule", "check", "--db", address(sqlite_store)]) == 1
     assert "cannot be evaluated" not in capsys.readouterr().out
 
 
@@ -323,7 +323,18 @@ def test_a_destination_without_its_setting_is_refused_with_the_command_that_sets
     settings: dict[str, str],
     missing: list[str],
 ) -> None:
-    words = ["alerts", "add", "old flags", "--when", "old_flags", "--to", destination, "--db", address(sqlite_store)]
+    words = [
+        "rule",
+        "add",
+        "alert",
+        "old flags",
+        "--when",
+        "old_flags",
+        "--to",
+        destination,
+        "--db",
+        address(sqlite_store),
+    ]
     monkeypatch.setattr(masking, "_forms", ())  # another case has made the example a known secret
     for variable in (SERVER, SENDER, COMMAND):
         monkeypatch.delenv(variable, raising=False)
@@ -371,16 +382,17 @@ def test_the_commands_keep_rules_and_check_them(
     sqlite_store: Store, hook: Hook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def said(*words: str, code: int = 0) -> str:
-        assert run(["alerts", *words, "--db", address(sqlite_store)]) == code
+        assert run(["rule", *words, "--db", address(sqlite_store)]) == code
         streams = capsys.readouterr()
         return streams.err if code == 2 else streams.out
 
-    assert "There are no alert rules yet" in said("list")
+    assert "There are no alert rules yet" in said("list", "--kind", "alert")
     other_hour = f"{datetime.now(UTC) + 12 * HOUR:%H}"
     quiet = f"{other_hour}:00-{other_hour}:01"  # not now
     options = ("--when", "missing_worker", "--to", TO_HOOK[0], "--quiet", quiet, "--remind", "2h")
-    assert "workers: active; missing_worker < 1, after 1 min" in said("add", "workers", *options)
-    assert "there is an alert rule 'workers' already" in said("add", "workers", *options, code=2)
+    added = said("add", "alert", "workers", *options)
+    assert f"alert workers: active; sends a message to {TO_HOOK[0]} while missing_worker < 1, after 1 min" in added
+    assert "there is an alert rule 'workers' already" in said("add", "alert", "workers", *options, code=2)
     assert "workers (test) to webhook:env:HOOK_URL: sent after 1 attempt" in said("test", "workers")
     assert hook.kinds == ["test"]
     assert json.loads(said("check", "--json", code=1))["open"][0]["sentence"].startswith("0 workers running")
@@ -406,7 +418,7 @@ def test_the_commands_keep_rules_and_check_them(
         assert reason in refusal
         assert "S3CRET" not in refusal
     said("pause", "workers")
-    assert "workers: paused" in said("list")
+    assert "alert workers: paused" in said("list", "workers")
     assert said("check") == "0 open events, 0 messages sent\n"
     said("resume", "workers")
     assert said("check", code=1).endswith("1 open event, 0 messages sent\n")

@@ -254,16 +254,16 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     file = tmp_path / "alerts.yaml"
     same = "name: low, when: level, below: 0.7, last: 7d, judge: rag, only: query_type=QA, remind: 2h"
     file.write_text(f"alerts:\n- {{{same}, to: 'webhook:env:HOOK_URL'}}\n")
-    assert run(["alerts", "import", str(file), "--db", address(store)]) == 0
+    assert run(["rule", "import", str(file), "--db", address(store)]) == 0
     assert capsys.readouterr().out == "0 added, 0 replaced, 1 unchanged\n"
-    words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "slack:env:SLACK"]
-    assert run(["alerts", "add", "share", *words, "--db", address(store)]) == 0
+    words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "slack:env:S"]
+    assert run(["rule", "add", "alert", "share", *words, "--db", address(store)]) == 0
     printed, warned = capsys.readouterr()
-    unset = "The environment variable SLACK is not set here: no message is sent unless the worker has it."
+    unset = "The environment variable S is not set here: no message is sent unless the worker has it."
     assert f"warning: {unset}" in warned
     lines = printed.splitlines()
     assert lines[:2] == [
-        "share: active; share of low groundedness > 20 %, last 50 answers",
+        "alert share: active; sends a message to slack:env:S while share of low groundedness > 20 %, last 50 answers",
         "  now: The primary judge has not judged an answer yet.",
     ]
 

@@ -114,11 +114,11 @@ def test_every_suggested_command_opens_the_database_of_this_command(
             "queue create p --subject pairs",
             "queue schema list",
             "sources keys revoke x",
-            "rules list",
+            "rule list",
             "doctor",
         ),
         *(
-            "push list",
+            "rule list --kind push",
             "suite list 1",
             "test controls judge --judge lexical",
             "trends watch --acknowledge 1 --note x",
@@ -144,7 +144,15 @@ def test_every_suggested_command_opens_the_database_of_this_command(
 
 @pytest.mark.parametrize(
     "words",
-    ["versions list", "rules list", "queue list", "queue schema list", "flags checks", "alerts list", "suite list"],
+    [
+        "versions list",
+        "rule list",
+        "rule list --kind alert",
+        "queue list",
+        "queue schema list",
+        "flags checks",
+        "suite list",
+    ],
 )
 def test_an_empty_list_names_the_command_that_fills_it(
     words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -154,6 +162,17 @@ def test_an_empty_list_names_the_command_that_fills_it(
     capsys.readouterr()
     assert run([*words.split(), "--db", database]) == 0
     assert re.match(r"There are no [a-z ]+ yet\. To [a-z ]+: `judgeboard ", capsys.readouterr().out)
+
+
+def test_settings_and_findings_are_printed_as_json(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["config", "--json", "--db", database]) == 0
+    settings = {each["name"]: each for each in json.loads(capsys.readouterr().out)["settings"]}
+    assert settings["random_share"]["origin"] == "default"
+    run(["doctor", "--json", "--db", database])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    assert findings
+    assert {*findings[0]} == {"ok", "what", "fix"}
 
 
 def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def last_command(text: str) -> list[str]:
     return shlex.split(command)[1:]
 
 
-@pytest.mark.parametrize("command", [["judge"], ["rules", "add", "live"]])
+@pytest.mark.parametrize("command", [["judge"], ["rule", "add", "judge", "live"]])
 def test_a_model_without_a_kind_of_judge_means_the_rag_judge(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], command: list[str]
 ) -> None:
@@ -39,7 +39,7 @@ def test_a_model_without_a_kind_of_judge_means_the_rag_judge(
         (["judge"], ["judge", "--judge", "lexical"]),
         (["judge", "--judge", "lexicl"], ["judge", "--judge", "lexical"]),
         (["judge", "--judge=lexicl"], ["judge", "--judge=lexical"]),
-        (["rules", "add", "live"], ["rules", "add", "live", "--judge", "lexical"]),
+        (["rule", "add", "judge", "live"], ["rule", "add", "judge", "live", "--judge", "lexical"]),
         (["judge", "--claims"], ["judge", "--claims", "--model", "gpt-4o-mini"]),
     ],
 )
@@ -60,13 +60,13 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
     [
         (["push", "--to", "phoenix", "--address", "http://x"], ["push", "phoenix", "--url", "http://x"]),
         (["push", "--to=phoenix"], ["push", "phoenix"]),
-        (["push", "add", "--to", "mlflow"], ["push", "add", "mlflow"]),
+        (["rule", "add", "push", "--to", "mlflow"], ["rule", "add", "push", "mlflow"]),
         (["push", "phonix"], ["push", "phoenix"]),
         (["queue", "ls"], ["queue", "list"]),
         (["queue", "create", "q", "rule=low_quality"], ["queue", "create", "q", "--where", "rule=low_quality"]),
         (["agreement", "--judge", "lexical"], ["agreement", "--judge-version", "lexical"]),
         (["jugde"], ["judge"]),
-        (["rules"], ["rules", "list"]),
+        (["rule"], ["rule", "list"]),
         (["test", "health"], ["test", "health", "lexical v1"]),
         (["test", "health", *("--judge-version", "lexical")], ["test", "health", "lexical"]),
         (["test", "health", "--fail"], ["test", "health", "--gate", "lexical v1"]),
@@ -190,7 +190,7 @@ def test_no_refusal_suggests_an_option_that_was_typed(capsys: pytest.CaptureFixt
 def test_an_alert_without_a_destination_is_refused_with_the_same_rule_and_one(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str], rule: list[str]
 ) -> None:
-    words = ["alerts", "add", "t2", "--when", *rule, "--db", address(sqlite_store)]
+    words = ["rule", "add", "alert", "t2", "--when", *rule, "--db", address(sqlite_store)]
     assert run(words) == 2
     suggested = last_command(capsys.readouterr().err)
     assert suggested == [*words, "--to", "slack:env:SLACK_URL"]
@@ -200,5 +200,5 @@ def test_an_alert_without_a_destination_is_refused_with_the_same_rule_and_one(
 def test_an_alert_without_a_threshold_is_refused_with_an_example_of_its_condition(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run(["alerts", "add", "t2", "--when", "level"]) == 2
-    assert last_command(capsys.readouterr().err)[:5] == ["alerts", "add", "grounded", "--when", "level"]
+    assert run(["rule", "add", "alert", "t2", "--when", "level"]) == 2
+    assert last_command(capsys.readouterr().err)[:6] == ["rule", "add", "alert", "grounded", "--when", "level"]

@@ -1,5 +1,7 @@
 """The help of a command names what the command takes."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +69,16 @@ def test_a_missing_file_is_said_before_a_missing_key(
     assert "none.jsonl" in error
     assert "key" not in error
     assert not database.exists()
+
+
+def test_a_command_loads_no_module_of_another_command() -> None:
+    code = (
+        "import sys; from judgeboard.cli.app import run; run(['labels', 'rate', '-h']); "
+        "print(sorted(name for name in sys.modules if name.startswith('judgeboard.cli.')))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    used = ("app", "groups", "help", "labels", "options")
+    assert printed.splitlines()[-1] == str([f"judgeboard.cli.{name}" for name in used])
 
 
 def test_a_misspelt_command_names_similar_ones(capsys: pytest.CaptureFixture[str]) -> None:

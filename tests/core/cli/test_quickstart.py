@@ -143,3 +143,10 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that
         run([*prompts, "--base-url", endpoint.base_url, "--db", address(sqlite_store)])
         (refine_warning,) = json.loads(capsys.readouterr().out)["warnings"]
     assert refine_warning.startswith("o4-mini (OpenAI) judges its own family: gpt-4o writes the answers.")
+
+
+def test_without_a_log_the_options_of_one_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = tmp_path / "sample.db"
+    assert run(["quickstart", "--no-serve", "--source", "shop", "--map", "a=b", "--db", str(database)]) == 2
+    assert "sample data are used; name a LOG: remove --map, --source" in capsys.readouterr().err
+    assert not database.exists()

@@ -135,7 +135,7 @@ def figures(store: Store) -> str:
             trend(connection, measure="flagged_share"),
             list(every_judge(connection)),
             # What the judge was asked of late, and what that cost, counts controls: it was asked about them.
-            replace(overview(connection, None, datetime.now(UTC).date()), judged=(), judged_by_all=()),
+            replace(overview(connection, None, datetime.now(UTC).date()), judged=()),
         ]
     return repr(shown) + to_json(measure(store))
 

@@ -187,7 +187,7 @@ def test_one_answer_is_reflected_on_and_refined(
     with RecordingEndpoint(forward_to(small_model, timeout_s=200)) as endpoint:
         url = endpoint.base_url
         # The offline judge, since a real one's calls are what the second command makes.
-        reflected = play(sqlite_store, url, capsys, "reflect", "--judge", "lexical", "--max-quality", "4")
+        reflected = play(sqlite_store, url, capsys, "refine", "reflect", "--judge", "lexical", "--max-quality", "4")
         first = len(endpoint.requests)
         judge = ("--model", "smollm2", "--base-url", url, "--max-output", "64")
         refined = play(sqlite_store, url, capsys, "refine", "--where", "id=0", *judge, "--max-repeats", "0")

@@ -135,16 +135,16 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(
 def test_the_commands_add_list_and_change_targets(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
     judged(sqlite_log, TRACES[:1])
     database = ("--db", str(sqlite_log.store.engine.url.database))
-    add: Any = ("push", "add", "mlflow", "--url", "http://localhost:5000", "--every")
+    add: Any = ("rule", "add", "push", "mlflow", "--url", "http://localhost:5000", "--every")
     assert run([*add, "5m", "--what", "gold", "--source", "log", *database]) == 0
     assert run([*add, "soon", *database]) == 2
     assert state(sqlite_log).every_s == 300
-    assert run(["push", "list", *database]) == 0
+    assert run(["rule", "list", "mlflow", *database]) == 0
     shown = capsys.readouterr().out
-    assert "mlflow: no worker; gold of log to mlflow http://localhost:5000" in shown
+    assert "push mlflow: no worker; sends gold of log to mlflow http://localhost:5000" in shown
     for word, done in (("pause", "paused"), ("resume", "active"), ("remove", "removed")):
-        assert run(["push", word, "mlflow", *database]) == 0
-        assert capsys.readouterr().out == f"mlflow: {done}\n"
+        assert run(["rule", word, "mlflow", *database]) == 0
+        assert capsys.readouterr().out == f"push mlflow: {done}\n"
 
 
 def test_a_target_that_was_removed_meanwhile_gets_nothing_more(log: GradedLog, monkeypatch: pytest.MonkeyPatch) -> None:

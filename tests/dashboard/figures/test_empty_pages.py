@@ -16,7 +16,7 @@ COMMANDS = {
     "suites": "judgeboard suite run suite.yaml",
     "pairs": "judgeboard compare --a SOURCE --b SOURCE --model NAME",
     "self_reference": "judgeboard compare ssr --pairs pairs.jsonl",
-    "audits": "judgeboard test audit --model MODEL",
+    "audits": "judgeboard test audit NAME --model MODEL",
 }
 STARTED = (
     *("open_flags", "people", "trends", "agreement", "disagreement", "failure_modes", "issues"),

@@ -4,17 +4,21 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from app_pages import OpenPage, texts
+from app_pages import OpenPage, shown, texts
 from figures_log import FELL, FiguresLog
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By
+from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.result import headline_name, shown_statistics
+from judgeboard.agreement.trend_words import trend_sentence
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
@@ -23,7 +27,7 @@ from judgeboard.reports.output import UNKNOWN, Table, text_lines, to_csv, to_pla
 from judgeboard.reports.rates import is_gap
 from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.reports.trends import trend_table
-from judgeboard.stats.estimates import percent, percent_words
+from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.ratings import SCALES, Human
 from judgeboard.store.engine import Store
@@ -63,10 +67,30 @@ def test_the_figures_of_stats(log: Store, open_page: OpenPage, capsys: pytest.Ca
     lines = capsys.readouterr().out.splitlines()
     assert figures.agreement
     assert all(line in lines for table in agreement_tables(figures) for line in text_lines(table))
-    app = open_page("overview")
     with log.reading() as connection:
         answers = queue_page(connection, RowFilter()).total
-    assert next(each for each in app.metric if each.label == "Answers with open flags").value == f"{answers:,}"
+    lead = f"{answers:,} answers have open flags." if answers else "No open flags."
+    assert lead in shown(open_page("overview"))
+
+
+def test_the_figures_of_overview(log: Store, open_page: OpenPage) -> None:
+    """They are those of the commands `rate`, `trends --corrected` and `agreement`."""
+    says = shown(open_page("overview"))
+    rate, judge, people = measure_rate(log), measure_agreement(log), measure_agreement(log, of="people")
+    assert rate.sentence.replace("; ", ";  ") in says or rate.sentence in says
+    with log.reading() as connection:
+        shares = corrected_trend(connection)
+        change = (
+            corrected_sentence(replace(shares, panels=shares.panels[:1]))
+            if len(shares.panels[0].points) > 1
+            else trend_sentence(replace(figures := trend(connection), panels=figures.panels[:1]))
+        )
+    assert change in says
+    assert people.sentence in says
+    errors = shown_statistics(judge.statistics)
+    for name in ("agreement", "missed", "false_alarms"):
+        assert percent_words(errors[name]) in says, name
+    assert number_words(errors["kappa"]) in says
 
 
 @pytest.mark.parametrize("period", ["week", "day"])
@@ -123,9 +147,6 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
         assert row["Labels"] == estimate.n
         assert known(row["Bad answers"]) in ({None, UNKNOWN} if is_gap(estimate) else {percent_words(estimate)})
         assert [known(row[name]) for name in ("Confirmed", "Decided", "Minutes")] == counts
-    tile = next(each for each in open_page("overview").metric if each.label == "Flag precision")
-    whole = worth["flagged"]
-    assert tile.value == ("4 of 12" if whole["value"] is None else percent(whole["value"]))
 
 
 def known(value: Any) -> Any:
@@ -136,7 +157,7 @@ def test_the_checks_of_a_judge(log: Store, open_page: OpenPage, capsys: pytest.C
     with log.reading() as connection:
         versions = judges_in_use(connection)
     for version in versions[:2]:
-        shown = command(capsys, "health", "--judge-version", version.fingerprint)
+        shown = command(capsys, "test", "health", version.fingerprint)
         assert shown == to_plain(measure_health(log, version.fingerprint))
         page = texts(open_page("judges", version=version.title), "jb-check")
         assert len(page) == len(shown["checks"])

@@ -1,52 +1,172 @@
-"""The overview: open flags, how the judge does, where the signals collide, in every state of a database."""
+"""The overview: the five questions of a lead, in every state of a database."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
+from sqlalchemy import insert
 
-from app_pages import OpenPage, charts, labels, shown, table_rows, texts
+from app_pages import OpenPage, charts, labels, press, shown, table_rows, texts
 from figures_log import HOSTILE, FiguresLog
-from graded_log import GradedLog
-from judgeboard.domain import Estimate
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.domain import Status
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.flags import DecidedFlags
 from judgeboard.store.overview import DayCounts, JudgeDay, Overview
-from judgeboard.store.tables import FLAG
+from judgeboard.store.tables import FLAG, TRACE
 from judgeboard_dashboard.views.overview import (
-    average_words,
-    cost_words,
     decided_words,
     open_flags_words,
     pace_words,
-    precision_words,
     rows_of,
-    since_yesterday,
     types_of,
-    usable_help,
-    usable_words,
+    unusable_words,
 )
+from judgeboard_dashboard.widgets import log_figures
 from judgeboard_dashboard.widgets.tables import table_frame
 from judgeboard_dashboard.widgets.texts import day
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 from stored_rows import rows_of as stored_rows
 
 DAY = date(2026, 3, 9)  # a Monday
+QUESTIONS = [
+    "1. How good are the answers now, and is that changing?",
+    "2. Can this judge be trusted?",
+    "3. What does the judge miss?",
+    "4. Which answers should people read today?",
+    "5. What is getting worse, and what failed to arrive?",
+]
 
 
 def case(open_flags: int = 12, decided: tuple[int, ...] = (0,) * 7, raised: int = 0, mine: int = 0) -> Overview:
     days = [DayCounts(DAY, raised, each, mine, open_flags + 3) for each in decided]
     days[-1] = replace(days[-1], open_answers=open_flags)
-    return Overview(tuple(days), DecidedFlags(0, 0, 0), "rag", (JudgeDay(DAY),), (JudgeDay(DAY),), 0, {}, ())
+    return Overview(tuple(days), "rag", (JudgeDay(DAY),), {})
+
+
+@pytest.fixture
+def labelled(page_store: Store) -> GradedLog:
+    """Nine weeks of two query types, all answers labelled by Mara, twelve also by Jon; sql is bad, prose is good.
+
+    The judge calls one in five bad answers good, and no good answer bad.
+    """
+    log = GradedLog(page_store)
+    version = log.version()
+    for week in range(9):
+        for query_type, bad_in in (("sql", 2), ("prose", 10)):
+            ids = log.answers(20, day=20_003 + 7 * week, query_type=query_type)
+            bad = set(ids[::bad_in])
+            labels_ = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
+            missed = set(sorted(bad)[::5])
+            log.say(
+                version, {id_: {"label": GOOD if id_ in missed else each["label"]} for id_, each in labels_.items()}
+            )
+            log.reviews({id_: each | {"seconds": 60.0} for id_, each in labels_.items()}, "Mara")
+            if week < 3:
+                log.reviews(dict(list(labels_.items())[:4]), "Jon")
+    return log
 
 
 def test_an_empty_database_says_what_to_do(open_page: OpenPage) -> None:
-    assert "Import a log" in labels(open_page("overview"))
+    page = open_page("overview")
+    assert "Import a log" in labels(page)
+    assert not set(QUESTIONS) & set(texts(page, "jb-part"))
 
 
 def test_a_log_that_nobody_judged_says_what_to_do(open_page: OpenPage, sqlite_store: Store) -> None:
     GradedLog(sqlite_store).answers(3)
     assert "Judge answers" in labels(open_page("overview"))
+
+
+def test_the_five_questions_stand_in_their_order(open_page: OpenPage, labelled: GradedLog) -> None:
+    assert [text for text in texts(open_page("overview"), "jb-part") if text[1] == "."] == QUESTIONS
+
+
+def test_how_good_the_answers_are_with_the_types_that_differ_ranked(open_page: OpenPage, labelled: GradedLog) -> None:
+    page = open_page("overview", table="true")
+    first, second = texts(page, "jb-say")[:2]
+    assert first.startswith("About 30 % of all answers are bad (95 % CI ")
+    assert "360 labels, 360 answers" in first
+    assert second.startswith("All answers: too few labels to tell whether the share of bad answers changed")
+    assert "These query types differ from all answers: sql 50 % [" in second
+    assert second.index("sql 50 %") < second.index("prose 10 %")
+    names = [row[0] for row in table_rows(page, "Bad answers")]
+    assert names == ["All", "sql", "prose"]
+    [opened] = [press(page, "overview_trend").title[0].value]
+    assert opened == "Trends"
+
+
+def test_the_judge_is_trusted_as_far_as_people_agree_with_each_other(open_page: OpenPage, labelled: GradedLog) -> None:
+    says = next(text for text in texts(open_page("overview"), "jb-say") if "rag v1 and people agree on" in text)
+    assert says.startswith("People can rely on the judge for this grade.")
+    assert "93 % [" in says
+    assert "Cohen's kappa is 0.8" in says
+    assert "(n = 360)" in says
+    assert "On the 24 answers that two people or more rated" in says
+    assert "two people agree on 100 % [" in says
+
+
+def test_what_the_judge_misses_leads_to_where_they_differ(open_page: OpenPage, labelled: GradedLog) -> None:
+    page = open_page("overview")
+    says = next(text for text in texts(page, "jb-say") if "misses" in text)
+    assert says.startswith("rag v1 misses 25 % [")
+    assert "(n = 108) of the bad answers" in says
+    assert "(n = 252) of the good ones" in says
+    page = press(page, "overview_differ")
+    assert [title.value for title in page.title] == ["Agreement"]
+    assert page.query_params["grade"] in ("Label", ["Label"])
+
+
+def test_what_to_read_takes_the_median_time_of_a_review(open_page: OpenPage, labelled: GradedLog) -> None:
+    page = open_page("overview")
+    waiting = len({row["response_id"] for row in stored_rows(labelled.store, FLAG) if row["state"] == "open"})
+    says = next(text for text in texts(page, "jb-say") if "open flags." in text)
+    assert says.startswith(f"{waiting} answers have open flags. All of them take about {waiting} minutes: ")
+    assert "the median of 360 reviews is 60 s" in says
+    assert press(page, "overview_start").query_params["flag"]
+
+
+def test_without_labels_it_says_how_many_are_missing_and_plans_them(open_page: OpenPage, page_store: Store) -> None:
+    log = GradedLog(page_store)
+    log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(100)})
+    log.reviews({log.answers()[0]: {"quality": 3, "seconds": 12.0}})
+    page = open_page("overview")
+    first = texts(page, "jb-say")
+    assert any(text.startswith("The share of bad answers is not known yet") for text in first)
+    assert "According to rag v1 alone, under 1 %" in shown(page) or "According to rag v1 alone, 0 %" in shown(page)
+    assert "60 more labels are missing, about 12 minutes." in first
+    page = press(page, "rate_plan")
+    assert [title.value for title in page.title] == ["Review"]
+    assert "Label " in shown(page)
+
+
+def test_without_a_second_reviewer_it_starts_a_queue_for_two(open_page: OpenPage, page_store: Store) -> None:
+    log = GradedLog(page_store)
+    ids = log.answers(40)
+    log.say(log.version(), {id_: {"label": BAD if place % 3 else GOOD} for place, id_ in enumerate(ids)})
+    log.reviews({id_: {"label": BAD if place % 3 else GOOD, "seconds": 30.0} for place, id_ in enumerate(ids)})
+    page = open_page("overview")
+    assert "10 more answers need labels of two people, about 10 minutes." in shown(page)
+    page = press(page, "overlap_queue")
+    assert page.session_state["nq_needed"] == 2
+
+
+def test_what_failed_to_arrive_or_to_run_has_a_button(open_page: OpenPage, page_store: Store) -> None:
+    log = GradedLog(page_store)
+    log.say(log.version(), {id_: {"groundedness": 0.9} for id_ in log.answers(3)})
+    assert "No alarm is open, and nothing failed in the last 7 days." in shown(open_page("overview"))
+    long_ago = utc_now() - timedelta(days=3)
+    with page_store.writing() as connection:
+        row = {"external_id": "t", "owner": "", "source": "shop", "state": "made"}
+        connection.execute(insert(TRACE), row | {"first_at": long_ago, "last_at": long_ago})
+    log.say(log.version(), {id_: {"status": Status.ERROR} for id_ in log.answers(2)})
+    page = open_page("overview")
+    notes = texts(page, "jb-note")
+    assert notes[0].startswith("Silent source. The source shop has sent nothing since ")
+    assert notes[1].startswith("Unusable replies of rag. 2 of 5 in the last 7 days: 40 % [")
+    assert notes[1].endswith("(2 error).")
+    assert "No alarm is open" not in shown(page)
+    assert [title.value for title in press(page, "failure_0_open").title] == ["Sources"]
 
 
 def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_them(
@@ -63,7 +183,7 @@ def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_th
         "3 traces have no answer. Received in the last 7 days, 2 of them from shop. "
         "Reason: The trace has no answer, only spans of these kinds: retrieval."
     )
-    app = app.button(key="unused_open").click().run()
+    app = press(app, "failure_0_open")
     assert app.toggle(key="unused").value
     assert {row[1] for row in table_rows(app, "Result")} == {"no answer"}
     assert {row[-1] for row in table_rows(app, "Result")} == {Sent(2).trace_id, Sent(3).trace_id}
@@ -71,30 +191,44 @@ def test_traces_without_an_answer_are_counted_with_their_reason_and_a_link_to_th
     assert "judgeboard db forget --unused --source shop" in shown(app)
 
 
-def test_what_waits_adds_up(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
+def test_the_log_is_measured_again_only_after_new_rows(
+    open_page: OpenPage, labelled: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+    for name in ("rate_of", "agreement_of", "corrected_trend", "review_time"):
+        function = getattr(log_figures, name)
+        monkeypatch.setattr(
+            log_figures,
+            name,
+            lambda *of, name=name, function=function, **by: measured.append(name) or function(*of, **by),
+        )
+    page = open_page("overview")
+    once = sorted(measured)
+    assert once == ["agreement_of", "agreement_of", "corrected_trend", "rate_of", "review_time"]
+    page.toggle(key="table").set_value(True).run()
+    open_page("overview")
+    open_page("agreement")  # it shows the same share
+    assert sorted(measured) == once
+    labelled.reviews({labelled.answers()[0]: {"label": GOOD}})
+    open_page("overview")
+    assert sorted(measured) == sorted(once * 2)
+
+
+def test_the_open_flags_add_up(open_page: OpenPage, figures: FiguresLog, sqlite_store: Store) -> None:
     app = open_page("overview")
-    by_rule = app.dataframe[0].value
+    by_rule = next(each.value for each in app.dataframe if "rule" in each.value)
     total = int(by_rule["all"].sum())
     answers = len({flag["response_id"] for flag in stored_rows(sqlite_store, FLAG) if flag["state"] == "open"})
-    assert texts(app, "jb-say")[0].startswith(f"{answers} answers have open flags.")
-    assert app.metric[0].value == str(answers)
+    assert f"{answers} answers have open flags." in shown(app)
     assert answers < total, "an answer with two reasons is in two rows"
     assert by_rule.filter(like="type_").sum().sum() == total
 
 
 def test_the_quadrant_has_a_table_with_the_same_counts(open_page: OpenPage, figures: FiguresLog) -> None:
-    assert len(charts(open_page("overview"))) == 1
+    assert charts(open_page("overview"))
     table = next(each.value for each in open_page("overview", table="true").dataframe if "User" in each.value)
     assert table["Answers"].sum() == 3 * 36 + 5
     assert table[table["User"] == "thumbs down"]["Answers"].sum() > 0
-
-
-def test_judge_health_counts_every_request(open_page: OpenPage, figures: FiguresLog) -> None:
-    app = open_page("overview")
-    assert [(metric.label, metric.value) for metric in app.metric][3:] == [
-        ("Usable replies, 7 days", "100 %"),
-        ("Judge cost, 7 days", "unknown"),
-    ]
 
 
 def test_query_types_with_any_name_are_columns() -> None:
@@ -112,9 +246,6 @@ def test_words_of_the_case() -> None:
     today = (0,) * 6 + (5,)
     assert decided_words(case(decided=today, mine=2, raised=9), named=True) == "5 decisions today, 2 of them yours."
     assert decided_words(case(decided=today, raised=9), named=False) == "5 decisions today."
-    assert since_yesterday(case(12)) == "-3"
-    assert average_words(case(decided=(4, 4, 4, 0, 0, 0, 5))) == "+3 vs. daily average"
-    assert average_words(case(decided=(0,) * 6 + (5,))) is None
 
 
 @pytest.mark.parametrize(
@@ -132,26 +263,10 @@ def test_the_pace_is_said_where_the_queue_gets_shorter(open_flags: int, raised: 
     assert pace_words(case(open_flags, decided=(4,) * 7, raised=raised)) == said
 
 
-def test_with_too_few_labels_the_precision_of_flags_is_what_people_decided() -> None:
-    assert precision_words(Estimate(None), DecidedFlags(0, 0, 0)) == ("–", "none decided yet")
-    decided = DecidedFlags(confirmed=9, flags=11, answers=7)
-    of_decided = ("9 of 11", "decided flags confirmed (7 answers)")
-    assert precision_words(Estimate(0.5, 0.2, 0.8, n=8), decided) == of_decided
-    assert precision_words(Estimate(None, n=40), decided) == of_decided
-    assert precision_words(Estimate(0.64, 0.6, 0.68, n=611), decided) == ("64 %", "n = 611, [60, 68]")
-
-
-def test_the_judges_numbers_add_up_and_unknown_is_not_nothing() -> None:
-    judged = JudgeDay(DAY, ok=2973, unparsable=21, refused=4, error=14, cost_micro=4_180_000, unpriced=26)
-    assert usable_words(judged) == ("99 %", "39 of 3,012 unusable")
-    assert usable_help(judged).endswith("3,012 asked = 2,973 ok + 21 unparsable + 4 refused + 14 error")
-    assert usable_words(judged, 6) == ("99 %", "39 of 3,012 unusable, 6 answers without groundedness")
-    assert "6 answers got a reply without groundedness" in usable_help(judged, 6)
-    assert cost_words(judged) == ("$ 4.18", "$ 0.0014 per judgment, 26 unknown")
-    # Verdicts of an offline judge beside those of a paid model do not make the paid ones look cheaper.
-    assert cost_words(JudgeDay(DAY, ok=400, cost_micro=10_000, free=300)) == ("$ 0.01", "$ 0.0001 per paid judgment")
-    assert cost_words(JudgeDay(DAY, ok=3, cost_micro=0, free=3)) == ("$ 0", "no cost")
-    assert cost_words(JudgeDay(DAY, ok=3, unpriced=3)) == ("unknown", "no price known")
-    assert cost_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
-    assert usable_words(JudgeDay(DAY)) == ("–", "no requests in 7 days")
-    assert usable_words(JudgeDay(DAY, ok=99_999, error=1))[0] == "over 99 %"
+def test_the_judges_replies_add_up() -> None:
+    judged = JudgeDay(DAY, ok=2973, unparsable=21, refused=4, error=14)
+    assert unusable_words(judged) == (
+        "39 of 3,012 in the last 7 days: 1 % [1, 2] (21 unparsable, 4 refused, 14 error)."
+    )
+    assert unusable_words(JudgeDay(DAY, ok=3)) is None
+    assert unusable_words(JudgeDay(DAY)) is None

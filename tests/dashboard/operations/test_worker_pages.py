@@ -49,7 +49,7 @@ def test_sources_shows_what_became_of_each_trace(page_store: Store, open_page: O
 def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
     page_store: Store, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "judgeboard push add" in shown(open_page("sources"))
+    assert "judgeboard rule add push" in shown(open_page("sources"))
     add_target(page_store, "phoenix", address="http://tool:6006", source="shop", actor="test")
     page = open_page("sources")
     [[name, state, *counts, _, _, sends, source, address]] = table_rows(page, "Target")

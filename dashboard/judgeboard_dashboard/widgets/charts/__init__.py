@@ -1,6 +1,6 @@
 """Altair charts: their common frame and clickable marks. Each file has one family of charts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import altair as alt
@@ -44,6 +44,12 @@ def fin(chart: Any, height: int) -> Any:
 def pick() -> alt.Parameter:
     """Return the selection of a clicked mark; the column ``at`` of its row is the position of the mark."""
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
+
+
+def end_of_shares(shares: Iterable[Estimate]) -> float:
+    """Return the end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
+    most = max((share.high or share.value or 0 for share in shares), default=1.0)
+    return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if most <= top or top == 1)
 
 
 def estimate_rows(estimates: Sequence[Estimate], **columns: Any) -> pd.DataFrame:

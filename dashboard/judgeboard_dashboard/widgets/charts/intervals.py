@@ -13,7 +13,7 @@ from judgeboard.methods.suite_results import SuiteRun, score_words
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, estimate_rows, pick
 from judgeboard_dashboard.widgets.texts import day, when
 
 HEIGHT = 240
@@ -34,23 +34,25 @@ def whisker_height(slices: int) -> int:
     return max(HEIGHT, slices * 44 + 64)
 
 
-def whisker_chart(slices: Sequence[Slice], title: str) -> Any:
-    """Return the chart; a line without a value shows its reason at the left edge."""
+def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -> Any:
+    """Return the chart; a line without a value shows its reason at the left edge. A ``share`` is in percent."""
     colours = palette()
     chosen = pick()
     labels = _labels(slices)
-    low_end, high_end = value_range(slices)
+    low_end, high_end = (0.0, end_of_shares(each.estimate for each in slices)) if share else value_range(slices)
+    written = percent if share else two_decimals
     rows = estimate_rows(
         [each.estimate for each in slices],
         label=labels,
-        text=["" if each.estimate.value is None else two_decimals(each.estimate.value) for each in slices],
+        text=["" if each.estimate.value is None else written(each.estimate.value) for each in slices],
         reason=["" if each.estimate.value is not None else (each.estimate.reason or "") for each in slices],
         left=low_end,
-        tip=[_tip(each) for each in slices],
+        tip=[_tip(each, share=share) for each in slices],
     )
     y = alt.Y("label:N", title=None, sort=labels, scale=alt.Scale(domain=labels), axis=alt.Axis(grid=True))
     scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
-    x = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(format=".1f", tickCount=6))
+    axis = alt.Axis(tickCount=6, **(PERCENT if share else {"format": ".1f"}))
+    x = alt.X("value:Q", title=title, scale=scale, axis=axis)
     base = alt.Chart(rows).encode(y=y)
     known = base.transform_filter("isValid(datum.value)")
     blue = colours.series[0]
@@ -84,11 +86,12 @@ def _labels(slices: Sequence[Slice]) -> list[str]:
     return labels
 
 
-def _tip(each: Slice) -> str:
+def _tip(each: Slice, *, share: bool) -> str:
     estimate = each.estimate
     if estimate.value is None:
         return f"{each.name}: {counted(each.n, 'answer')}, {estimate.reason or 'unknown'}"
-    return f"{each.name}: {number_words(estimate)} on {counted(each.n, 'answer')}"
+    words = percent_words(estimate) if share else number_words(estimate)
+    return f"{each.name}: {words} on {counted(each.n, 'answer')}"
 
 
 @dataclass(frozen=True, slots=True)

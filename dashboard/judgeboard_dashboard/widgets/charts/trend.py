@@ -21,7 +21,7 @@ from judgeboard.trends.measures import ALL_ANSWERS
 from judgeboard.trends.periods import PERIOD_DAYS
 from judgeboard.trends.trend import Panel, Point, Trend
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, pick
 from judgeboard_dashboard.widgets.filters import as_date
 from judgeboard_dashboard.widgets.navigation import clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
@@ -211,15 +211,15 @@ def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Char
     return [seen, click_points(base, chosen, colours.series[0], y=_values(axis), tooltip=tips)]
 
 
-def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel]) -> None:
-    """Show the ``shown`` panels, three side by side. Their axis covers all ``drawn`` panels."""
+def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel], tall: int = HEIGHT) -> None:
+    """Show the ``shown`` panels, ``tall`` px high, three side by side. Their axis covers all ``drawn`` panels."""
     axis = axis_of(figures, drawn)
     marks = [(mark.start, mark.title) for mark in figures.marks]
     for panel in _in_columns([panel.group for panel in shown], shown):
         heading(panel.group)
         clickable_chart(
             trend_chart(panel.points, marks, axis),
-            HEIGHT,
+            tall,
             [responses(point.where) for point in panel.points],
             key=f"trend_{figures.name}_{figures.period}_{figures.by}_{panel.group}",
             says=f"{axis.title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
@@ -239,18 +239,21 @@ def _in_columns(names: Sequence[str], panels: Sequence[AnyPanel]) -> Iterator[An
                 yield panel
 
 
-def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel]) -> None:
-    """Show the corrected share of each query type, three side by side, with the judge's own share as a thin line."""
+def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel], tall: int = HEIGHT) -> None:
+    """Show the corrected share of each query type, three side by side, with the judge's own share as a thin line.
+
+    The charts are ``tall`` px high.
+    """
     points = {panel.query_type: _plain_points(panel) for panel in shown}
     every = [point for of_panel in points.values() for point in of_panel]
     judged = [start for panel in shown for start, _ in panel.judge_shares]
     title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
-    axis = TrendAxis.over(title, every, days=days, high=end_of_shares(every), also=judged)
+    axis = TrendAxis.over(title, every, days=days, high=end_of_shares(each.estimate for each in every), also=judged)
     for panel in _in_columns([panel.query_type for panel in shown], shown):
         heading(panel.query_type)
         clickable_chart(
             trend_chart(points[panel.query_type], [], axis, panel.judge_shares),
-            HEIGHT,
+            tall,
             [responses(point.where) for point in panel.points],
             key=f"corrected_{figures.period}_{panel.query_type}",
             says=f"{title} per {figures.period}, {len(panel.points)} points with 95 % intervals",
@@ -302,7 +305,7 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     """Return the axis that all panels share."""
     measure = figures.of_measure
     points = [point for panel in drawn for point in panel.points]
-    low, high = measure.bounds or (0.0, end_of_shares(points))
+    low, high = measure.bounds or (0.0, end_of_shares(point.estimate for point in points))
     return TrendAxis.over(
         measure.title if figures.threshold is None or not measure.is_share else f"Share below {figures.threshold:g}",
         points,
@@ -312,12 +315,6 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
         share=measure.is_share,
         threshold=None if measure.is_share else figures.threshold,
     )
-
-
-def end_of_shares(points: Sequence[Point]) -> float:
-    """Return the end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
-    most = max(point.estimate.high or point.estimate.value or 0 for point in points)
-    return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if most <= top or top == 1)
 
 
 def show_points(rows: Table, shown: Sequence[AnyPanel], *, key: str) -> None:

@@ -1,0 +1,562 @@
+"""The commands of `judgeboard rule`: rules that workers follow to judge answers, send messages and push scores."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import (
+    address_options,
+    address_unknown,
+    chosen_kind,
+    confirm_host,
+    judge_kind,
+    warned,
+    yes_option,
+)
+from judgeboard.cli.options import FiniteRange
+from judgeboard.cli.push import TARGETS, as_seconds, push_arguments, push_options
+from judgeboard.domain import AlertCondition, RuleState
+from judgeboard.errors import AddressUnknown, BadInput, NotFound, OtherHost
+from judgeboard.store.filters import LevelMeasure, RowFilter, describe
+from judgeboard.text import counted, money
+
+if TYPE_CHECKING:
+    from judgeboard.runs.judging_rules import RuleProgress
+    from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery
+    from judgeboard.store.engine import Store
+    from judgeboard.targets.push import TargetProgress
+
+Kind = Literal["judge", "alert", "push"]
+NOUNS: dict[Kind, str] = {"judge": "judging rule", "alert": "alert rule", "push": "push target"}
+_EXAMPLES: dict[Kind, str] = {
+    "judge": "judge NAME --judge KIND",
+    "alert": "alert NAME --when CONDITION --to DESTINATION",
+    "push": "push TOOL",
+}
+
+
+@options.group(
+    "judgeboard rule add judge live --judge lexical",
+    "judgeboard rule add alert old --when old_flags --after 2d --to slack:env:SLACK_URL",
+    "judgeboard rule add push phoenix --every 60s",
+    "judgeboard rule list",
+    "judgeboard rule pause live",
+)
+def rule_command() -> None:
+    """Rules let workers judge new answers, alert and push scores.
+
+    `judgeboard serve` and `judgeboard worker` follow the rules. A rule has a kind: judge, alert or push. Names are
+    unique within a kind. To send scores once, run `judgeboard push`. The rules that raise flags are
+    not among them: see `judgeboard flags`.
+    """
+
+
+@options.group(
+    "judgeboard rule add judge live --judge lexical",
+    "judgeboard rule add alert old --when old_flags --after 2d --to slack:env:SLACK_URL",
+    "judgeboard rule add push phoenix --every 60s",
+)
+def add_command() -> None:
+    """Add a judging rule, an alert rule or a push target.
+
+    A judging rule judges new answers, with a filter, a sampling rate and a budget. An alert rule sends messages while a
+    condition lasts. A push target gets new judgments, reviews and gold labels.
+    """
+
+
+rule_command.add_command(add_command, "add")
+
+
+@options.command(
+    "judgeboard rule add judge live --judge lexical",
+    "judgeboard rule add judge sampled --judge rag --model gpt-4o-mini --rate 0.1 --rate complex=0.5 --max-cost 5",
+    "judgeboard rule add judge complaints --judge-version 'rag v2' --where rule=poor_rating --existing",
+    group=add_command,
+)
+@click.argument("rule", metavar="NAME")
+@judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
+@options.judge_version(help="Stored judge version, instead of --judge: name (newest), 'name v3' or fingerprint.")
+@options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers.")
+@click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL).")
+@address_options
+@yes_option
+@options.where
+@click.option(
+    "--rate",
+    "rates",
+    multiple=True,
+    metavar="[TYPE=]RATE",
+    help="Sampling rate, 0 to 1 (default: 1). Repeat it with TYPE= for a query type, for example QA=0.5.",
+)
+@click.option(
+    "--max-cost", type=FiniteRange(0, min_open=True), help="Maximum cost per day (UTC), in dollars (default: no limit)."
+)
+@click.option(
+    "--max-calls",
+    type=click.IntRange(1, 10**9),
+    help="Maximum number of calls per day (UTC). A call judges one answer (default: no limit).",
+)
+@options.with_default(
+    "--concurrency",
+    type=click.IntRange(1, 1024),
+    default=8,
+    help="Maximum number of calls at the same time, in each worker.",
+)
+@options.with_default(
+    "--delay", type=FiniteRange(0), default=0.0, help="Seconds to wait after an answer was stored, before it is judged."
+)
+@click.option("--existing", is_flag=True, help="Also judge the answers that are stored already.")
+def add_judge(
+    rule: str,
+    kind: str | None,
+    judge_version: str | None,
+    where: RowFilter,
+    rates: tuple[str, ...],
+    max_cost: float | None,
+    max_calls: int | None,
+    concurrency: int,
+    delay: float,
+    *,
+    existing: bool,
+    **chosen: Any,
+) -> None:
+    """Add a judging rule. Answers that are stored from now on are judged, if they match and are sampled.
+
+    The limits are per day. When the budget is used up, answers wait until the next day. Rules with the same sampling
+    rate select the same answers.
+    """
+    from judgeboard.runs.jobs import judge_spec
+    from judgeboard.runs.judging_rules import add_rule, sampling_rates
+    from judgeboard.store.judge_versions import get_version
+
+    if judge_version is None:
+        kind = chosen_kind(kind, chosen)
+    elif kind is not None:
+        command = options.same_command(without=["--judge"])
+        raise BadInput(f"--judge and --judge-version both choose the judge: remove one, for example: `{command}`")
+    judge = {key: value for key, value in chosen.items() if value is not None}
+    store = options.open_store(create=True)
+    if judge_version is None:
+        judge["kind"] = kind
+    else:
+        with store.reading() as connection:
+            version = get_version(connection, judge_version)
+            spec = judge_spec(connection, version)
+        if spec is None:
+            raise BadInput(f"{version.title} cannot judge again: its verdicts were imported or combined")
+        judge = spec | judge
+    rate, by_type = sampling_rates(rates)
+    store_rule = partial(
+        add_rule,
+        store,
+        rule,
+        judge=judge,
+        where=where,
+        rate=rate,
+        rates=by_type,
+        max_cost=max_cost,
+        max_calls=max_calls,
+        concurrency=concurrency,
+        delay_s=delay,
+        existing=existing,
+        actor=options.actor(),
+    )
+    try:
+        added = store_rule()
+    except AddressUnknown as error:
+        raise address_unknown(error) from None
+    except OtherHost as change:
+        if not confirm_host(change):
+            raise
+        added = store_rule(confirmed_host=change.now)
+    _show(store, "judge", added.name)
+    options.suggest("serve")
+
+
+@options.command(
+    "judgeboard rule add alert old --when old_flags --after 2d --to slack:env:SLACK_URL",
+    "judgeboard rule add alert cost --when spend --above 20 --to email:ops@example.org --quiet '22:00-07:00'",
+    "judgeboard rule add alert shop --when silent_source --after 30min --only shop --to webhook:env:HOOK_URL",
+    "judgeboard rule add alert grounded --when level --below 0.7 --last 200 --only query_type=QA --to command",
+    "judgeboard rule add alert complete --when level --criterion completeness --below 3.5 --last 7d --to command",
+    group=add_command,
+)
+@click.argument("name")
+@click.option(
+    "--when",
+    type=click.Choice([each.value for each in AlertCondition]),
+    required=True,
+    help="Condition. The page Alerts and docs/how-to/alerts.md explain each.",
+)
+@click.option(
+    "--to",
+    multiple=True,
+    required=True,
+    metavar="DESTINATION",
+    help="webhook:env:VARIABLE, slack:env:VARIABLE or teams:env:VARIABLE (the variable has the address), "
+    "email:ADDRESS, or command. Repeat it for more.",
+)
+@click.option("--above", type=FiniteRange(), help="Threshold; for missing_worker, a minimum (default: by condition).")
+@click.option("--below", type=FiniteRange(), help="Lower threshold of a level, instead of --above (default: none).")
+@click.option(
+    "--measure",
+    type=click.Choice(get_args(LevelMeasure)),
+    help="Measure of a level: mean groundedness, mean quality, or share of low groundedness in % (default: "
+    "groundedness).",
+)
+@click.option(
+    "--criterion", metavar="NAME", help="Criterion of a rubric judge, instead of --measure: its mean score is watched."
+)
+@click.option("--judge", metavar="NAME", help="Judge whose verdicts a level counts (default: the primary judge).")
+@click.option(
+    "--last",
+    metavar="ANSWERS|DAYS",
+    help="Window of a level: 10 to 20,000 newest answers, such as 200, or 1 to 366 days (UTC), such as 7d (default: "
+    "200).",
+)
+@click.option("--after", metavar="PERIOD", help="Period, such as 30min, 24h or 2d (default: that of the condition).")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Source, judge, judging rule, or slice of a level to watch, such as query_type=QA (default: all).",
+)
+@options.with_default("--remind", default="24h", metavar="PERIOD|never", help="Time between reminders.")
+@click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")
+def add_alert(**chosen: Any) -> None:
+    """Add an alert rule: it sends messages while a condition lasts.
+
+    It sends a message when the condition begins, reminders while it lasts, and a message when it ends. No address with
+    a secret is stored: a rule names the environment variable that has it. Workers evaluate the rules every minute.
+    Without a worker, run `judgeboard rule check`.
+    """
+    from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_words
+
+    store, written = options.open_store(create=True), WrittenRule(**chosen)
+    name = add_alert_rule(store, written, options.actor())
+    _show(store, "alert", name, warned([unset_words(written.to)]))
+    options.suggest("rule", "test", name)
+
+
+@options.command(
+    "judgeboard rule add push phoenix",
+    "judgeboard rule add push langfuse --what reviews,gold --every 5m --name team",
+    "judgeboard rule add push mlflow --source shop --with-notes",
+    group=add_command,
+)
+@click.argument("tool", type=click.Choice(TARGETS))
+@click.option("--name", help="Name of the push target (default: the name of the tool).")
+@push_options
+@options.with_default(
+    "--every",
+    metavar="DURATION",
+    default="60s",
+    callback=as_seconds,
+    help="Time between two pushes, such as 60s or 5m.",
+)
+def add_push(tool: str, name: str | None, every: float, **chosen: Any) -> None:
+    """Add a push target: workers push to it again and again.
+
+    `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored.
+    Items that the tool refuses are sent again after an hour.
+    """
+    from judgeboard.targets.push import add_target
+
+    store = options.open_store()
+    added = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **push_arguments(chosen))
+    _show(store, "push", added)
+    options.suggest("serve")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A judging rule, an alert rule or a push target, as the command line shows it.
+
+    ``does`` says what it does. ``now`` is its problem, or else what is waiting. ``details`` are further lines in full.
+    ``record`` has the fields of its own kind, and ``events`` are the open events of an alert rule.
+    """
+
+    kind: Kind
+    record: "RuleProgress | AlertRule | TargetProgress"
+    does: str
+    now: str
+    details: tuple[str, ...]
+    events: "tuple[AlertEvent, ...] | None" = None
+
+    @property
+    def lines(self) -> list[str]:
+        """The rule in full, as lines for a terminal."""
+        problem = [f"problem: {self.record.problem}"] if self.record.problem else []
+        first = f"{self.kind} {self.record.name}: {self.record.state}; {self.does}"
+        events = _event_lines((None, event) for event in self.events or ())
+        return [first, *(f"  {line}" for line in (*self.details, *problem, *events))]
+
+    def as_json(self) -> dict[str, object]:
+        """Return the rule as JSON values: its kind, what it does, and the fields of its own kind."""
+        own = {field.name: getattr(self.record, field.name) for field in dataclasses.fields(self.record)}
+        events = {} if self.events is None else {"open": self.events}
+        return {"kind": self.kind, "name": self.record.name, "does": self.does, **own, **events}
+
+
+def _judging_rules(store: "Store", name: str | None) -> Iterator[Rule]:
+    from judgeboard.runs.judging_rules import rule_progress
+
+    for rule in rule_progress(options.seen(store), name=name):
+        oldest = f", the oldest since {rule.oldest:%Y-%m-%d %H:%M} UTC" if rule.oldest else ""
+        failed = f" ({rule.failed_today:,} without a verdict)" if rule.failed_today else ""
+        today = f"{counted(rule.calls_today, 'call')}{failed}, {money(rule.cost_micro)}"
+        waiting = counted(rule.waiting, "answer")
+        details = [f"waiting: {waiting}{oldest}; today: {today}; per day: {rule.budget_words}"]
+        details += [f"judge before: {each.title} until {each.until:%Y-%m-%d %H:%M} UTC" for each in rule.earlier]
+        does = f"{rule.judge} judges {rule.rate_words} of {describe(rule.where)}"
+        yield Rule("judge", rule, does, rule.problem or f"{waiting} waiting", tuple(details))
+
+
+def _alert_rules(store: "Store", name: str | None) -> Iterator[Rule]:
+    from judgeboard.alerts.levels import levels_now
+    from judgeboard.alerts.rules import limits_words, reminder_words
+    from judgeboard.store.alerts import list_alert_rules, open_events
+
+    with store.reading() as connection:
+        open_now = open_events(connection)
+        for rule in list_alert_rules(connection):
+            if name not in {None, rule.name}:
+                continue
+            events = tuple(event for named, event in open_now if named == rule.name)
+            quiet = f"; quiet hours: {rule.quiet}" if rule.quiet else ""
+            levels = [] if name is None else levels_now(connection, rule)  # a table does not show what takes long
+            details = [f"now: {sentence}" for sentence in levels]
+            details += [f"reminder: {reminder_words(rule)}{quiet}"]
+            does = f"sends a message to {', '.join(rule.destinations)} while {limits_words(rule)}"
+            now = rule.problem or counted(len(events), "open event")
+            yield Rule("alert", rule, does, now, tuple(details), events)
+
+
+def _push_targets(store: "Store", name: str | None) -> Iterator[Rule]:
+    from judgeboard.targets.push import target_progress
+
+    for target in target_progress(store):
+        if name not in {None, target.name}:
+            continue
+        source = "" if target.source is None else f" of {target.source}"
+        notes = ", with notes" if target.with_notes else ""
+        last = f"{target.succeeded_at:%Y-%m-%d %H:%M:%S} UTC" if target.succeeded_at else "never"
+        soon = f"{target.next_at:%Y-%m-%d %H:%M:%S} UTC" if target.next_at else "none"
+        refused = counted(target.refused, "item")
+        details = [f"pushed: {target.pushed:,}; waiting: {target.waiting:,}; last success: {last}; next push: {soon}"]
+        details += [f"refused: {refused}; the latest reason: {target.reason}"] if target.refused else []
+        does = f"sends {', '.join(target.what)}{source} to {target.tool} {target.address}{notes}"
+        now = f"{counted(target.waiting, 'item')} waiting" + (f", {refused} refused" if target.refused else "")
+        yield Rule("push", target, does, target.problem or now, tuple(details))
+
+
+def _event_lines(events: "Iterable[tuple[str | None, AlertEvent]]") -> Iterator[str]:
+    """Yield open events as lines for a terminal, each with the name of its rule if it is not None."""
+    for name, event in events:
+        of = "" if name is None else f"{name}: "
+        yield f"open since {event.opened_at:%Y-%m-%d %H:%M} UTC: {of}{event.sentence}"
+
+
+_READ: dict[Kind, Callable[["Store", str | None], Iterator[Rule]]] = {
+    "judge": _judging_rules,
+    "alert": _alert_rules,
+    "push": _push_targets,
+}
+
+
+def _show(store: "Store", kind: Kind, name: str, more: Mapping[str, object] | None = None) -> None:
+    """Show the rule of a kind with this name in full."""
+    (rule,) = _READ[kind](store, name)
+    options.show(rule.as_json(), [*rule.lines, *_worker_lines([rule])], more)
+
+
+def _worker_lines(rules: Iterable[Rule]) -> list[str]:
+    idle = any(rule.record.state == "no worker" for rule in rules)
+    return ["No process follows the rules: start `judgeboard serve` or `judgeboard worker`."] if idle else []
+
+
+def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
+    """Return the kinds that have a rule with this name, at most ``kind`` itself; raise NotFound if there is none."""
+    from judgeboard.store.alerts import list_alert_rules
+    from judgeboard.store.judging_rules import list_rules
+    from judgeboard.store.tools import list_targets
+
+    with store.reading() as connection:
+        named: list[tuple[Kind, str]] = [("judge", rule.name) for rule in list_rules(connection)]
+        named += [("alert", rule.name) for rule in list_alert_rules(connection)]
+        named += [("push", target.name) for target in list_targets(connection)]
+    named = [(each, known) for each, known in named if kind in {None, each}]
+    kinds = [each for each, known in named if known == name]
+    if not kinds:
+        noun = "rule" if kind is None else NOUNS[kind]
+        known_names = ", ".join(f"{known} ({each})" if kind is None else known for each, known in named)
+        raise NotFound(f"no {noun} {name!r}; known: {known_names or 'none'}")
+    return kinds
+
+
+@options.command(
+    "judgeboard rule list",
+    "judgeboard rule list live",
+    "judgeboard rule list --kind push --csv",
+    group=rule_command,
+)
+@click.argument("name", required=False)
+@click.option("--kind", type=click.Choice(list(NOUNS)), help="Only rules of this kind (default: all kinds).")
+@options.csv
+def rule_list(name: str | None, kind: Kind | None) -> None:
+    """List the judging rules, alert rules and push targets.
+
+    The table has the kind, the name, what each rule does, its state, and its problem or what is waiting. With NAME,
+    show the rules of this name in full: calls and cost today, limits, times, reminders, open events.
+    """
+    from judgeboard.reports.output import Column, Table, text_lines
+
+    store = options.open_store()
+    kinds = _kinds_of(store, name, kind) if name is not None else [each for each in NOUNS if kind in {None, each}]
+    rules = [rule for each in kinds for rule in _READ[each](store, name)]
+    rows = tuple((rule.kind, rule.record.name, rule.does, str(rule.record.state), rule.now) for rule in rules)
+    table = Table(tuple(map(Column, ("Kind", "Name", "What it does", "State", "Problem or waiting"))), rows)
+    if name is not None:
+        lines = [line for rule in rules for line in rule.lines]
+    elif rules:
+        events = [(rule.record.name, event) for rule in rules for event in rule.events or ()]
+        lines = [*text_lines(table), *_event_lines(events)]
+    else:
+        nouns = "rules" if kind is None else f"{NOUNS[kind]}s"
+        lines = [f"There are no {nouns} yet. To add one: `judgeboard rule add {_EXAMPLES[kind or 'judge']}`"]
+    options.show({"rules": [rule.as_json() for rule in rules]}, [*lines, *_worker_lines(rules)], table=table)
+
+
+def _change(name: str, kind: Kind | None, state: RuleState) -> None:
+    """Store the state of the rule with this name; raise BadInput with the commands if rules of two kinds have it."""
+    from judgeboard.alerts.rules import change_alert_rule
+    from judgeboard.runs.judging_rules import change_rule
+    from judgeboard.targets.push import change_target
+
+    store = options.open_store()
+    kinds = _kinds_of(store, name, kind)
+    if len(kinds) > 1:
+        commands = " or ".join(f"`{options.same_command('--kind', each)}`" for each in kinds)
+        raise BadInput(f"rules of {len(kinds)} kinds have the name {name!r}: {' and '.join(kinds)}; write {commands}")
+    change = {"judge": change_rule, "alert": change_alert_rule, "push": change_target}[kinds[0]]
+    change(store, name, state, options.actor())
+    result = {"kind": kinds[0], "name": name, "state": state.value}
+    options.show(result, [f"{kinds[0]} {name}: {state.value}"])
+
+
+_kind_of_name = click.option(
+    "--kind", type=click.Choice(list(NOUNS)), help="Kind of the rule, where rules of two kinds have this name."
+)
+
+
+@options.command("judgeboard rule pause live", "judgeboard rule pause phoenix --kind push", group=rule_command)
+@click.argument("name")
+@_kind_of_name
+def rule_pause(name: str, kind: Kind | None) -> None:
+    """Pause a rule.
+
+    A judging rule finishes the calls in flight, and new answers wait. An alert rule is not evaluated and sends nothing.
+    A push that is under way stops before its next request.
+    """
+    _change(name, kind, RuleState.PAUSED)
+
+
+@options.command("judgeboard rule resume live", group=rule_command)
+@click.argument("name")
+@_kind_of_name
+def rule_resume(name: str, kind: Kind | None) -> None:
+    """Resume a paused rule.
+
+    A judging rule also judges the answers that came while it was paused. A push target is pushed to at once.
+    """
+    _change(name, kind, RuleState.ACTIVE)
+
+
+@options.command("judgeboard rule remove live", group=rule_command)
+@click.argument("name")
+@_kind_of_name
+def rule_remove(name: str, kind: Kind | None) -> None:
+    """Remove a rule. Its name is free again.
+
+    The judgments of a judging rule and the messages of an alert rule are kept. A tool keeps what was pushed to it.
+    """
+    _change(name, kind, RuleState.REMOVED)
+
+
+@options.command("judgeboard rule import examples/alerts.yaml", group=rule_command)
+@click.argument("file", type=options.FILE)
+def rule_import(file: Path) -> None:
+    """Add the alert rules of a YAML file: all or none.
+
+    A rule with the name of a stored rule replaces it, if they differ. Other stored rules stay.
+    """
+    from judgeboard.alerts.rules import import_alert_rules
+
+    imported = import_alert_rules(options.open_store(create=True), file, options.actor())
+    counts = ", ".join(f"{len(names)} {what}" for what, names in imported._asdict().items())
+    options.show(imported._asdict(), [counts])
+
+
+@options.command("judgeboard rule test old", group=rule_command)
+@click.argument("name")
+def rule_test(name: str) -> int:
+    """Send a test message of an alert rule.
+
+    It is sent to each destination, from this machine. Exit code 1 if one was not sent.
+    """
+    from judgeboard.alerts.events import send_test
+
+    deliveries = send_test(options.open_store(), name, options.actor())
+    options.show({"deliveries": deliveries}, _delivery_lines(deliveries))
+    return int(any(delivery.state != "sent" for delivery in deliveries))
+
+
+@options.command("judgeboard rule log", "judgeboard rule log --limit 500 --json", group=rule_command)
+@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of messages.")
+def rule_log(limit: int) -> None:
+    """List the latest messages of alert rules.
+
+    The newest is first: when, where to, and why one was not sent.
+    """
+    from judgeboard.store.alerts import latest_deliveries
+
+    with options.open_store().reading() as connection:
+        deliveries = latest_deliveries(connection, limit=limit)
+    options.show(
+        {"deliveries": deliveries}, _delivery_lines(deliveries) if deliveries else ["There are no messages yet."]
+    )
+
+
+def _delivery_lines(deliveries: "Iterable[Delivery]") -> Iterator[str]:
+    """Yield messages as lines for a terminal."""
+    for each in deliveries:
+        why = f": {each.error}" if each.error else ""
+        made = f"{each.state} after {counted(each.attempts, 'attempt')}{why}"
+        yield f"{each.at:%Y-%m-%d %H:%M} UTC {each.rule} ({each.kind.value}) to {each.destination}: {made}"
+
+
+@options.command("judgeboard rule check", group=rule_command)
+def rule_check() -> int:
+    """Evaluate the alert rules now, for cron.
+
+    Sends the messages that are due. A worker does this every minute. Paused rules are left out. Exit code 1 if an event
+    is open, or a rule cannot be evaluated.
+    """
+    from judgeboard.alerts.events import check
+    from judgeboard.store.alerts import list_alert_rules, open_events
+
+    store = options.open_store()
+    sent = check(store)
+    with store.reading() as connection:
+        events, rules = open_events(connection), list_alert_rules(connection)
+    problems = {rule.name: rule.problem for rule in rules if rule.problem and rule.state is RuleState.ACTIVE}
+    lines = [*_event_lines(events), *(f"{name} cannot be evaluated: {problem}" for name, problem in problems.items())]
+    lines.append(f"{counted(len(events), 'open event')}, {counted(sent, 'message')} sent")
+    options.show({"open": [event for _, event in events], "problems": problems, "sent": sent}, lines)
+    return int(bool(events or problems))

@@ -1,0 +1,93 @@
+"""What failed to arrive or to run lately: silent sources, traces without an answer, alerts, runs and rules."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+from sqlalchemy import Connection
+
+from judgeboard.alerts.conditions import silent_sources
+from judgeboard.domain import AlertCondition, RuleState, RunState
+from judgeboard.store.alerts import list_alert_rules, open_events
+from judgeboard.store.judging_rules import list_rules
+from judgeboard.store.runs import list_runs
+from judgeboard.store.traces import UnusedTraces, unused_traces
+from judgeboard.text import counted
+
+DAYS = 7
+"""The number of days that failures are listed for."""
+
+_SILENT = timedelta(days=1)
+_GIVEN_UP = timedelta(days=30)  # a source that is silent for longer was switched off
+_MOST_RUNS = 50
+
+Kind = Literal["silent_source", "unused_traces", "alert", "run", "judging_rule", "alert_rule"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that failed; ``lead`` names it, ``words`` say what happened, ``subject`` is its source, run or rule."""
+
+    kind: Kind
+    subject: str
+    lead: str
+    words: str
+
+
+def failures(connection: Connection, now: datetime) -> list[Failure]:
+    """Return what failed in the last `DAYS` days and is not resolved. Alarms of figures are not among it.
+
+    A source is silent after a day without a span. After 30 days it no longer counts.
+    """
+    since = now - timedelta(days=DAYS)
+    events = [*_events(connection)]
+    watched = {failure.subject for failure in events}
+    silent = (each for each in silent_sources(connection, now, _SILENT) if each.subject not in watched)
+    unused = unused_traces(connection, since)
+    return [
+        *events,
+        *(
+            Failure("silent_source", each.subject, "Silent source.", each.sentence)
+            for each in silent
+            if (each.value or 0) <= _GIVEN_UP.total_seconds()
+        ),
+        *(() if unused is None else (_of_traces(unused),)),
+        *_runs(connection, since),
+        *_rules(connection),
+    ]
+
+
+def _events(connection: Connection) -> Iterator[Failure]:
+    conditions = {rule.name: rule.condition for rule in list_alert_rules(connection)}
+    for name, event in open_events(connection):
+        if conditions[name] is not AlertCondition.ALARM:
+            yield Failure("alert", event.subject or name, f"Alert {name}.", event.sentence)
+
+
+def _of_traces(unused: UnusedTraces) -> Failure:
+    """Return "12 traces have no answer. Received in the last 7 days, 9 of them from shop. Reason: …"."""
+    source = f"from {unused.source}"
+    if unused.of_source < unused.traces:
+        source = f"{unused.of_source:,} of them {source}"
+    reason = f" Reason: {' '.join(unused.reason.split())}" if unused.reason else ""
+    have = "has" if unused.traces == 1 else "have"
+    lead = f"{counted(unused.traces, 'trace')} {have} no answer."
+    return Failure("unused_traces", unused.source, lead, f"Received in the last {DAYS} days, {source}.{reason}")
+
+
+def _runs(connection: Connection, since: datetime) -> Iterator[Failure]:
+    for run in list_runs(connection, limit=_MOST_RUNS):
+        if run.started_at >= since and run.state in {RunState.STOPPED, RunState.INTERRUPTED}:
+            what = " ".join(filter(None, (run.kind, run.version_title and f"with {run.version_title}")))
+            reason = f": {' '.join(run.why_stopped.split())}" if run.why_stopped else ""
+            yield Failure("run", str(run.id), f"Run {run.id} was {run.state.value}.", f"{what.capitalize()}{reason}.")
+
+
+def _rules(connection: Connection) -> Iterator[Failure]:
+    for rule in list_rules(connection):
+        if rule.state is RuleState.ACTIVE and rule.problem:
+            yield Failure("judging_rule", rule.name, f"The judging rule {rule.name} does not judge.", rule.problem)
+    for alert in list_alert_rules(connection):
+        if alert.state is RuleState.ACTIVE and alert.problem:
+            yield Failure("alert_rule", alert.name, f"The alert rule {alert.name} is not evaluated.", alert.problem)

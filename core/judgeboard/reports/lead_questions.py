@@ -1,0 +1,159 @@
+"""Sentences that answer a lead's questions on the answers, the judge and the work, with the figures of other pages."""
+
+from collections.abc import Callable, Iterator
+
+from judgeboard.agreement.label_plans import time_words
+from judgeboard.agreement.rates import RateResult
+from judgeboard.agreement.result import AgreementResult, all_or_graded, shown_statistics
+from judgeboard.agreement.trend_words import listed_words
+from judgeboard.domain import Estimate
+from judgeboard.stats.estimates import (
+    MIN_PAIRS,
+    complement,
+    number_words,
+    percent,
+    percent_interval,
+    percent_words,
+    unmeasured,
+)
+from judgeboard.store.strata import ReviewTime
+from judgeboard.text import counted
+
+_MOST_TYPES = 4  # in a sentence
+
+
+def differing(result: RateResult, figure: Callable[[RateResult], Estimate]) -> list[RateResult]:
+    """Return the slices whose interval has no value in common with that of all answers, the largest figure first."""
+    whole = figure(result)
+    if whole.low is None or whole.high is None:
+        return []
+    apart = []
+    for each in result.slices:
+        part = figure(each)
+        if part.low is not None and part.high is not None and (part.low > whole.high or part.high < whole.low):
+            apart.append((part.value or 0.0, each))
+    return [each for _, each in sorted(apart, key=lambda pair: (-pair[0], pair[1].name))]
+
+
+def types_sentence(result: RateResult) -> str | None:
+    """Return which query types differ from all answers in the share of bad answers; None if there are no two types."""
+    if result.by != "query_type" or len(result.slices) < 2 or result.value is None:
+        return None
+    apart = differing(result, lambda each: each.estimate)
+    if apart:
+        return f"These query types differ from all answers: {_listed(apart, lambda each: each.estimate)}."
+    with_interval = [each for each in result.slices if each.low is not None]
+    if not with_interval:
+        return "No query type has enough labels for an interval."
+    return "No query type clearly differs from all answers: the intervals overlap."
+
+
+def _listed(slices: list[RateResult], figure: Callable[[RateResult], Estimate]) -> str:
+    words = [f"{each.name} {_with_n(figure(each))}" for each in slices[:_MOST_TYPES]]
+    more = len(slices) - len(words)
+    return listed_words([*words, f"{more} more"] if more else words)
+
+
+def _with_n(share: Estimate) -> str:
+    """Return "36 % [26, 48] (n = 52)", or the reason why there is no value."""
+    return percent_words(share) if share.value is None else f"{percent_words(share)} (n = {share.n:,})"
+
+
+def trust_sentence(judge: AgreementResult) -> str:
+    """Return how often a judge version and people agree, and which answers this describes."""
+    agreement = judge.statistics.get("agreement")
+    if agreement is None or agreement.value is None:
+        return judge.sentence
+    kappa = judge.statistics["kappa"]
+    chance = f"is {number_words(kappa)}" if kappa.value is not None else f"is not available: {kappa.reason}"
+    return (
+        f"{judge.title} and people agree on {percent_words(agreement)} of {_described(judge)}; Cohen's kappa {chance} "
+        f"(n = {agreement.n:,})."
+    )
+
+
+def _described(judge: AgreementResult) -> str:
+    if judge.answers is not None:
+        return all_or_graded(judge.answers, judge.hidden)
+    return f"the {counted(judge.n, 'graded answer')} alone, which are no random sample"
+
+
+def beside_people(judge: AgreementResult, people: AgreementResult) -> str | None:
+    """Return whether judge and people agree less often than two people do; None if one of both is not known."""
+    with_judge, among_people = (each.statistics.get("agreement", unmeasured(0, "")) for each in (judge, people))
+    if None in {with_judge.low, with_judge.high, among_people.low, among_people.high}:
+        return None
+    if (with_judge.high or 0) < (among_people.low or 0):
+        return "Judge and people agree less often than two people do."
+    if (with_judge.low or 0) > (among_people.high or 0):
+        return "Judge and people agree more often than two people do."
+    return "The two intervals overlap: it is not shown that two people agree more often than judge and people."
+
+
+def misses_sentence(judge: AgreementResult) -> str:
+    """Return the share of bad answers that the judge misses, and of good ones that it calls bad."""
+    errors = shown_statistics(judge.statistics)
+    missed, false_alarms = (errors.get(name, unmeasured(0, "too few labels")) for name in ("missed", "false_alarms"))
+    parts = []
+    if missed.value is not None:
+        parts.append(f"misses {_with_n(missed)} of the bad answers")
+    if false_alarms.value is not None:
+        parts.append(f"raises a false alarm on {_with_n(false_alarms)} of the good ones")
+    if not parts:
+        return f"What {judge.title or 'the judge'} misses is not known: {missed.reason}."
+    where = "" if judge.answers is not None else f"On {_described(judge)}: "
+    subject = judge.title or "the judge"
+    return f"{where}{subject} {' and '.join(parts)}."
+
+
+def missed_types_sentence(result: RateResult) -> str | None:
+    """Return the query types in which the judge misses clearly more or fewer bad answers than in all answers."""
+
+    def missed(each: RateResult) -> Estimate:
+        return complement(each.in_all_answers.get("sensitivity", unmeasured(0, "")))
+
+    apart = differing(result, missed)
+    return f"Query types that differ in this: {_listed(apart, missed)}." if apart else None
+
+
+def labels_sentence(labels: int, time: ReviewTime | None) -> str:
+    """Return how many labels are missing and how long they take: "14 more labels are missing, about 12 minutes."."""
+    missing = f"{counted(labels, 'more label')} {'is' if labels == 1 else 'are'} missing"
+    return f"{missing}." if time is None else f"{missing}, about {time_words(labels * time.seconds / 60)}."
+
+
+def overlap_sentence(people: AgreementResult, time: ReviewTime | None) -> str | None:
+    """Return how many answers need a second reviewer before people's agreement is known; None if none do."""
+    answers = MIN_PAIRS - people.n
+    if answers <= 0:
+        return None
+    need = "1 more answer needs" if answers == 1 else f"{answers:,} more answers need"
+    second = f"{need} labels of two people"
+    return f"{second}." if time is None else f"{second}, about {time_words(2 * answers * time.seconds / 60)}."
+
+
+def reading_sentence(answers: int, time: ReviewTime | None) -> str:
+    """Return how long it takes to review these answers."""
+    if time is None:
+        return "How long they take is known once people have reviewed some answers."
+    takes = "It takes" if answers == 1 else "All of them take"
+    of_reviews = f"the median of {counted(time.n, 'review')} is {time.seconds:.0f} s"
+    return f"{takes} about {time_words(answers * time.seconds / 60)}: {of_reviews}."
+
+
+def judge_share_sentence(result: RateResult) -> str | None:
+    """Return the judge's own share of bad answers, for a log whose rate is not known yet; None without a judge."""
+    share, judge = result.judge_share, result.judge_version
+    if result.value is not None or share is None or share.value is None or judge is None:
+        return None
+    ends = percent_interval(share)
+    interval = f" {ends}" if ends else ""
+    return (
+        f"According to {judge.title} alone, {percent(share.value)}{interval} of {counted(share.n, 'answer')} are bad. "
+        "No label has corrected this share."
+    )
+
+
+def sentences_of_rate(result: RateResult) -> Iterator[str]:
+    """Yield the judge's own share where the rate is not known, or else the query types that differ."""
+    yield from filter(None, (judge_share_sentence(result), types_sentence(result)))

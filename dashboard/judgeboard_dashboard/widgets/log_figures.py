@@ -1,0 +1,56 @@
+"""Figures of the whole log that several pages show, kept for all sessions until rows are added."""
+
+from judgeboard.agreement.choice import AgreementChoice
+from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_trend
+from judgeboard.agreement.measure import agreement_of
+from judgeboard.agreement.rates import RateResult, rate_of
+from judgeboard.agreement.result import AgreementResult
+from judgeboard.store.clock import utc_now
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.strata import ReviewTime, rate_mark, review_time
+from judgeboard.trends.periods import Period
+from judgeboard.trends.trend import Trend, trend
+from judgeboard_dashboard.session import kept_until_new_rows
+
+
+def bad_share(version: StoredVersion | None, *, implied_labels: bool = True) -> RateResult:
+    """Return the share of bad answers in all answers and per query type, as `judgeboard rate` shows it."""
+    return kept_until_new_rows(
+        rate_mark,
+        lambda connection: rate_of(connection, version, by="query_type", implied_labels=implied_labels),
+        ("rate", None if version is None else version.id, implied_labels),
+    )
+
+
+def judge_agreement() -> AgreementResult:
+    """Return the agreement on the label of the judge and people, as `judgeboard agreement` shows it.
+
+    Raises NotFound if no judge has rating pairs.
+    """
+    choice = AgreementChoice("judge", grade="label")
+    return kept_until_new_rows(rate_mark, lambda connection: agreement_of(connection, choice), ("agreement", choice.of))
+
+
+def people_agreement() -> AgreementResult:
+    """Return the agreement on the label of people with each other."""
+    choice = AgreementChoice("people", grade="label")
+    return kept_until_new_rows(rate_mark, lambda connection: agreement_of(connection, choice), ("agreement", choice.of))
+
+
+def corrected_shares(period: Period = "week", judge: int | str | None = None) -> CorrectedTrend:
+    """Return the corrected share of bad answers over time, and what its detectors found until today."""
+    return kept_until_new_rows(
+        rate_mark,
+        lambda connection: corrected_trend(connection, period=period, judge=judge),
+        ("corrected", period, judge, utc_now().date()),
+    )
+
+
+def groundedness_trend() -> Trend:
+    """Return the mean groundedness over time, with the verdicts of the primary judge, not corrected by labels."""
+    return kept_until_new_rows(rate_mark, trend, ("trend", utc_now().date()))
+
+
+def time_of_review() -> ReviewTime | None:
+    """Return the median time of a review; None if no time was measured."""
+    return kept_until_new_rows(rate_mark, review_time, ("review_time",))

@@ -1,0 +1,152 @@
+"""`judgeboard rule`: add, list, pause, resume and remove rules of every kind."""
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.store.alerts import list_alert_rules
+from judgeboard.store.engine import Store
+from judgeboard.store.judging_rules import list_rules
+from judgeboard.store.tools import list_targets
+from judging_log import address, store_answers
+
+JUDGE = ("add", "judge", "live", "--judge", "lexical")
+ALERT = ("add", "alert", "old", "--when", "old_flags", "--after", "2d", "--to", "webhook:env:HOOK")
+PUSH = ("add", "push", "phoenix", "--url", "http://localhost:6006")
+
+
+def said(capsys: pytest.CaptureFixture[str], store: Store, *words: str, code: int = 0) -> str:
+    assert run(["rule", *words, "--db", address(store)]) == code
+    streams = capsys.readouterr()
+    return streams.out if code == 0 else streams.err
+
+
+def listed(capsys: pytest.CaptureFixture[str], store: Store, *words: str) -> list[dict[str, Any]]:
+    rules: list[dict[str, Any]] = json.loads(said(capsys, store, "list", *words, "--json"))["rules"]
+    return rules
+
+
+def stored(store: Store) -> dict[str, str]:
+    """Return the state of each stored rule, as the workers read it, by kind and name."""
+    with store.reading() as connection:
+        rules = {"judge": list_rules(connection), "alert": list_alert_rules(connection)}
+        rules |= {"push": list_targets(connection)}
+    return {f"{kind} {rule.name}": rule.state.value for kind, each in rules.items() for rule in each}
+
+
+def test_a_rule_of_each_kind_is_paused_resumed_and_removed_by_its_name(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(store, 1)
+    for words in (JUDGE, ALERT, PUSH):
+        said(capsys, store, *words)
+    names = {"live": "judge live", "old": "alert old", "phoenix": "push phoenix"}
+    states = dict.fromkeys(names.values(), "active")
+    assert stored(store) == states
+    for word, state in (("pause", "paused"), ("resume", "active"), ("remove", "removed")):
+        for name, rule in names.items():
+            assert said(capsys, store, word, name) == f"{rule}: {state}\n"
+            states[rule] = state
+            assert stored(store) == {each: now for each, now in states.items() if now != "removed"}
+    assert "There are no rules yet" in said(capsys, store, "list")
+    for words in (JUDGE, ALERT, PUSH):
+        said(capsys, store, *words)  # the names are free again
+
+
+def test_a_name_of_two_kinds_is_changed_only_with_the_kind(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 1)
+    for words in (JUDGE, ("add", "alert", "live", *ALERT[3:]), PUSH):
+        said(capsys, sqlite_store, *words)
+    refusal = said(capsys, sqlite_store, "pause", "live", code=2)
+    assert "rules of 2 kinds have the name 'live': judge and alert" in refusal
+    commands = refusal.split("`")[1::2]
+    db = f"--db {address(sqlite_store)}"
+    assert commands == [f"judgeboard rule pause live {db} --kind {kind}" for kind in ("judge", "alert")]
+    assert set(stored(sqlite_store).values()) == {"active"}
+    assert run(commands[1].split()[1:]) == 0
+    assert stored(sqlite_store) == {"judge live": "active", "alert live": "paused", "push phoenix": "active"}
+    assert "judge live: removed" in said(capsys, sqlite_store, "remove", "live", "--kind", "judge")
+    assert "alert live: active" in said(capsys, sqlite_store, "resume", "live")  # one kind has the name now
+    error = said(capsys, sqlite_store, "pause", "nothing", code=2)
+    assert "no rule 'nothing'; known: live (alert), phoenix (push)" in error
+    assert "no judging rule 'live'; known: none" in said(
+        capsys, sqlite_store, "pause", "live", "--kind", "judge", code=2
+    )
+
+
+def test_one_table_has_the_rules_of_all_kinds_with_what_waits_or_the_problem(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 3)
+    for words in ((*JUDGE, "--existing"), ALERT, ("add", "alert", "workers", "--when", "missing_worker", *ALERT[-2:])):
+        said(capsys, sqlite_store, *words)
+    said(capsys, sqlite_store, *PUSH, "--what", "reviews,gold", "--source", "log", "--name", "team")
+    said(capsys, sqlite_store, "check", code=1)
+    expected = [
+        ["judge", "live", "lexical v1 judges 100 % of all answers", "no worker", "3 answers waiting"],
+        [
+            "alert",
+            "old",
+            "sends a message to webhook:env:HOOK while old_flags > 0, after 2 d",
+            "active",
+            "0 open events",
+        ],
+        [
+            "alert",
+            "workers",
+            "sends a message to webhook:env:HOOK while missing_worker < 1, after 1 min",
+            "active",
+            "1 open event",
+        ],
+        ["push", "team", "sends reviews, gold of log to phoenix http://localhost:6006", "no worker", "0 items waiting"],
+    ]
+    head, *rows = csv.reader(io.StringIO(said(capsys, sqlite_store, "list", "--csv")))
+    assert head == ["Kind", "Name", "What it does", "State", "Problem or waiting"]
+    assert rows == expected
+    shown = said(capsys, sqlite_store, "list").splitlines()
+    assert [line.split("  ")[0] for line in shown[1:5]] == [row[0] for row in expected]
+    assert ": workers: 0 workers running" in shown[5]
+    assert "start `judgeboard serve" in shown[6]
+    rules = listed(capsys, sqlite_store)
+    assert [[each["kind"], each["name"], each["does"], each["state"]] for each in rules] == [
+        row[:4] for row in expected
+    ]
+    assert [len(each.get("open", ())) for each in rules] == [0, 0, 1, 0]
+    assert [each["name"] for each in listed(capsys, sqlite_store, "--kind", "alert")] == ["old", "workers"]
+    assert [each["kind"] for each in listed(capsys, sqlite_store, "team")] == ["push"]
+    assert "last success: never" in said(capsys, sqlite_store, "list", "team")
+    assert "both choose the output" in said(capsys, sqlite_store, "list", "--csv", "--json", code=2)
+
+
+def test_rules_are_kept_and_show_what_waits(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    store_answers(store, 3, query_type="QA")
+    assert "There are no judging rules yet" in said(capsys, store, "list", "--kind", "judge")
+    rates = ("--rate", "0.5", "--rate", "QA=1", "--max-calls", "2")
+    said(capsys, store, *JUDGE, *rates, "--existing")
+    lines = listed(capsys, store)
+    assert [(line["name"], line["state"], line["waiting"], line["rates"]) for line in lines] == [
+        ("live", "no worker", 3, {"QA": 1.0})
+    ]
+    shown = said(capsys, store, "list", "live")
+    assert "50 % (QA: 100 %) of all answers" in shown
+    assert "waiting: 3 answers" in shown
+    assert "per day: 2 calls" in shown
+
+
+def test_a_stored_judge_version_is_used_and_wrong_words_are_refused(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 1)
+    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store)]) == 0
+    capsys.readouterr()
+    words = ("add", "judge", "again", "--judge-version", "lexical", "--json", "--existing")
+    added = json.loads(said(capsys, sqlite_store, *words))
+    assert (added["kind"], added["judge"], added["waiting"]) == ("judge", "lexical v1", 0)
+    assert "choose a judge" in said(capsys, sqlite_store, "add", "judge", "x", code=2)
+    assert "is not a number" in said(capsys, sqlite_store, *JUDGE, "--rate", "QA=", code=2)

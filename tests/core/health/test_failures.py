@@ -1,0 +1,80 @@
+"""What failed to arrive or to run: each kind is listed while it lasts, and not for ever."""
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import insert
+
+from engines import on_sqlite
+from judgeboard.domain import AlertCondition, RunState
+from judgeboard.health.failures import failures
+from judgeboard.store.alerts import NewAlertRule, insert_alert_rule, resolve_event, set_alert_problem, store_event
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import ALERT_EVENT, RUN, TRACE
+from stored_rows import rows_of
+
+NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
+
+
+def kinds(store: Store, now: datetime = NOW) -> list[tuple[str, str]]:
+    with store.reading() as connection:
+        return [(each.kind, each.subject) for each in failures(connection, now)]
+
+
+def receive(store: Store, source: str, last_at: datetime, state: str = "made") -> None:
+    row = {"external_id": f"{source} {last_at}", "owner": "", "source": source, "state": state, "reason": "no  root\n"}
+    with store.writing() as connection:
+        connection.execute(insert(TRACE), row | {"first_at": last_at, "last_at": last_at})
+
+
+def test_a_source_is_silent_from_a_day_to_a_month(store: Store) -> None:
+    receive(store, "shop", NOW - timedelta(days=3))
+    receive(store, "shop", NOW - timedelta(days=2), "waiting")
+    receive(store, "chat", NOW - timedelta(hours=20))
+    receive(store, "old", NOW - timedelta(days=31))
+    with store.reading() as connection:
+        [silent] = failures(connection, NOW)
+    assert (silent.kind, silent.subject) == ("silent_source", "shop")
+    assert silent.words == "The source shop has sent nothing since 2026-03-07 12:00 UTC (threshold: 1 d)."
+
+
+def test_traces_without_an_answer_name_the_source_that_has_most(store: Store) -> None:
+    receive(store, "shop", NOW - timedelta(hours=2), "none")
+    receive(store, "shop", NOW - timedelta(hours=1), "none")
+    receive(store, "chat", NOW - timedelta(hours=1), "none")
+    receive(store, "chat", NOW - timedelta(days=8), "none")
+    with store.reading() as connection:
+        [unused] = failures(connection, NOW)
+    assert (unused.kind, unused.subject, unused.lead) == ("unused_traces", "shop", "3 traces have no answer.")
+    assert unused.words == "Received in the last 7 days, 2 of them from shop. Reason: no root"
+
+
+@on_sqlite
+def test_a_stopped_run_is_listed_for_a_week(store: Store) -> None:
+    run = {"kind": "rag", "question": {}, "actor": "test", "why_stopped": "key refused (401)", "selection": {}}
+    with store.writing() as connection:
+        for state, days in ((RunState.STOPPED, 1), (RunState.DONE, 1), (RunState.STOPPED, 8)):
+            columns = {name: value for name, value in run.items() if name in RUN.c}
+            connection.execute(insert(RUN), columns | {"state": state.value, "started_at": NOW - timedelta(days=days)})
+    with store.reading() as connection:
+        [stopped] = failures(connection, NOW)
+    assert (stopped.kind, stopped.lead) == ("run", "Run 1 was stopped.")
+    assert stopped.words.endswith(": key refused (401).")
+
+
+def test_an_open_alert_of_a_source_replaces_its_silence(store: Store) -> None:
+    receive(store, "shop", NOW - timedelta(days=3))
+    common = {"threshold": None, "period_s": 3600.0, "subjects": (), "destinations": (), "remind_s": None}
+    with store.writing() as connection:
+        ids = [
+            insert_alert_rule(
+                connection, NewAlertRule(name=name, condition=condition, quiet=None, **common), "test", NOW
+            )
+            for name, condition in (("quiet", AlertCondition.SILENT_SOURCE), ("alarms", AlertCondition.ALARM))
+        ]
+        for rule_id, subject in zip(ids, ("shop", "alarm 1"), strict=True):
+            store_event(connection, rule_id, subject, {"sentence": f"{subject}.", "value": 1.0}, NOW)
+    assert kinds(store) == [("alert", "shop")], "alarms have a place of their own"
+    with store.writing() as connection:
+        resolve_event(connection, rows_of(store, ALERT_EVENT)[0]["id"], NOW)
+        set_alert_problem(connection, ids[0], "no worker")
+    assert kinds(store) == [("silent_source", "shop"), ("alert_rule", "quiet")]

@@ -1,0 +1,89 @@
+"""Sentences for leads: which query types differ, what the judge misses, and how long reading takes."""
+
+from dataclasses import replace
+
+import pytest
+
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.rates import RateResult, measure_rate
+from judgeboard.domain import Estimate
+from judgeboard.reports.lead_questions import (
+    beside_people,
+    differing,
+    labels_sentence,
+    misses_sentence,
+    overlap_sentence,
+    reading_sentence,
+    trust_sentence,
+    types_sentence,
+)
+from judgeboard.store.engine import Store
+from judgeboard.store.strata import ReviewTime
+
+
+@pytest.fixture
+def log(sqlite_store: Store) -> GradedLog:
+    return GradedLog(sqlite_store)
+
+
+def rate_with(log: GradedLog, bad_by_type: dict[str, int], n: int = 60) -> RateResult:
+    """The rate of a log with so many bad answers among ``n`` of each query type, all of them labelled."""
+    for query_type, bad in bad_by_type.items():
+        ids = log.answers(n, query_type=query_type)
+        log.say(log.version(), {id_: {"label": GOOD} for id_ in ids})
+        log.reviews({id_: {"label": BAD if place < bad else GOOD} for place, id_ in enumerate(ids)})
+    return measure_rate(log.store, by="query_type")
+
+
+def test_types_differ_if_their_interval_and_that_of_all_have_no_value_in_common(log: GradedLog) -> None:
+    rate = rate_with(log, {"low": 2, "middle": 18, "high": 40})
+    assert [each.name for each in differing(rate, lambda each: each.estimate)] == ["high", "low"]
+    words = types_sentence(rate) or ""
+    assert words.startswith("These query types differ from all answers: high 67 % [")
+    assert "(n = 60) and low 3 % [" in words
+
+
+def test_types_that_are_alike_do_not_differ(log: GradedLog) -> None:
+    rate = rate_with(log, {"one": 15, "two": 18})
+    assert types_sentence(rate) == "No query type clearly differs from all answers: the intervals overlap."
+    assert types_sentence(replace(rate, slices=rate.slices[:1])) is None
+    no_interval = tuple(replace(each, low=None, high=None) for each in rate.slices)
+    assert types_sentence(replace(rate, slices=no_interval)) == "No query type has enough labels for an interval."
+
+
+def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
+    ids = log.answers(100)
+    log.say(log.version(), {id_: {"label": BAD if place < 50 else GOOD} for place, id_ in enumerate(ids)})
+    labels = {id_: {"label": BAD if place % 2 else GOOD} for place, id_ in enumerate(ids)}
+    log.reviews(labels)
+    log.reviews(labels, "jon")
+    judge, people = measure_agreement(log.store, grade="label"), measure_agreement(log.store, of="people")
+    assert trust_sentence(judge).startswith("rag v1 and people agree on 50 % [")
+    assert "of all 100 answers with a usable verdict" in trust_sentence(judge)
+    assert beside_people(judge, people) == "Judge and people agree less often than two people do."
+    assert beside_people(people, people) is not None
+    unknown = replace(people, statistics={"agreement": Estimate(None)})
+    assert beside_people(judge, unknown) is None
+    assert misses_sentence(judge).startswith("rag v1 misses 50 % [")
+    assert overlap_sentence(people, None) is None
+
+
+def test_of_chosen_answers_it_says_that_they_are_no_random_sample(log: GradedLog) -> None:
+    ids = log.answers(200)
+    log.say(log.version(), {id_: {"label": BAD if place < 30 else GOOD} for place, id_ in enumerate(ids)})
+    log.reviews({id_: {"label": BAD if place < 20 else GOOD} for place, id_ in enumerate(ids[:25])})
+    judge = measure_agreement(log.store, grade="label")
+    assert "of the 25 graded answers alone, which are no random sample" in trust_sentence(judge)
+    assert misses_sentence(judge).startswith("On the 25 graded answers alone, which are no random sample: rag v1 ")
+
+
+def test_missing_labels_and_reading_take_time() -> None:
+    time = ReviewTime(50.0, 12)
+    assert labels_sentence(14, time) == "14 more labels are missing, about 12 minutes."
+    assert labels_sentence(1, None) == "1 more label is missing."
+    assert reading_sentence(187, ReviewTime(61.4, 1)) == (
+        "All of them take about 3.2 hours: the median of 1 review is 61 s."
+    )
+    assert reading_sentence(1, time) == "It takes about 1 minute: the median of 12 reviews is 50 s."
+    assert reading_sentence(3, None) == "How long they take is known once people have reviewed some answers."
