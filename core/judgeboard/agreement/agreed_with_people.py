@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgeboard.agreement.all_answers import in_all_answers
-from judgeboard.agreement.measure import for_all, unweighted, weighted_labels
+from judgeboard.agreement.measure import unweighted, weighted_labels
 from judgeboard.agreement.ratings import AnswerRatings
-from judgeboard.agreement.result import judge_statistics
+from judgeboard.agreement.result import for_all, judge_statistics
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import IntArray
 from judgeboard.stats.estimates import MIN_PAIRS, unmeasured

@@ -23,7 +23,16 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
 from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
-from judgeboard.stats.rates import TOO_SMALL, Target, missing_by_stratum, unweighted_agreement, weighted_agreement
+from judgeboard.stats.rates import (
+    TOO_SMALL,
+    Target,
+    missing_by_stratum,
+    missing_of_strata,
+    unweighted_agreement,
+    weighted_agreement,
+)
+from judgeboard.stats.sample_size import allocated
+from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.filters import RowFilter, conditions_of
 from judgeboard.store.strata import BAD, LEAST_OF_STRATUM
 from judgeboard.text import counted
@@ -157,6 +166,7 @@ class InAllAnswers:
     other than the label. ``graded`` are the same figures on the answers that people graded, unweighted. Of the labels,
     ``complete`` are of parts that are reviewed completely, the others are a random sample of ``sampled_from``.
     ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a random sample.
+    ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no value.
     ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of all
     answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or not
     available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely. ``labelled_shares``
@@ -171,6 +181,7 @@ class InAllAnswers:
     complete: int = 0
     extras: int = 0
     is_random: bool = False
+    too_few: str | None = None
     sampled_from: str = "answers"
     unlabelled: int = 0
     to_label: ToLabel | None = None
@@ -195,6 +206,11 @@ class InAllAnswers:
     def described(self) -> int | None:
         """The number of all answers that figures of the labels describe, weighted or not; None if they do not."""
         return self.answers if self.is_weighted or self.is_complete or self.is_random else None
+
+    @property
+    def lacks_labels(self) -> bool:
+        """Whether the statistics are not available because a part has a few labels, but not enough."""
+        return self.too_few is not None and self.described is None
 
     @property
     def error_sentence(self) -> str | None:
@@ -230,7 +246,7 @@ def in_all_answers(
     statistics: Mapping[str, Estimate] = {}
     graded: Mapping[str, Estimate] = {}
     labelled_shares = None
-    counts = counts_of(sample)
+    counts, too_few = counts_of(sample), part_with_too_few_labels(sample)
     if loaded.grade == "label":
         called = sample.judged_bad, sample.judged - sample.judged_bad
         if all(called):
@@ -241,11 +257,17 @@ def in_all_answers(
             *(sample.population, sample.labels, sample.verdicts, target, sample.judged_bad),
             too_small=_too_small_words(counts),
         )
+        if too_few is not None:
+            statistics = {name: unmeasured(each.n, too_few) for name, each in statistics.items()}
         graded = unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged])
     done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
     labels, to_label = len(sample.response_ids), what_to_label(sample, least=MIN_PAIRS, where=loaded.where)
+    is_sample = sample.is_random and not sample.extras and labels >= MIN_PAIRS and to_label is None
+    if too_few is not None and not is_even_sample(sample):
+        is_sample = False
+        to_label = to_label or what_to_label(sample, for_intervals=True, where=loaded.where)
     if to_label is not None and to_label.hidden and inside is None:  # hidden ones may have no usable verdict
         to_label = replace(to_label, answers=to_label.hidden + len(loaded.labelled))
     kappa = statistics.get("kappa", unmeasured(0, ""))
@@ -258,7 +280,8 @@ def in_all_answers(
         complete=sum(each.n for each in finished),
         extras=sample.extras,
         # Labels of a random sample of one part are no sample of all answers.
-        is_random=sample.is_random and not sample.extras and labels >= MIN_PAIRS and to_label is None,
+        is_random=is_sample,
+        too_few=too_few,
         sampled_from=_words_of(unfinished, counts),
         unlabelled=sum(each.N - each.n for each in unfinished),
         to_label=to_label,
@@ -270,9 +293,32 @@ def in_all_answers(
     )
 
 
+def part_with_too_few_labels(sample: SampledLabels) -> str | None:
+    """Return "133 answers that no rule flagged have 2 labels, at least 10 needed" if a part has too few labels.
+
+    Each of these labels stands for so many answers that a figure of all answers depends on a few of them. None if all
+    parts have enough, if one has no label at all, and for other grades than the label.
+    """
+    if sample.grade != "label" or sample.has_gap or not missing_of_strata(*_per_stratum(counts_of(sample))):
+        return None
+    return _too_small_words(counts_of(sample))
+
+
+def _per_stratum(counts: Sequence[StratumCount]) -> tuple[IntArray, IntArray]:
+    """Return the numbers of answers and of labels by stratum."""
+    return np.array([each.N for each in counts], dtype=np.int64), np.array([each.n for each in counts], dtype=np.int64)
+
+
+def is_even_sample(sample: SampledLabels) -> bool:
+    """Whether the labels are a random sample without weights: chance explains which parts have more of them."""
+    if not sample.is_random or sample.extras or sample.has_gap:
+        return False
+    return bool((equal_chances(*_per_stratum(counts_of(sample))) == 1).all())
+
+
 def _too_small_words(counts: Sequence[StratumCount]) -> str:
     """Return "25 flagged answers that the judge calls good have 1 label, at least 2 needed", of what lacks most."""
-    missing = missing_by_stratum(np.array([each.N for each in counts]), np.array([each.n for each in counts]))
+    missing = missing_by_stratum(*_per_stratum(counts))
     if not missing.any():
         return TOO_SMALL
     lacking, more = max(zip(counts, missing.tolist(), strict=True), key=itemgetter(1))
@@ -344,18 +390,22 @@ def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -
         yield from slices_of(connection, "responses", by, loaded.answers.response_ids)
 
 
-def what_to_label(sample: SampledLabels, *, least: int = 1, where: RowFilter | None = None) -> ToLabel | None:
+def what_to_label(
+    sample: SampledLabels, *, least: int = 1, for_intervals: bool = False, where: RowFilter | None = None
+) -> ToLabel | None:
     """Return what to label so that figures of all answers become available; None if they are.
 
-    They need a label of every stratum, and ``least`` labels of all. The answers of the random sample come first, if
-    they are enough for a figure. Otherwise a plan draws from all answers without a label. The queue has the filter
-    ``where`` of the sample, and its grade.
+    They need a label of every stratum, and ``least`` labels of all; ``for_intervals``, also enough of each stratum. The
+    answers of the random sample come first, if they are enough for a figure. Otherwise a plan draws from all answers
+    without a label. The queue has the filter ``where`` of the sample, and its grade.
     """
     counts = counts_of(sample)
     if hidden := sample.hidden:
         total = sum(each.N for each in counts)
         return ToLabel("answers", total, 0, hidden, hidden, 0, 0, 0, None, "judgeboard queue list", hidden)
     missing = [place for place, each in enumerate(counts) if not each.n]
+    if not missing and for_intervals:
+        missing = np.flatnonzero(missing_by_stratum(*_per_stratum(counts))).tolist()
     if not missing and len(sample.response_ids) < least:
         missing = [place for place, each in enumerate(counts) if each.n < each.N]
     if not missing:
@@ -369,11 +419,16 @@ def what_to_label(sample: SampledLabels, *, least: int = 1, where: RowFilter | N
     if not unlabelled:  # people decided none of them, so there is nothing left to label
         return None
     labels, size = min(unlabelled, _WANTED), None
+    if for_intervals:
+        planned = allocated(_WANTED, sample.unlabelled.tolist(), least=LEAST_OF_STRATUM)
+        labels = sum(planned[place] for place in missing)
     if waiting and (waiting >= labels or drawn >= MIN_PAIRS):
         labels = min(labels, waiting)
     else:
         step = 10 if unlabelled > _WANTED else 1
-        size = math.ceil(labels * int(sample.unlabelled.sum()) / unlabelled / step) * step
+        size = (
+            _WANTED if for_intervals else math.ceil(labels * sum(sample.unlabelled.tolist()) / unlabelled / step) * step
+        )
         size = min(size, int(sample.unlabelled.sum()))
     kind = "--where rule=random_sample --where graded=no --order random" if size is None else f"--plan rate --n {size}"
     chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from shlex import quote
 
 import numpy as np
 from sqlalchemy import Connection
@@ -33,18 +34,20 @@ from judgeboard.agreement.result import (
     AgreementSlice,
     Note,
     Statistics,
+    for_all,
     headline_name,
     judge_statistics,
     measured_versions,
     of_raters,
+    slice_of,
     with_accuracy,
     with_alpha,
 )
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.served_notices import labels_by_notice
 from judgeboard.agreement.unjudged_answers import UnjudgedAnswers, unjudged_answers
-from judgeboard.domain import Estimate, Label
-from judgeboard.errors import NotFound
+from judgeboard.domain import COMBINED_KINDS, JURY, Estimate, Label
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
     Small,
@@ -261,7 +264,13 @@ def _other_grades_of_people(source: Source, n: int) -> str:
 
 
 def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
-    versions = [get_version(connection, which) for which in choice.judge_versions] or list_versions(connection)
+    versions = [get_version(connection, which) for which in choice.judge_versions]
+    for jury in (each for each in versions if each.kind == JURY):
+        raise BadInput(
+            f"{jury.title} combines the verdicts of other judges, so it is no further judge beside them. To compare it "
+            f"with people: `judgeboard agreement --judge-version {quote(jury.title)}`"
+        )
+    versions = versions or [each for each in list_versions(connection) if each.kind not in COMBINED_KINDS]
     rated = source.judges(versions)
     if not len(rated.ids):
         raise NotFound("no judge version has a usable verdict of this kind")
@@ -403,20 +412,6 @@ def _slices_of_judge(
         yield replace(part_of_all, statistics=part_of_all.statistics | order_statistics(part, choice.human))
 
 
-def slice_of(
-    name: str,
-    of_pairs: PairStatistics,
-    in_all: InAllAnswers | None,
-    test: AlternativeAnnotatorTest | None = None,
-) -> AgreementSlice:
-    """Return the slice with its statistics of all answers, if they are known."""
-    weighted = in_all is not None and in_all.is_weighted
-    n = in_all.labels if in_all is not None and weighted else of_pairs.n
-    of_pairs, _ = for_all(of_pairs, in_all)
-    described = None if in_all is None else in_all.described
-    return AgreementSlice(name, n, with_accuracy(of_pairs), test, described, weighted)
-
-
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
     """Return all answers with the labels that figures of all answers weight.
 
@@ -452,18 +447,6 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     if asked.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
     return replace(in_all, statistics={}, graded={})
-
-
-def for_all(of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[PairStatistics, Statistics]:
-    """Return the statistics with those of all answers in their place, and what these are on the graded answers alone.
-
-    Where the labels came by no known chances, or all answers are graded, nothing is replaced.
-    """
-    if in_all is None or not in_all.is_weighted:
-        return of_pairs, {}
-    replaced = {name: each for name, each in in_all.statistics.items() if name in of_pairs.estimates}
-    graded = replace(of_pairs, estimates={name: of_pairs.estimates[name] for name in replaced})
-    return replace(of_pairs, estimates=dict(of_pairs.estimates) | replaced), with_accuracy(graded)
 
 
 def _between_generators(connection: Connection, choice: AgreementChoice, pairs: AnswerPairs) -> Statistics:

@@ -146,6 +146,8 @@ def _missing(grade: str, in_all: InAllAnswers, everything: str) -> str:
     if not in_all.statistics:
         return f"{start} it needs grades of all of them, or grades of a random sample only."
     need = in_all.to_label
+    if need is None and in_all.too_few is not None:
+        return f"{start} {in_all.too_few}."
     if need is None:
         return f"{start} people did not decide any answer of a part of them."
     if need.hidden:

@@ -10,7 +10,7 @@ import numpy as np
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
 from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.choice import AgreementChoice, By
-from judgeboard.agreement.measure import agreement_of, slice_of, weighted_labels
+from judgeboard.agreement.measure import agreement_of, weighted_labels
 from judgeboard.agreement.notes import nothing_to_compare, other_grades
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.result import (
@@ -19,6 +19,7 @@ from judgeboard.agreement.result import (
     Note,
     headline_name,
     judge_statistics,
+    slice_of,
     with_accuracy,
 )
 from judgeboard.domain import Estimate

@@ -13,6 +13,8 @@ from judgeboard.agreement.all_answers import (
     ToLabel,
     counts_of,
     in_all_answers,
+    is_even_sample,
+    part_with_too_few_labels,
     slices_of_answers,
     what_to_label,
 )
@@ -57,6 +59,7 @@ ALL = "all"
 
 _FEW_OF_RARER, _MOST_UNDECIDED = 15, 0.05
 _LOW_ALPHA = 0.6
+_LOPSIDED = 4  # times longer on one side of the value than on the other: then few labels decide the value
 _NO_FIGURE = 0.95  # the width of bounds from which on they tell nothing
 _RANGE_OF_MEAN: Mapping[GradeName, tuple[float, float]] = {"groundedness": (0, 1), "quality": (1, 4)}
 
@@ -68,9 +71,10 @@ class RateResult:
     ``n_labelled`` counts the labels that are a sample of the ``n_answers``, ``extras`` those that are not. All labels
     are of a random sample, so that strata do not matter to the reader, if it ``is_random``. ``bounds``
     are the least and the greatest possible value where a stratum has no label of a sample (other labels there count for
-    their own answers), or where people did not decide on more than 5 % of the sampled answers. ``judge_share`` is the
-    judge's own share of bad answers (or its mean grade). Its
-    interval covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels, without
+    their own answers), or where people did not decide on more than 5 % of the sampled answers. If a stratum has too few
+    labels and the value would be near one end of its 95 % interval, the value is None, and ``bounds`` is the interval.
+    ``judge_share`` is the judge's own share of bad answers (or its mean grade). Its interval
+    covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels, without
     an interval if people chose some of the labelled answers.
     ``in_all_answers`` has agreement, kappa, sensitivity, specificity and precision of the judge in all answers,
     ``in_graded_answers`` in those that people graded, unweighted. ``people_alpha`` is Krippendorff's alpha among
@@ -110,6 +114,19 @@ class RateResult:
     def estimate(self) -> Estimate:
         """The value with its interval, or the reason why there is none."""
         return Estimate(self.value, self.low, self.high, self.n_labelled, self.method, reason=self.reason)
+
+    @property
+    def shown(self) -> Estimate:
+        """The `estimate` for tables: if its value is not given, it may have an interval."""
+        if self.bounds is None or not self.has_wide_bounds:
+            return self.estimate
+        low, high = self.bounds
+        return replace(self.estimate, low=low, high=high)
+
+    @property
+    def has_wide_bounds(self) -> bool:
+        """Whether the ``bounds`` are an interval without a value, because a part has too few labels."""
+        return self.value is None and self.bounds is not None and all(each.n for each in self.strata if each.N)
 
     @property
     def left_out_sentence(self) -> str | None:
@@ -217,6 +234,14 @@ class _Measure:
         elif is_label and not sample.hidden and _many(int(sample.undecided.sum()), len(sample.response_ids)):
             between = of_undecided = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
+        notes = _warnings(sample, grade, self.target, between, of_undecided, people, estimate)
+        ends, too_few = _lopsided_ends(estimate), part_with_too_few_labels(sample)
+        to_label = None
+        if ends is not None and too_few is not None and not is_even_sample(sample):
+            between, estimate = ends, unmeasured(estimate.n, too_few)
+            to_label = what_to_label(sample, for_intervals=True, where=self.where)
+        elif estimate.value is None:
+            to_label = what_to_label(sample, least=len(sample.response_ids) + 1, where=self.where)
         agreement = in_all_answers(self.loaded, inside, self.target, sample)
         result = RateResult(
             name=name,
@@ -243,10 +268,8 @@ class _Measure:
             in_all_answers={} if sample.hidden else agreement.statistics,
             in_graded_answers={} if sample.hidden else agreement.graded,
             people_alpha=people,
-            warnings=tuple(_warnings(sample, grade, self.target, between, of_undecided, people, estimate)),
-            to_label=None
-            if estimate.value is not None
-            else what_to_label(sample, least=len(sample.response_ids) + 1, where=self.where),
+            warnings=tuple(notes),
+            to_label=to_label,
         )
         return replace(result, sentence=_sentence(result, self.where))
 
@@ -267,6 +290,14 @@ class _Measure:
             return measured(value, sample.judged, reason="no interval: a stratum also has answers without a score")
         alone = judge_alone(population, scored, None, "the logit" if grade == "groundedness" else None, self.target)
         return within_range(alone, *_RANGE_OF_MEAN[grade])
+
+
+def _lopsided_ends(estimate: Estimate) -> tuple[float, float] | None:
+    """Return the ends of an interval if the value is near one of them: 54 and 96 % for 93 %. None if it is not."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return None
+    below, above = estimate.value - estimate.low, estimate.high - estimate.value
+    return (estimate.low, estimate.high) if max(below, above) > _LOPSIDED * min(below, above) else None
 
 
 def share_of_judged(judged: Population, target: Target = "app") -> Estimate:
@@ -461,16 +492,24 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
         start = f"{about} of {of_these} are bad{ends}; {basis}."
         return start[:1].upper() + start[1:]
     need = result.to_label
-    is_bounded = result.bounds is not None and any(each.N and not each.n for each in result.strata)
-    if need is None or not is_bounded:
-        what = "share of bad answers" if result.grade == "label" else f"mean {result.grade}"
-        why = result.reason
-        if need is not None and (need.uncounted or need.hidden):
-            return no_share_words(f"{need.missing}. {need.advice}", what)
-        if not result.n_labelled:
-            why = f"none of the {result.n_answers:,} answers has a grade of a random sample"
-        return no_share_words(f"{why}.", what)
-    return _bounds_sentence(result, need)
+    if result.has_wide_bounds:
+        return _wide_sentence(result, of_these)
+    if need is not None and result.bounds is not None and any(each.N and not each.n for each in result.strata):
+        return _bounds_sentence(result, need)
+    what, why = "share of bad answers" if result.grade == "label" else f"mean {result.grade}", f"{result.reason}."
+    if need is not None and (need.uncounted or need.hidden):
+        why = f"{need.missing}. {need.advice}"
+    elif not result.n_labelled:
+        why = f"none of the {result.n_answers:,} answers has a grade of a random sample."
+    return no_share_words(why, what)
+
+
+def _wide_sentence(result: RateResult, of_these: str) -> str:
+    """Return the interval of a share without a value, and which part has too few labels."""
+    low, high = result.bounds or (0.0, 1.0)
+    need = result.to_label
+    why = f"{result.reason}." if need is None else f"{need.missing}. {need.advice}"
+    return f"Between {percent(low)} and {percent(high)} of {of_these} are bad (95 % CI): {why}"
 
 
 def _bounds_sentence(result: RateResult, need: ToLabel) -> str:
@@ -500,7 +539,9 @@ def _answers_of(where: RowFilter) -> str:
     if where == RowFilter():
         return "all answers"
     is_days = where == RowFilter(day_from=where.day_from, day_to=where.day_to)
-    return f"the answers{'' if is_days or where == RowFilter(no_time=True) else ' of'} {describe(where)}"
+    described = describe(where)
+    is_plain = is_days or where == RowFilter(no_time=True) or described.startswith("written by ")
+    return f"the answers{'' if is_plain else ' of'} {described}"
 
 
 def _answers_words(result: RateResult) -> str:

@@ -6,7 +6,7 @@ from statistics import median
 from types import MappingProxyType
 from typing import Any
 
-from judgeboard.agreement.all_answers import ToLabel, all_answers_words
+from judgeboard.agreement.all_answers import InAllAnswers, ToLabel, all_answers_words
 from judgeboard.agreement.answer_pairs import AnswerPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.ratings import grouping_of
@@ -104,7 +104,7 @@ class AgreementSlice:
 
     @property
     def not_shown(self) -> dict[str, str]:
-        """The weighted statistics without an interval, with the reason.
+        """The weighted statistics without a value or an interval, with the reason.
 
         A few labels may stand for most answers. Beside a large n, the value would look certain.
         """
@@ -113,7 +113,7 @@ class AgreementSlice:
         return {
             name: (each.reason or "no interval").removeprefix("no interval: ")
             for name, each in self.statistics.items()
-            if name in STATISTICS_OF_ALL and each.value is not None and each.low is None
+            if name in STATISTICS_OF_ALL and each.low is None
         }
 
 
@@ -197,7 +197,8 @@ class AgreementResult:
     @property
     def incomparable_sentence(self) -> str | None:
         """Why the figures of the slices cannot be compared, if people chose the graded answers; None if they can."""
-        if self.answers is not None or self.to_label is None or not self.slices:
+        has_unweighted = any(not each.weighted for each in self.slices)
+        if self.answers is not None or self.to_label is None or not has_unweighted:
             return None
         return "People chose which answers to grade, so these figures do not show on which of them the judge is weaker."
 
@@ -302,6 +303,41 @@ def with_accuracy(statistics: PairStatistics) -> Statistics:
         # An accuracy that is there already may be of other answers: `for_all` replaces the agreement alone.
         return {"agreement": agreement, "accuracy": agreement} | estimates | {"accuracy": agreement}
     return estimates
+
+
+def for_all(of_pairs: PairStatistics, in_all: InAllAnswers | None) -> tuple[PairStatistics, Statistics]:
+    """Return the statistics with those of all answers in their place, and what these are on the graded answers alone.
+
+    Where the labels came by no known chances, or all answers are graded, nothing is replaced.
+    """
+    if in_all is None or not in_all.is_weighted:
+        return of_pairs, {}
+    of_all = _replaced(of_pairs, in_all)
+    graded = {name: each for name, each in of_pairs.estimates.items() if name in in_all.statistics}
+    return of_all, with_accuracy(replace(of_pairs, estimates=graded))
+
+
+def slice_of(
+    name: str,
+    of_pairs: PairStatistics,
+    in_all: InAllAnswers | None,
+    test: AlternativeAnnotatorTest | None = None,
+) -> AgreementSlice:
+    """Return the slice with its statistics of all answers, if they are known.
+
+    If a part has too few labels, they have no value: figures of the graded answers would stand beside those of all.
+    """
+    if in_all is None or not (in_all.is_weighted or in_all.lacks_labels):
+        described = None if in_all is None else in_all.described
+        return AgreementSlice(name, of_pairs.n, with_accuracy(of_pairs), test, described)
+    statistics = with_accuracy(_replaced(of_pairs, in_all))
+    return AgreementSlice(name, in_all.labels, statistics, test, in_all.answers, weighted=True)
+
+
+def _replaced(of_pairs: PairStatistics, in_all: InAllAnswers) -> PairStatistics:
+    """Return the statistics with those of all answers in their place."""
+    of_all = {name: in_all.statistics.get(name, each) for name, each in of_pairs.estimates.items()}
+    return replace(of_pairs, estimates=of_all)
 
 
 HEADLINES = ("weighted_kappa", "kappa", "spearman")

@@ -347,7 +347,13 @@ def compare_by_jury(
 
 
 def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
-    """Return the version of a jury, with its members' sorted fingerprints and its rule; raises BadInput."""
+    """Return the version of a jury, with its members' sorted fingerprints and its rule; raises BadInput.
+
+    The members of a jury that is a member would vote twice, so it is refused.
+    """
+    for each in members:
+        if each.kind == JURY:
+            raise BadInput(f"{each.title} is a jury, and a jury cannot be a member of a jury. Name its members instead")
     addresses = sorted({member.fingerprint for member in members})
     if len(addresses) < 2:
         raise BadInput("a jury needs at least two different members, for example: A B C")

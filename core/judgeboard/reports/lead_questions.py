@@ -144,7 +144,8 @@ def reading_sentence(answers: int, time: ReviewTime | None) -> str:
 def judge_share_sentence(result: RateResult) -> str | None:
     """Return the judge's own share of bad answers, for a log whose rate is not known yet; None without a judge."""
     share, judge = result.judge_share, result.judge_version
-    if result.value is not None or share is None or share.value is None or judge is None:
+    is_known = result.value is not None or result.has_wide_bounds
+    if is_known or share is None or share.value is None or judge is None:
         return None
     ends = percent_interval(share)
     interval = f" {ends}" if ends else ""

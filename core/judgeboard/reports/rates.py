@@ -7,7 +7,7 @@ from judgeboard.agreement.all_answers import all_answers_words, other_verdicts
 from judgeboard.agreement.rates import ALL, RateResult
 from judgeboard.agreement.samples import JudgeVerdict, Picked
 from judgeboard.domain import Estimate
-from judgeboard.reports.output import Column, Format, Table, cell_text, text_lines
+from judgeboard.reports.output import UNKNOWN, Column, Format, Table, cell_text, text_lines
 from judgeboard.stats.estimates import no_interval_sentences
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.rates import UNLABELLED
@@ -46,7 +46,7 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
     rows = (
         (
             "all answers" if each.name == ALL else each.name,
-            unless_gap(each.estimate),
+            unless_gap(each.shown),
             each.n_labelled,
             each.n_answers,
             each.judge_share,
@@ -82,7 +82,8 @@ def rate_notes(result: RateResult) -> tuple[str, ...]:
     }
     named = [*((each.name, each.estimate) for each in result.slices), ("all answers", result.estimate)]
     reasons = no_interval_sentences(named) if result.slices else ()
-    return (*reasons, *(note for note, applies in notes.items() if applies))
+    wide = (f"{each.name}: only an interval, because {each.reason}." for each in result.slices if each.has_wide_bounds)
+    return (*reasons, *wide, *(note for note, applies in notes.items() if applies))
 
 
 def _is_weighted(result: RateResult) -> bool:
@@ -129,14 +130,14 @@ def agreement_table(result: RateResult) -> Table:
     )
     share = Column("", "share estimate")
     plain = Column("", "estimate")
-    rows = []
+    rows, missing = [], result.in_all_answers["agreement"].reason
     for name in [each for each in _SHOWN if each in result.in_all_answers]:
         each = result.in_all_answers[name]
         column = share if STATISTICS[name].share else plain
         rows.append(
             (
                 STATISTICS[name].name,
-                cell_text(unless_gap(each), column),
+                cell_text(None if each.value is None and each.reason == missing else each, column),
                 cell_text(result.in_graded_answers[name], column),
             )
         )
@@ -164,5 +165,6 @@ def rate_lines(result: RateResult) -> Iterator[str]:
         yield from text_lines(agreement_table(result))
         shown = (each for each in result.in_all_answers.items() if each[0] in _SHOWN)
         yield from no_interval_sentences((STATISTICS[name].name, each) for name, each in shown)
-        if GAP not in rate_notes(result) and any(map(is_gap, result.in_all_answers.values())):
-            yield GAP
+        agreed = result.in_all_answers["agreement"]
+        if agreed.value is None and not (is_gap(agreed) and GAP in rate_notes(result)):
+            yield f"{UNKNOWN} means: {agreed.reason}."

@@ -13,7 +13,7 @@ from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
 from judgeboard.reports.output import Column, Table
-from judgeboard.stats.estimates import no_interval_sentences
+from judgeboard.stats.estimates import MIN_PAIRS, no_interval_sentences
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.overview import (
@@ -189,12 +189,19 @@ def agreement_words(stats: Stats) -> Iterator[str]:
 
 
 def _not_comparable(rows: Sequence[tuple[str, VersionAgreement]]) -> Iterator[str]:
-    """Yield how to compare versions with different answers or labels; the counts show which have."""
+    """Yield how to compare versions if their labels were chosen or differ; the counts show which differ."""
     grades = len({row.grade for _, row in rows})
     graded = {(row.grade, _graded_answers(row), *row.left_out.items()) for _, row in rows}
     in_all = {(row.grade, row.answers) for _, row in rows if row.answers is not None}
     labels = {(row.grade, row.n, row.answers) for _, row in rows}
-    if len(graded) > grades or len(in_all) > len({grade for grade, _ in in_all}):
+    of_labels = [row for _, row in rows if row.grade == "label" and row.n >= MIN_PAIRS]
+    if len(of_labels) > 1 and any(row.answers is None for row in of_labels):
+        # A judge whose flags chose the labels seems worse than it is.
+        yield (
+            "The graded answers are no random sample: flags or people chose them. So their rows do not show which "
+            "version is better."
+        )
+    elif len(graded) > grades or len(in_all) > len({grade for grade, _ in in_all}):
         yield "The versions judged different answers, so do not compare their rows."
     elif len(labels) > grades:
         yield "The rows rest on different labels (see n), so do not compare them."

@@ -208,11 +208,13 @@ def interval(estimate: Estimate, *, sign: bool = False) -> str | None:
 
 
 def percent_words(estimate: Estimate, *, beside: float | None = None) -> str:
-    """Return "79 % [77, 82]", or the reason if there is no value.
+    """Return "79 % [77, 82]", "54 to 96 %" if only the interval is given, or the reason if there is nothing.
 
     ``beside`` is a share that stands in the same sentence. If an end of the interval would be rounded to it, all three
     numbers have as many decimals as show on which side of it the end is (at most 4).
     """
+    if estimate.value is None and estimate.low is not None and estimate.high is not None:
+        return f"{_whole_percent(estimate.low)} to {percent(estimate.high)}"
     if estimate.value is None:
         return estimate.reason or "unknown"
     if beside is not None and estimate.low is not None and estimate.high is not None:

@@ -15,6 +15,7 @@ from judgeboard.agreement.reliance import Reliance, reliance_of
 from judgeboard.domain import FlagState
 from judgeboard.reports.agreement import next_command, report_page, result_lines, slices_table
 from judgeboard.reports.front_page import log_summary, verdict
+from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.store.tables import FLAG
 
@@ -104,12 +105,40 @@ def test_a_random_sample_of_one_part_is_no_sample_of_all_answers(sqlite_log: Gra
     assert (result.answers, reliance_of(result)) == (None, Reliance.UNKNOWN)
 
 
-def test_one_reason_for_all_figures_is_said_once(sqlite_log: GradedLog, judged: list[int]) -> None:
-    flag(sqlite_log, judged[76:120], "random_sample")
-    label(sqlite_log, judged[76:120], truth(judged))
-    sentence = measure_agreement(sqlite_log.store).sentence
-    assert "There are no intervals: 80 flagged answers have 4 labels, at least 10 needed." in sentence
-    assert sentence.count("interval") == 1
+def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_command(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    flag(sqlite_log, judged[80:84], "random_sample")
+    label(sqlite_log, judged[:84], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    assert result.sentence.startswith(
+        "There is no figure of all 240 answers with a usable verdict yet: only 4 of the 160 answers that no rule "
+        "flagged have a label of a random sample. Label about 60 of them for a first figure (`judgeboard queue create "
+        "sample --plan rate --n 60`). On the 84 graded answers alone, which are no random sample, judge and people "
+    )
+    assert (result.answers, result.graded, reliance_of(result)) == (None, {}, Reliance.UNKNOWN)
+    assert next_command(result) == "judgeboard queue create sample --plan rate --n 60"
+    assert "In all 240 answers" not in "".join(result_lines(result))
+    by_version = measure_agreement(sqlite_log.store, by="judge_version")
+    assert [(each.answers, each.statistics["kappa"].value) for each in by_version.slices] == [(240, None)]
+    assert by_version.incomparable_sentence is None, "no figure of chosen answers stands in the table"
+    rate = measure_rate(sqlite_log.store)
+    assert {each.value for each in rate.in_all_answers.values()} == {None}
+    lines = list(rate_lines(rate))
+    assert "\N{EN DASH} means: 160 answers that no rule flagged have 4 labels, at least 10 needed." in lines
+
+
+def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    drawn = [*judged[:6], *judged[80:92]]
+    flag(sqlite_log, drawn, "random_sample")
+    label(sqlite_log, drawn, truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    start = "On 18 answers that people graded, a random sample of all 240 answers with a usable verdict, judge and "
+    assert result.sentence.startswith(start)
+    assert (result.answers, result.to_label) == (240, None)
+    assert result.statistics["agreement"].low is not None
 
 
 def test_misses_and_false_alarms_have_their_interval(flagged_and_drawn: GradedLog) -> None:
@@ -187,8 +216,8 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqli
     result = measure_agreement(log.store, by="query_type")
     parts = {each.name: each for each in result.slices}
     kappa = parts["thin"].statistics["kappa"]
-    assert kappa.value is not None, "JSON keeps the value"
-    assert kappa.reason == "no interval: 80 answers that no rule flagged have 4 labels, at least 10 needed"
+    assert (kappa.value, kappa.n, parts["thin"].answers) == (None, 44, 120)
+    assert kappa.reason == "80 answers that no rule flagged have 4 labels, at least 10 needed"
     assert parts["wide"].shown == parts["wide"].statistics
 
     [thin_row, wide_row] = slices_table("Query type", result.slices).rows
@@ -203,15 +232,15 @@ def test_a_weighted_slice_without_an_interval_shows_its_reason_and_no_value(sqli
     assert f"Same grade: {sentence}" in first_page
 
 
-def test_a_large_figure_of_a_report_without_an_interval_says_why(sqlite_log: GradedLog, judged: list[int]) -> None:
+def test_a_report_has_no_figure_of_all_answers_from_few_labels(sqlite_log: GradedLog, judged: list[int]) -> None:
     flag(sqlite_log, judged[80:84], "random_sample")
     label(sqlite_log, judged[:84], truth(judged))
     result = measure_agreement(sqlite_log.store)
     with sqlite_log.store.reading() as connection:
         page = report_page([result], log_summary(connection, [result]))
-    reason = "no interval: 160 answers that no rule flagged have 4 labels, at least 10 needed"
-    assert f"get the same grade from judge and people (n = 84, {reason})." in page
-    assert "<title>All: " not in page
+    assert "only 4 of the 160 answers that no rule flagged have a label of a random sample" in page
+    assert "In all 240 answers" not in page
+    assert "(n = 84)" in page
 
 
 def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) -> None:

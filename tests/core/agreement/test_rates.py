@@ -27,7 +27,7 @@ from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
 from judgeboard.stats.rates import Stratum, rate
 from judgeboard.store.engine import Store
-from judgeboard.store.filters import parse_where
+from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG, QUEUE, QUEUE_ITEM
 from judging_log import address
@@ -244,6 +244,31 @@ def test_the_random_sample_speaks_for_the_rest(log: GradedLog, judged: list[int]
 
 
 @on_sqlite
+def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLog) -> None:
+    few, many = (log.answers(120, query_type=name) for name in ("few", "many"))
+    verdicts = {each: {"label": BAD if at < 60 else GOOD} for ids in (few, many) for at, each in enumerate(ids)}
+    log.say(log.version(), verdicts)
+    flag(log, [*few[:60], *many[:60]], "low_groundedness")
+    flag(log, [*few[60:62], *many[60:90]])
+    label(log, [*few[:62], *many[:90]], [*few[:62], *many[:63]])
+    alone = measure_rate(log.store, where=RowFilter(query_types=("few",)))
+    low, high = alone.bounds or (0, 0)
+    assert (alone.value, alone.low, low < 0.8, high) == (None, None, True, 1)
+    assert alone.sentence == (
+        f"Between {percent(low)} and 100 % of the answers of few are bad (95 % CI): only 2 of the 60 answers that no "
+        "rule flagged have a label of a random sample. Label the other 58."
+    )
+    by_type = measure_rate(log.store, by="query_type")
+    part, whole = by_type.slices
+    assert (part.bounds, part.value) == (alone.bounds, None)
+    assert whole.low is not None
+    lines = list(rate_lines(by_type))
+    [row] = [each for each in lines if each.startswith("few  ")]
+    assert f" {percent(low)[:-2]} to 100 % " in row
+    why = "few: only an interval, because 60 answers that no rule flagged have 2 labels, at least 10 needed."
+    assert why in lines
+
+
 def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[20:])
     label(log, judged[5:], judged[5:8])
@@ -303,7 +328,7 @@ def test_flags_that_were_worked_worst_first_are_no_sample(log: GradedLog, judged
     label(log, judged[20:25])
     result = measure_rate(log.store)
     assert result.extras == 12, "the twelve worst: no drawn answer waits"
-    assert result.estimate.value is not None
+    assert "people labelled them first" not in result.sentence
     assert {each[0] for each in strata_in(result)} == {"no", "yes"}
 
 

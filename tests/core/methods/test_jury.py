@@ -218,12 +218,29 @@ def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: Grad
     flagged(log, ids[80:90], "random_sample")
     labelled(log, ids[:90])
     report = judge_by_jury(log.store, ["one", "two"])
-    assert (report.jury.accuracy.value is not None, report.jury.accuracy.low) == (True, None)
-    line = "No interval: 134 answers that no rule flagged have 9 labels, at least 10 needed."
-    assert line in list(jury_lines(report))
+    assert report.jury.answers is None
+    with_people = next(each for each in jury_lines(report) if each.startswith("with people"))
+    assert with_people.startswith("with people, on the 89 graded answers, which are no random sample: accuracy ")
+    line = "\N{EN DASH} means: 134 answers that no rule flagged have 9 labels, at least 10 needed."
     assert line in list(rate_lines(measure_rate(log.store, judge_version="jury")))
-    in_stats = "jury v1, label: no interval: 134 answers that no rule flagged have 9 labels, at least 10 needed."
-    assert in_stats in list(agreement_words(measure(log.store)))
+    in_stats = "The graded answers are no random sample: flags or people chose them. So their rows do not show which"
+    assert any(each.startswith(in_stats) for each in agreement_words(measure(log.store)))
+
+
+def test_a_stored_jury_is_no_further_judge_beside_its_members(log: GradedLog) -> None:
+    two_judges(log)
+    before = measure_agreement(log.store, of="judges")
+    jury = judge_by_jury(log.store, ["one", "two"]).jury.judge_version
+    after = measure_agreement(log.store, of="judges")
+    assert (after.sentence, after.statistics, after.judge_versions) == (
+        before.sentence,
+        before.statistics,
+        before.judge_versions,
+    )
+    with pytest.raises(BadInput, match="jury v1 combines the verdicts of other judges, so it is no further judge"):
+        measure_agreement(log.store, of="judges", judge_versions=[jury, "one"])
+    with pytest.raises(BadInput, match="jury v1 is a jury, and a jury cannot be a member of a jury"):
+        judge_by_jury(log.store, [jury, "one"], name="second")
 
 
 def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: GradedLog) -> None:

@@ -146,6 +146,26 @@ def _numbers(value: Any) -> Iterator[float]:
 
 
 @on_sqlite
+def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(60)
+    for name in ("rag", "nli"):
+        log.say(log.version(name), {each: {"label": BAD if at < 30 else GOOD} for at, each in enumerate(ids)})
+    log.flag(ids[:30], "low_groundedness")
+    log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[:30])})
+    words = list(agreement_words(measure(store)))
+    assert words[-2] == (
+        "The graded answers are no random sample: flags or people chose them. So their rows do not show which version "
+        "is better."
+    )
+    assert words[-1:] == [
+        "To compare them: `judgeboard compare versions 'nli v1' 'rag v1'`",
+    ]
+    log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[30:])})
+    assert not [each for each in agreement_words(measure(store)) if "no random sample" in each]
+
+
+@on_sqlite
 def test_versions_of_a_judge_have_titles_and_say_what_they_leave_out(store: Store) -> None:
     log = GradedLog(store)
     ids = log.answers(30)
