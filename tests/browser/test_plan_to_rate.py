@@ -46,7 +46,9 @@ def test_from_a_log_without_labels_to_the_share_of_bad_answers(reviewer, site) -
     page.goto("/agreement")
     expect(page.locator(".jb-rate")).to_contain_text("is not known yet")
     page.get_by_role("button", name="Plan the labels").click()
-    expect(page.get_by_text("will probably show the share of bad answers to about ±6.9 percentage points")).to_be_visible()
+    expect(
+        page.get_by_text("will probably show the share of bad answers to about ±6.9 percentage points")
+    ).to_be_visible()
     idle(page)
     page.get_by_role("button", name="Create this queue").click()
     expect(page.get_by_text(f"Created “{QUEUE}” with 200 answers")).to_be_visible()

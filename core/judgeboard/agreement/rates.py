@@ -420,7 +420,7 @@ def _of_alarms(connection: Connection, result: RateResult, where: RowFilter) -> 
     for change in share_changes(connection, types):
         yield Note(
             "alarm",
-            f"{change.sentence} The {'shares above are' if types else 'share above is'} of the whole time. For the "
+            f"{change.sentence} All shares here are of the whole time, before and after. For the "
             f"{'shares' if types else 'share'} since then: `judgeboard labels rate{by_type} --where {change.since}`.",
         )
 

@@ -320,7 +320,7 @@ def _keep_words(
     if figure.low is None or figure.low < goal.value - _FAR_BELOW:  # so uncertain a figure advises nothing
         return f"Today, {now}.", ""
     not_shown = f"These labels do not show with {confidence} that at least {least} {_share_words(goal)}"
-    return f"{not_shown}: today, {now}. If this is enough, keep {today}.", "Otherwise"
+    return f"{not_shown}: today, {now}. The share may be as low as {percent(figure.low)}.", "To be sure"
 
 
 def _low_end(figure: Estimate, delta: float) -> float | None:
@@ -409,7 +409,7 @@ def _cheapest(
     elif result.is_costlier:
         sentence = (
             f"These labels do not show that another threshold is cheaper than the one in force, {today}. The cheapest "
-            f"one on one half of them, {setting:g}, costs more on the other half. "
+            f"one on one half of them, {setting:g}, costs more on the other half. This rules out no other threshold. "
             f"{_cost_words(costs, 'would change', judged.n)}"
         )
     else:

@@ -395,7 +395,7 @@ def _change_sentences(made: VersionsCompared) -> Iterator[str]:
     if not made.alone:
         yield f"{in_all}, this changes the share of right verdicts by {change}."
         return
-    yield f"{in_all}, the share of right verdicts changes by {change}."
+    yield f"{in_all}, the share of right verdicts changes by {change} from {made.first} to {made.second}."
     yield "Each label is weighted by the chance that its answer had to get one."
     more_right = counts.only_second - counts.only_first
     if (counts.change.value or 0.0) * more_right < 0:

@@ -125,8 +125,15 @@ def verbosity(record: JudgeRecord) -> Check:
     )
 
 
+MEDIUM = 0.3
+"""A rank correlation from which on the influence of the length is medium."""
+
+
 def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
-    """Warn if scores rise or fall significantly with length among answers with equal human grades."""
+    """Warn if scores rise or fall significantly with length among answers with equal human grades.
+
+    The check is ok only if the interval leaves out a medium influence. It shows the score that is farthest from 0.
+    """
     correlations = _within(record)
     if not correlations:
         n = max((each.n for each in _all_within(record).values()), default=0)
@@ -141,14 +148,14 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
         if n >= LEAST:
             why = "Among answers with equal grades by people, all scores or all lengths are the same."
         return not_measured("verbosity_at_equal_grades", why, "judgeboard serve" if n < LEAST else None, n)
-    measure = max(correlations, key=lambda each: _low(correlations[each]))
+    measure = max(correlations, key=lambda each: half_widths(correlations[each], 0))
     within = correlations[measure]
     warns = surely_above(within, 0) or surely_below(within, 0)
     sentence = (
         f"{_direction(within)}: among answers with equal human grades, the rank correlation of {measure} with length "
         f"is {effect_words(within)} (n = {within.n:,}{record.graded[measure].sample_words})."
     )
-    is_unclear = not warns and (_low(within) > 0 or (within.high or 0) < 0)
+    is_unclear = not warns and not _is_small(within)
     state = State.NOT_CONCLUSIVE if is_unclear else state_of(warns=warns)
     return Check("verbosity_at_equal_grades", state, within, sentence)
 
@@ -160,7 +167,16 @@ def _direction(within: Estimate) -> str:
         return "Shorter answers score higher although people grade them alike"
     if _low(within) > 0 or (within.high or 0) < 0:
         return "No clear influence of the length (not significant at 99 %)"
-    return "Not shown that length influences the judge"
+    if not _is_small(within):
+        return "Not shown whether length influences the judge"
+    return "Length has at most a small influence on the judge"
+
+
+def _is_small(within: Estimate) -> bool:
+    """Return whether a correlation may be 0, and its interval leaves out a medium one (Cohen, 1988)."""
+    if within.low is None or within.high is None:
+        return False
+    return within.low <= 0 <= within.high and max(-within.low, within.high) < MEDIUM
 
 
 def _within(record: JudgeRecord) -> dict[str, Estimate]:

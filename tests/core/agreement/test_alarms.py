@@ -410,7 +410,7 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
     assert note.startswith("Alarms 1 and 2 are open: The share of bad answers rose in about the week of 4 Nov 2024, ")
     assert " The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % " in note
     assert note.endswith(
-        "The shares above are of the whole time. For the shares since then: "
+        "All shares here are of the whole time, before and after. For the shares since then: "
         "`judgeboard labels rate --by query_type --where from=2024-11-04`."
     )
     (of_all,) = (each.text for each in measure_rate(store).warnings if each.code == "alarm")

@@ -273,7 +273,7 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> N
     assert (shown.is_kept, shown.is_advised, shown.low_groundedness) == (True, False, None)
     assert measured.sentence.startswith(
         "These labels do not show with 95 % confidence that at least 79 % of the flagged answers are bad: today, "
-        f"{percent_words(figure)} of the flagged answers are bad. If this is enough, keep 0.5. "
+        f"{percent_words(figure)} of the flagged answers are bad. The share may be as low as {percent(figure.low)}. "
     )
     assert not measured.is_kept
     assert recall.sentence.startswith("Keep 0.5: ")
@@ -483,7 +483,7 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
         "The rule does not flag refusals without a fitting passage and confident verdicts: "
         f"{low - today} of {low} answers below the threshold in force and "
     )
-    assert line.endswith("`rate` and `agreement` count them as judged bad, so their figures differ.")
+    assert line.endswith("`labels rate` and `agreement` count them as judged bad, so their figures differ.")
     assert chosen.chosen.recall.value is not None
     assert chosen.chosen.recall.value < 1, "bad answers with a confident verdict are never flagged"
     with log.store.writing() as connection:
@@ -565,7 +565,8 @@ def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: Graded
     assert chosen.cost_change is not None
     assert (chosen.cost_change.low or 0) > 0
     words = (
-        f"The cheapest one on one half of them, {chosen.low_groundedness:g}, costs more on the other half. In all 400 "
+        f"The cheapest one on one half of them, {chosen.low_groundedness:g}, costs more on the other half. This rules "
+        "out no other threshold. In all 400 "
     )
     assert words in chosen.sentence
     assert "queue create" not in chosen.sentence, "it is shown already"

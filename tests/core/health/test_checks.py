@@ -330,6 +330,23 @@ def test_longer_answers_that_people_grade_alike_are() -> None:
     assert check("verbosity", scored=scored, graded=other).state is State.WARNING, "another score explains nothing"
 
 
+def test_the_score_that_follows_the_length_most_is_shown_and_few_answers_show_nothing() -> None:
+    scored, grade, length = wordy(per_character=0)
+    short, _, _ = wordy(per_character=-0.002)
+    no_group = np.zeros(300, int), ("",)
+    quality = GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), *no_group)
+    groundedness = replace(quality, judge=short.scores["quality"])
+    both = {"quality": quality, "groundedness": groundedness}
+    result = check("verbosity_at_equal_grades", scored=scored, graded=both)
+    assert result.state is State.WARNING
+    assert "rank correlation of groundedness" in result.sentence
+    rng = np.random.default_rng(3)
+    few = GradedAnswers(rng.normal(size=40), np.ones(40), rng.normal(size=40), np.arange(40), np.zeros(40, int), ("",))
+    unsure = check("verbosity_at_equal_grades", graded={"quality": few})
+    assert unsure.state is State.NOT_CONCLUSIVE, "the interval has a medium influence"
+    assert unsure.sentence.startswith("Not shown whether length influences the judge")
+
+
 def test_shorter_answers_that_score_higher_at_equal_grades_are_a_fault() -> None:
     scored, grade, length = wordy(per_character=-0.002)
     people = {
