@@ -299,7 +299,7 @@ def _to_label(
         n = count_log(connection, where)
         if not n:
             return None
-        words, options = f"the other {counted(n, 'answer')}", f"--all-answers --limit {n}"
+        words, options = f"all {counted(n, 'other answer')}", f"--all-answers --limit {n}"
     conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
     return _ToLabel(f"label {words} of {both}", f"judgeboard queue create ab {options} {conditions}")
 

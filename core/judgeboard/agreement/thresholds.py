@@ -409,8 +409,10 @@ def _cheapest(
     elif result.is_costlier:
         sentence = (
             f"These labels do not show that another threshold is cheaper than the one in force, {today}. The cheapest "
-            f"one on one half of them, {setting:g}, costs more on the other half. This rules out no other threshold. "
-            f"{_cost_words(costs, 'would change', judged.n)}"
+            f"one on one half of them, {setting:g}, costs more on the other half. "
+            f"{_cost_words(costs, 'would change', judged.n)} Of the {counted(int((~judged.flagged).sum()), 'answer')} "
+            f"that it does not flag, {int((~sample.labels_of(start.query_type).flagged).sum()):,} have a label: with "
+            "more labels of these, a threshold that flags more may be shown to be cheaper."
         )
     else:
         sentence = _joined(

@@ -124,10 +124,10 @@ def _source_lines(result: "SourcesCompared") -> Iterator[str]:
 
     yield result.sentence
     yield from result.warnings
-    if result.change.value is not None:
+    if result.change.value is not None:  # otherwise the figure of the judge alone would be taken for one of labels
         yield f"labels without the judge: {points_words(result.labels_only, sign=True)}"
-    alone = points_words(result.judge_alone, sign=True)
-    yield f"{result.judge} alone: {alone}; this does not decide, and its interval does not cover the judge's errors"
+        alone = points_words(result.judge_alone, sign=True)
+        yield f"By {result.judge} alone: {alone} bad answers. This decides nothing: it leaves out the judge's errors."
     for each in result.types:
         start = start_words(each.conclusion, result.a, result.b, result.within)
         line = f"{each.query_type}: {start}: {points_words(each.change, sign=True)}"

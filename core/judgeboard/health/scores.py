@@ -115,10 +115,12 @@ def verbosity(record: JudgeRecord) -> Check:
     elif longer:
         sentence += " Longer answers score higher."
     elif surely_below(correlation, 0):
-        sentence += " Longer answers score lower, the opposite of this fault."
+        sentence += " Longer answers score lower. Only grades of people show whether they are worse."
+    is_shorter = surely_below(correlation, 0) and not (within is not None and _is_small(within))
+    state = State.NOT_CONCLUSIVE if is_shorter else state_of(warns=longer and not explained)
     return Check(
         "verbosity",
-        state_of(warns=longer and not explained),
+        state,
         correlation,
         sentence,
         also={f"per_{PER}_characters": rise},

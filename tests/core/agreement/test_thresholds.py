@@ -565,10 +565,10 @@ def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: Graded
     assert chosen.cost_change is not None
     assert (chosen.cost_change.low or 0) > 0
     words = (
-        f"The cheapest one on one half of them, {chosen.low_groundedness:g}, costs more on the other half. This rules "
-        "out no other threshold. In all 400 "
+        f"The cheapest one on one half of them, {chosen.low_groundedness:g}, costs more on the other half. In all 400 "
     )
     assert words in chosen.sentence
+    assert "with more labels of these, a threshold that flags more may be shown to be cheaper." in chosen.sentence
     assert "queue create" not in chosen.sentence, "it is shown already"
     assert thresholds_table(result).rows[0][1] == "costs more"
 

@@ -593,7 +593,7 @@ def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(l
     assert (result.change.value, result.change.low, result.labels_only.value, result.p) == (None,) * 4
     assert result.sentence == (
         "Not shown yet whether app b is better or worse than app a. There is no figure for all 40 questions: the 20 "
-        "with labels on both answers are no random sample. For a first figure, label the other 40 answers of app a and "
+        "with labels on both answers are no random sample. For a first figure, label all 40 other answers of app a and "
         f"app b: `{result.to_label}`"
     )
     assert result.to_label is not None
@@ -690,7 +690,7 @@ def test_the_sentence_and_the_queue_have_one_number(sqlite_log: GradedLog) -> No
         result = compare_sources(connection, "app a", "app b")
     assert result.sentence.endswith(
         "There is no figure for all 40 questions: the 20 with labels on both answers are no random sample. For a first "
-        f"figure, label the other 43 answers of app a and app b: `{result.to_label}`"
+        f"figure, label all 43 other answers of app a and app b: `{result.to_label}`"
     )
     assert result.to_label is not None
     assert " --limit 43 " in result.to_label

@@ -369,8 +369,8 @@ def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
     assert check("verbosity", scored=replace(scored, scores={"quality": np.full(400, 4.0)})).state is State.NOT_MEASURED
     shorter = replace(scored, scores={"quality": -scored.scores["quality"]})
     prefers_short = check("verbosity", scored=shorter)
-    assert prefers_short.state is State.OK, "a judge that prefers short answers is not verbose"
-    assert prefers_short.sentence.endswith(" Longer answers score lower, the opposite of this fault.")
+    assert prefers_short.state is State.NOT_CONCLUSIVE, "longer answers may be worse, or the judge may punish length"
+    assert prefers_short.sentence.endswith(" Only grades of people show whether they are worse.")
 
 
 # ---- pairs, repeats ----------------------------------------------------------------------------------------------

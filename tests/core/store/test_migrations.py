@@ -376,13 +376,13 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/health/checks/\d+/command": "The commands are a tree: `test controls`.",
 }
 # In this log people labelled what was flagged, and a random sample: these figures are now of all answers, and have no
-# interval with fewer than ten labels in a part of the answers.
+# interval, and slices no value, with fewer than ten labels in a part of the answers.
 OF_CHOSEN_LABELS = (
     r"/figures/(agreement|stats/agreement/\d+)/statistics/(agreement|accuracy|kappa|sensitivity|specificity)/",
     r"/figures/(agreement|stats/agreement/\d+)/statistics/(precision|f1|scott_pi|ac1|macro_recall|mcc)/",
     r"/figures/stats/agreement/\d+/n",
     r"/figures/threshold/thresholds/\d+/",
-    r"/figures/rate by type/slices/\d+/in_all_answers/\w+/(low|high|method|reason)",
+    r"/figures/rate by type/slices/\d+/in_all_answers/\w+/(value|low|high|method|reason)",
 )
 
 
