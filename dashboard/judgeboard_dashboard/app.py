@@ -81,13 +81,14 @@ def navigation(*, everything: bool = True) -> list[st.Page]:
 
     If ``everything`` is false, the menu has only what the person may open. Old addresses open the current views.
     """
+    in_menu = {next(iter(tabs if everything else tabs_of(page)), None) for page, tabs in PAGES.items()}
     listed = {
         view: st.Page(
             VIEWS / f"{view}.py",
             title=page,
             url_path="first-page" if view == FIRST else view,
             default=view == FIRST,
-            visibility="visible" if view in list(tabs if everything else tabs_of(page))[:1] else "hidden",
+            visibility="visible" if view in in_menu else "hidden",
         )
         for page, tabs in PAGES.items()
         for view in tabs
@@ -146,7 +147,7 @@ if __name__ == "__main__":
         notification_bell()
         if view in WITH_PARTS:
             open_old_part()
-        is_current = view not in OLD_ADDRESSES or chosen.url_path == ""
+        is_current = chosen.url_path not in OLD_ADDRESSES
         if is_current:
             st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
             enter(view)

@@ -63,14 +63,17 @@ class Figure:
         """Return whether "no clear change" may be said: whether a change of 15 % of the scale would have been found."""
         return seen is not None and seen <= CLEAR * self.scale
 
+    def _limit(self, seen: float) -> str:
+        return f"a change of {self.size(seen)} or more {WOULD_HAVE_BEEN_FOUND}"
+
     def unchanged(self, name: str, seen: float | None, span: str) -> str:
         """Return "All answers: no clear change of groundedness in these 3 weeks. …", or that the data are too few."""
         if seen is None:
             return f"{name}: too few {self.counts} to find any change of {self.name} {span}."
-        found = f"a change of {self.size(seen)} or more {WOULD_HAVE_BEEN_FOUND}"
+        limit = self._limit(seen)
         if self.is_clear(seen):
-            return f"{name}: no clear change of {self.name} {span}. {found[0].upper()}{found[1:]}."
-        return f"{name}: too few {self.counts} to tell whether {self.name} changed {span}. Only {found}."
+            return f"{name}: no clear change of {self.name} {span}. {limit[0].upper()}{limit[1:]}."
+        return f"{name}: too few {self.counts} to tell whether {self.name} changed {span}. Only {limit}."
 
     def unchanged_since(self, periods: int, period: Period, seen: float | None) -> str:
         """Return "In the 11 weeks since then: no clear change; …", or that the data are too few.
@@ -82,10 +85,10 @@ class Figure:
         since = f"In the {period if periods == 1 else f'{periods:,} {period}s'} since then"
         if seen is None:
             return f"{since}: too few {self.counts} to find any change."
-        found = f"a change of {self.size(seen)} or more {WOULD_HAVE_BEEN_FOUND}"
+        limit = self._limit(seen)
         if self.is_clear(seen):
-            return f"{since}: no clear change; {found}."
-        return f"{since}: too few {self.counts} to tell; only {found}."
+            return f"{since}: no clear change; {limit}."
+        return f"{since}: too few {self.counts} to tell; only {limit}."
 
 
 class Finding(NamedTuple):

@@ -65,7 +65,7 @@ GROUPS: dict[str, dict[str, Place]] = {
         "people": "people",
         "versions": "versions",
         "config": "project",
-        "doctor": "doctor",
+        "doctor": "database",
         "db": "database",
     },
 }

@@ -1,8 +1,164 @@
-"""The view Plan: how many labels give which precision of the share of bad answers, and their queue."""
+"""The view Plan: how many labels give which precision, and the queue that samples them."""
 
-from judgeboard_dashboard.review.plans import plan
-from judgeboard_dashboard.session import page
-from judgeboard_dashboard.widgets.navigation import follow
+import streamlit as st
+
+from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, stratum_title
+from judgeboard.agreement.plans import draw_plan, plans_for_rate
+from judgeboard.agreement.samples import judging_version
+from judgeboard.errors import BadInput
+from judgeboard.flags.rules import RANDOM_SAMPLE
+from judgeboard.people.permissions import Action, may
+from judgeboard.people.roster import people_named
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.reviews.presets import PLANNED
+from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, create_queue
+from judgeboard.stats.rates import Target
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.queues import list_queues, open_items
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.strata import rate_mark
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.review.queues import known_people
+from judgeboard_dashboard.session import (
+    current_reviewer,
+    kept_until_new_rows,
+    page,
+    reading,
+    saving,
+    stacking_columns,
+    store,
+)
+from judgeboard_dashboard.widgets.confirmations import confirm
+from judgeboard_dashboard.widgets.filters import query_of
+from judgeboard_dashboard.widgets.first_steps import next_button
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, pick_rows
+from judgeboard_dashboard.widgets.tables import show_rows
+from judgeboard_dashboard.widgets.texts import caption, count, empty, heading, note
+
+USUAL_REACH = 0.07
+"""The precision at which the slider starts: plus or minus 7 percentage points."""
+
+TARGETS: dict[str, Target] = {"What the app does": "app", "These answers only": "these"}
+COLUMNS: Columns[tuple[str, PlannedStratum]] = {
+    Column("Stratum", width=220): lambda line: line[0],
+    Column("Answers", "count", width=85): lambda line: line[1].answers,
+    Column("Labels", "count", width=85, help="Labels that count already"): lambda line: line[1].labelled,
+    Column("To label", "count", width=85): lambda line: line[1].labels,
+}
+
+
+def plan() -> None:
+    """Show how many labels give which precision of the share of bad answers; a lead can create their queue."""
+    left, right = stacking_columns("plan", [1, 1.6], gap="large")
+    with left:
+        amount = st.container()
+        about = st.segmented_control(
+            "The share is about",
+            list(TARGETS),
+            default=next(iter(TARGETS)),
+            required=True,
+            key="plan_target",
+            help="Either the answers are a sample of what the app does, or only these answers count.",
+        )
+    target = TARGETS.get(about or "", "app")
+    try:
+        plans = kept_until_new_rows(
+            rate_mark,
+            lambda connection: plans_for_rate(connection, judging_version(connection), target=target),
+            ("plans", target),
+        )
+    except BadInput as error:
+        with right:
+            empty(f"No plan: {error}.")
+            next_button()
+        return
+    with amount:
+        plan = _chosen(plans)
+    with right:
+        first, *others = plan.sentences
+        show(tag("div", tag("b", first), cls="jb-say"))
+        for sentence in others:
+            show(tag("div", sentence, cls="jb-say"))
+        if plan.to_label is not None:
+            sample = Rows("open_flags", query_of(RowFilter(rules=(RANDOM_SAMPLE,))))
+            open_button("Open the random sample", sample, key="plan_sample", icon=":material/play_arrow:")
+        if plan.more:
+            if plan.minutes is None:
+                caption("The time is shown once people have reviewed some answers.")
+            heading("Where they come from")
+            lines = [(stratum_title(stratum, plan.strata), stratum) for stratum in plan.strata]
+            show_rows(Table.of(lines, COLUMNS), key="plan_strata", most=8)
+            _earlier_queue()
+            _create_button(plan)
+
+
+def _chosen(plans: tuple[LabelPlan, ...]) -> LabelPlan:
+    """Show the slider over the plans, which starts at the first one that is precise enough for most questions."""
+    by_number = {plan.more: plan for plan in plans}
+    if len(by_number) == 1:
+        return plans[0]
+    usual = next((plan for plan in plans if plan.reach <= USUAL_REACH), plans[-1])
+    chosen = st.select_slider(
+        "Answers to label",
+        options=list(by_number),
+        value=usual.more,
+        format_func=lambda number: f"{number:,}",
+        key=f"plan_labels_{plans[0].target}_{plans[-1].more}",
+        help="More labels give a narrower 95 % confidence interval.",
+    )
+    return by_number[chosen]
+
+
+def _earlier_queue() -> None:
+    """Show an open queue of an earlier plan, so that nobody creates a second one while it still has open answers."""
+    with reading() as connection:
+        planned = (queue for queue in list_queues(connection, only_open=True) if queue.of_rate)
+        left = ((queue, open_items(connection, queue.id)) for queue in planned)
+        queue, items = next(((queue, items) for queue, items in left if items), (None, 0))
+    if queue is None:
+        return
+    note(f"{count(items, 'answer')} in “{queue.name}”. Their labels count here too.", lead="Still to review:")
+    target = Rows("item", {"queue": queue.name})
+    open_button("Review that queue", target, key="plan_earlier", icon=":material/play_arrow:")
+
+
+def _create_button(plan: LabelPlan) -> None:
+    reviewer = current_reviewer()
+    if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
+        caption("Leads can create a queue of these answers here.")
+        return
+    with st.container(key="plan_create", horizontal=True, vertical_alignment="bottom", gap="small"):
+        name = st.text_input(
+            "Name of the queue",
+            value=f"Share of bad answers: {plan.more:,} labels",
+            key=f"plan_name_{plan.more}",
+            max_chars=LONGEST_NAME,
+        )
+        people = st.multiselect(
+            "Assign to",
+            known_people(),
+            [reviewer.name],
+            key="plan_people",
+            accept_new_options=True,
+            placeholder="Choose its reviewers",
+        )
+        if st.button("Create this queue", key="plan_create_queue", type="primary", icon=":material/add:", wrap=False):
+            _create(plan, name or "", people, reviewer)
+    caption("Reviewers decide with one key per answer. They see these answers only in the queue, without the judge.")
+
+
+def _create(plan: LabelPlan, name: str, people: list[str], reviewer: Reviewer) -> None:
+    with saving("Not created"):
+        with store().reading() as connection:
+            drawn = draw_plan(connection, RowFilter())
+        rules = QueueRules(name, max_items=plan.more, **PLANNED)
+        assigned = people_named(store(), people, by=reviewer)
+        created = create_queue(store(), rules, by=reviewer, assigned=assigned, plan=drawn)
+        start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."
+        shows = "Agreement shows the share of bad answers as soon as they are reviewed."
+        confirm("queues", " ".join(filter(None, (start, created.again_sentence, shows))))
+        pick_rows(Rows("queues", {}))
+
 
 with page():
     follow("plan")

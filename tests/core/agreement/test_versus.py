@@ -655,12 +655,12 @@ def test_labels_on_all_questions_show_what_the_sentence_says(sqlite_log: GradedL
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
     assert (result.conclusion, result.labels_needed) == (Conclusion.NOT_SHOWN, None)
-    said = re.search(r"Labels on all 60 questions can show about (\d+) points or more: `(.*)`$", result.sentence)
-    assert said is not None, result.sentence
-    assert said[2] == result.to_label
+    advice = re.search(r"Labels on all 60 questions can show about (\d+) points or more: `(.*)`$", result.sentence)
+    assert advice is not None, result.sentence
+    assert advice[2] == result.to_label
     # As often as in the labels so far, 5 % of the questions would change, by 1.
-    assert int(said[1]) == pytest.approx(280.2 * math.sqrt(0.05 * 0.95 * 20 / 19 / 60), abs=0.6)
-    assert say_in_queue(sqlite_log, said[2], set()) == 80
+    assert int(advice[1]) == pytest.approx(280.2 * math.sqrt(0.05 * 0.95 * 20 / 19 / 60), abs=0.6)
+    assert say_in_queue(sqlite_log, advice[2], set()) == 80
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
     assert (result.labelled, result.to_label) == (60, None)

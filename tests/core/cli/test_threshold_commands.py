@@ -59,13 +59,13 @@ def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
     assert run(["labels", "threshold", "--recall", "0.8", "--json", "--db", database]) == 0
     value = json.loads(capsys.readouterr().out)["thresholds"][0]["low_groundedness"]
     assert run(["labels", "threshold", "--recall", "0.8", "--db", database]) == 0
-    said = re.search(
+    advice = re.search(
         r"Then run `judgeboard flags apply --yes .*`. It supersedes (\d+) open flags", capsys.readouterr().out
     )
-    assert said is not None
+    assert advice is not None
     monkeypatch.setenv("JUDGEBOARD_LOW_GROUNDEDNESS", str(value))
     assert run(["flags", "apply", "--yes", "--db", database]) == 0
-    assert f"{said[1]} superseded" in capsys.readouterr().out
+    assert f"{advice[1]} superseded" in capsys.readouterr().out
     monkeypatch.delenv("JUDGEBOARD_LOW_GROUNDEDNESS")
 
 
