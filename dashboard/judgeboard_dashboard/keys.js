@@ -51,7 +51,7 @@
   let clicked = -SILENT; // when a held press was clicked whose run has not begun
   let edited = null; // the field whose text is not sent yet
   let left = null; // a press that left such a field: {at, ran, begun}; the run that takes the text may draw its button
-  let skips = false; // whether Enter was pressed for a form for the reason that is not drawn yet
+  let skips = false; // whether Enter was pressed in the form for the reason, and its button is not clicked yet
   let reason = null; // whether the last J opened or closed the form for the reason; null if the page shows it
   const scrolled = new Set(); // panes that are not at their top
 
@@ -297,6 +297,13 @@
       if (event.key === "Escape") {
         event.target.blur();
         if (head() && event.target === visible(REASON) && asksReason()) leaveReason(event.timeStamp);
+      }
+      // Streamlit ignores Enter in a field that was drawn before the form knows its buttons.
+      if (event.key === "Enter" && !event.isComposing && head() && event.target === visible(REASON)) {
+        swallow(event);
+        skips ||= !event.repeat;
+        answer();
+        return;
       }
       const ours = saves ? taker({ key: SAVE }) : /^F[246789]$/.test(event.key);
       if (!ours || !head() || event.target.closest("form, [data-testid=stForm]")) return;
