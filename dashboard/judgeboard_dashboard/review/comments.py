@@ -9,6 +9,7 @@ import streamlit as st
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.store.engine import Store
+from judgeboard.store.items import Item
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import Comment
 from judgeboard.text import shortened
@@ -28,22 +29,24 @@ class CommentActions:
     store: Store
     session: ReviewSession
     reviewer: Reviewer | None
-    response_id: int
+    item: Item
 
     def send(self, request_key: str) -> None:
         """Store the written text as a new comment, or as a change of the reviewer's own comment."""
-        draft = self.session.comment(self.response_id)
+        draft = self.session.comment(self.item.response_id)
         if not draft.text.strip():
             return
         if draft.replaces is None:
-            write, message = partial(comment, response_id=self.response_id), "Saved: your comment"
+            write, message = partial(comment, response_id=self.item.response_id), "Saved: your comment"
         else:
             write, message = partial(edit_comment, comment_id=draft.replaces), "Saved: your comment is changed"
-        self._store(partial(write, text=draft.text), message, f"comment{self.response_id}", request_key, draft.replaces)
+        self._store(
+            partial(write, text=draft.text), message, f"comment{self.item.response_id}", request_key, draft.replaces
+        )
 
     def change(self, changed: Comment) -> None:
         """Put a comment of the reviewer into the field, to change it."""
-        self.session.put_comment(self.response_id, CommentDraft(changed.text or "", replaces=changed.id))
+        self.session.put_comment(self.item.response_id, CommentDraft(changed.text or "", replaces=changed.id))
 
     def withdraw(self, withdrawn: Comment, request_key: str) -> None:
         """Withdraw a comment of the reviewer."""
@@ -52,7 +55,9 @@ class CommentActions:
 
     def request_key(self, withdrawn: int | None = None) -> str:
         """Return the request key for the next comment, or for the withdrawal of the comment ``withdrawn``."""
-        return self.session.request_key(f"comment{self.response_id}" if withdrawn is None else f"withdraw{withdrawn}")
+        return self.session.request_key(
+            f"comment{self.item.response_id}" if withdrawn is None else f"withdraw{withdrawn}"
+        )
 
     def _store(self, write: Callable[..., int], message: str, row: str, request_key: str, replaced: int | None) -> None:
         """Store a change of the comments. Empty the field if its text replaces ``replaced`` (None: a new comment)."""
@@ -64,8 +69,8 @@ class CommentActions:
             except DecisionRefused as refused:
                 self.session.say(str(refused), refused=True)
             self.session.finish_key(row, request_key)
-            if self.session.comment(self.response_id).replaces == replaced:
-                self.session.put_comment(self.response_id, CommentDraft())
+            if self.session.comment(self.item.response_id).replaces == replaced:
+                self.session.put_comment(self.item.response_id, CommentDraft())
 
         safely(self.session, self.reviewer, act, request_key)
 
@@ -100,11 +105,14 @@ def comments_block(comments: Sequence[Comment]) -> Html | None:
 
 
 def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None:
-    """Show the field for a comment and the reviewer's own comments; show nothing without a reviewer."""
+    """Show the field for a comment and the reviewer's own comments.
+
+    Nobody comments on an answer that is blind for them: others would read what they think of it.
+    """
     reviewer = actions.reviewer
-    if reviewer is None:
+    if reviewer is None or actions.item.hidden:
         return
-    draft, response_id = actions.session.comment(actions.response_id), actions.response_id
+    draft, response_id = actions.session.comment(actions.item.response_id), actions.item.response_id
     key = _field(response_id, draft)
     if key not in st.session_state:
         st.session_state[key] = draft.text

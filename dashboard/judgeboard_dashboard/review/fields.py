@@ -64,7 +64,7 @@ _READING = (
     ("F7 F2", "show all judgments side by side, also earlier ones; their raw calls"),
     ("F6", "judge the answer again with the last settings of the primary judge"),
     ("F9 F8", "correct the answer, or discard the correction; add it to a suite"),
-    ("T", "write a comment for other reviewers; Enter sends it"),
+    ("T", "write a comment for other reviewers, unless the item is blind; Enter sends it"),
 )
 _DIFFERS = ("O", "choose why you and the judge differ")
 _NOTE = ("M", "write a note; Esc leaves it")

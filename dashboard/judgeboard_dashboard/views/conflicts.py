@@ -210,7 +210,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             quality="quality" in conflict.queue.asked,
             correctable=is_open,
             over_signals=partial(again_section, actions, item),
-            under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item.response_id), comments),
+            under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):

@@ -248,7 +248,6 @@ def _draw_item(
             keys_choice(actions),
         ],
     )
-    comment_actions = CommentActions(store(), session, reviewer, item.response_id)
     answer_panes(
         actions,
         item,
@@ -265,7 +264,7 @@ def _draw_item(
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),
         over_signals=partial(again_section, actions, item),
-        under_side=partial(comment_fields, comment_actions, comments),
+        under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
     )
     attempts_section(actions, sequences)
     question, choices = _item_choices(actions, item, flag, rules, decides=decides)
@@ -420,35 +419,11 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         work=work,
         leased=leased,
     )
-    first, _, rest = work.position.partition(" ")
-    head_line(
-        actions,
-        work.position,
-        tag("span", tag("b", first), f" {rest} in “{work.queue.name}”"),
-        [item.query_type if item is not None else None if pair is None else pair.query_type]
-        + ([f"model {item.generator_model}"] if item is not None and not blind and item.generator_model else []),
-        [
-            undo_choice(
-                work.undoable[-1] if work.undoable else None, partial(undo_in_queue, store(), session, work), actions
-            ),
-            choice(
-                name="skip",
-                label="Skip",
-                act=actions.ask_skip,
-                key="J",
-                turn=Turn.GIVE,
-                disabled=reveal is not None,
-            ),
-            move("leave", "Leave", "L", partial(actions.go, Rows("queues", {}))),
-            keys_choice(actions),
-        ],
-        aside=others_words(work),
-    )
+    _queue_head(actions, item)
     _show_feedback(work)
     if item is not None:
         with reading() as connection:
-            comments = comments_on(connection, item.response_id, reviewer.id)
-        comment_actions = CommentActions(store(), session, reviewer, item.response_id)
+            comments = () if item.hidden else comments_on(connection, item.response_id, reviewer.id)
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
             first, rest = queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown)
@@ -461,7 +436,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             quality="quality" in work.queue.asked,
             correctable=reveal is None or reveal.changing,
             over_signals=partial(again_section, actions, item),
-            under_side=partial(comment_fields, comment_actions, comments),
+            under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
@@ -478,6 +453,29 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         choices,
         grades=None if item is None else partial(queue_grades, actions, work.queue),
         form=partial(_skip_form, actions) if work.skipping and not leased.expiry_shown else None,
+    )
+
+
+def _queue_head(actions: QueueActions, item: Item | None) -> None:
+    work, asked = actions.work, item or actions.leased.pair
+    first, _, rest = work.position.partition(" ")
+    model = None if item is None or item.hidden.judge else item.generator_model
+    undoable = work.undoable[-1] if work.undoable else None
+    skips = choice(
+        name="skip", label="Skip", act=actions.ask_skip, key="J", turn=Turn.GIVE, disabled=work.reveal is not None
+    )
+    head_line(
+        actions,
+        work.position,
+        tag("span", tag("b", first), f" {rest} in “{work.queue.name}”"),
+        [asked.query_type if asked else None, f"model {model}" if model else None],
+        [
+            undo_choice(undoable, partial(undo_in_queue, store(), actions.session, work), actions),
+            skips,
+            move("leave", "Leave", "L", partial(actions.go, Rows("queues", {}))),
+            keys_choice(actions),
+        ],
+        aside=others_words(work),
     )
 
 

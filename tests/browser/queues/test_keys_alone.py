@@ -12,7 +12,7 @@ from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
 from page_state import GUARD, idle
 from queue_page import opened, row
-from served_queues import served_queues
+from served_queues import BLIND, served_queues
 
 pytestmark = pytest.mark.browser
 
@@ -68,6 +68,17 @@ def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_
     idle(page)
     assert row(page) == first
     assert len(site.reviews()) == before
+
+
+def test_nobody_comments_on_a_blind_item(reviewer, site) -> None:
+    page = reviewer("Mara")
+    opened(page, site.queue(1, **BLIND, grades=("label",), optional_grades=()))
+    for key in ("t", "q", "y"):
+        expect(page.locator('[class*="st-key-comment_"]')).to_have_count(0)
+        page.wait_for_timeout(GUARD)
+        page.keyboard.press(key)
+        idle(page)
+    expect(page.locator('[class*="st-key-comment_"]')).not_to_have_count(0)  # the judge is shown now
 
 
 @pytest.mark.postgres
