@@ -1,4 +1,4 @@
-"""What failed to arrive or to run lately: silent sources, traces without an answer, alerts, runs and rules."""
+"""What failed to arrive or to run lately: sources, traces without an answer, alerts, jobs, runs, rules and pushes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,8 +10,10 @@ from sqlalchemy import Connection
 from judgeboard.alerts.conditions import silent_sources
 from judgeboard.domain import AlertCondition, RuleState, RunState
 from judgeboard.store.alerts import list_alert_rules, open_events
+from judgeboard.store.jobs import list_jobs
 from judgeboard.store.judging_rules import list_rules
 from judgeboard.store.runs import list_runs
+from judgeboard.store.tools import list_targets
 from judgeboard.store.traces import UnusedTraces, unused_traces
 from judgeboard.text import counted
 
@@ -22,7 +24,7 @@ _SILENT = timedelta(days=1)
 _GIVEN_UP = timedelta(days=30)  # a source that is silent for longer was switched off
 _MOST_RUNS = 50
 
-Kind = Literal["silent_source", "unused_traces", "alert", "run", "judging_rule", "alert_rule"]
+Kind = Literal["silent_source", "unused_traces", "alert", "job", "run", "judging_rule", "alert_rule", "push_target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,10 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
             if (each.value or 0) <= _GIVEN_UP.total_seconds()
         ),
         *(() if unused is None else (_of_traces(unused),)),
+        *_jobs(connection, since),
         *_runs(connection, since),
         *_rules(connection),
+        *_push_targets(connection),
     ]
 
 
@@ -76,6 +80,14 @@ def _of_traces(unused: UnusedTraces) -> Failure:
     return Failure("unused_traces", unused.source, lead, f"Received in the last {DAYS} days, {source}.{reason}")
 
 
+def _jobs(connection: Connection, since: datetime) -> Iterator[Failure]:
+    """Yield the jobs that failed before their run began. `_runs` yields the others."""
+    for job in list_jobs(connection, limit=_MOST_RUNS):
+        if job.created_at >= since and job.failed is not None and job.run_id is None:
+            words = f"Judging again, requested by {job.actor}: {' '.join(job.failed.split())}."
+            yield Failure("job", job.id, "A job did not start.", words)
+
+
 def _runs(connection: Connection, since: datetime) -> Iterator[Failure]:
     for run in list_runs(connection, limit=_MOST_RUNS):
         if run.started_at >= since and run.state in {RunState.STOPPED, RunState.INTERRUPTED}:
@@ -91,3 +103,13 @@ def _rules(connection: Connection) -> Iterator[Failure]:
     for alert in list_alert_rules(connection):
         if alert.state is RuleState.ACTIVE and alert.problem:
             yield Failure("alert_rule", alert.name, f"The alert rule {alert.name} is not evaluated.", alert.problem)
+
+
+def _push_targets(connection: Connection) -> Iterator[Failure]:
+    for target in list_targets(connection):
+        reason = target.problem or (target.reason if target.refused else None)
+        if target.state is RuleState.ACTIVE and reason:
+            lead = f"The push {target.name} stopped before its end."
+            if target.problem is None:
+                lead = f"{target.tool} refused {counted(target.refused, 'item')} of the push {target.name}."
+            yield Failure("push_target", target.name, lead, " ".join(reason.split()))

@@ -90,8 +90,10 @@ OF_FAILURES: Mapping[str, tuple[str, str]] = {
     "unused_traces": ("Open traces", "sources"),
     "alert": ("Open alert rules", "alerts"),
     "alert_rule": ("Open alert rules", "alerts"),
+    "job": ("Open runs", "runs"),
     "run": ("Open runs", "runs"),
     "judging_rule": ("Open judging rules", "judging"),
+    "push_target": ("Open push targets", "sources"),
 }
 
 
@@ -368,7 +370,7 @@ def _failures(failed: Sequence[Failure]) -> None:
     """Show what failed to arrive or to run, each with a button to its page."""
     for place, each in enumerate(failed):
         label, view = OF_FAILURES[each.kind]
-        query = {"source": each.subject} if view == "sources" else {}
+        query = {"source": each.subject} if each.kind in {"silent_source", "unused_traces"} else {}
         if each.kind == "unused_traces":
             query["unused"] = "true"
         target = Rows(view, query) if may_open(view) else None

@@ -1,15 +1,18 @@
 """What failed to arrive or to run: each kind is listed while it lasts, and not for ever."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import insert
+from sqlalchemy import insert, update
 
 from engines import on_sqlite
-from judgeboard.domain import AlertCondition, RunState
+from judgeboard.domain import AlertCondition, RuleState, RunState
 from judgeboard.health.failures import failures
 from judgeboard.store.alerts import NewAlertRule, insert_alert_rule, resolve_event, set_alert_problem, store_event
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import ALERT_EVENT, RUN, TRACE
+from judgeboard.store.jobs import StoredJob, insert_job
+from judgeboard.store.tables import ALERT_EVENT, PUSH_TARGET, RUN, TRACE
+from judgeboard.store.tools import NewTarget, insert_target
 from stored_rows import rows_of
 
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
@@ -59,6 +62,42 @@ def test_a_stopped_run_is_listed_for_a_week(store: Store) -> None:
         [stopped] = failures(connection, NOW)
     assert (stopped.kind, stopped.lead) == ("run", "Run 1 was stopped.")
     assert stopped.words.endswith(": key refused (401).")
+
+
+@on_sqlite
+def test_a_job_that_did_not_start_is_listed_for_a_week(store: Store) -> None:
+    with store.writing() as connection:
+        for job, days, run_id, failed in (
+            ("new", 1, None, "no key"),
+            ("old", 8, None, "no key"),
+            ("waits", 1, None, None),
+        ):
+            stored = StoredJob(job, "rejudge", {}, {}, run_id, "Ann", {}, NOW - timedelta(days=days), None, failed)
+            insert_job(connection, stored)
+    with store.reading() as connection:
+        [job] = failures(connection, NOW)
+    assert (job.kind, job.subject, job.lead) == ("job", "new", "A job did not start.")
+    assert job.words == "Judging again, requested by Ann: no key."
+
+
+@on_sqlite
+def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: Store) -> None:
+    common: dict[str, Any] = {"judges": (), "source": None, "since": None, "with_notes": False, "every_s": 600.0}
+    with store.writing() as connection:
+        for name in ("stopped", "refused", "paused", "fine"):
+            target = NewTarget(name=name, tool="phoenix", address="http://localhost", what=("judgments",), **common)
+            insert_target(connection, target, "Ann", NOW)
+        results = {"stopped": {"problem": "no answer"}, "refused": {"refused": 2, "reason": "unknown trace"}}
+        for name, columns in results.items():
+            connection.execute(update(PUSH_TARGET).where(PUSH_TARGET.c.name == name).values(columns))
+        paused = {"state": RuleState.PAUSED.value, "problem": "no answer"}
+        connection.execute(update(PUSH_TARGET).where(PUSH_TARGET.c.name == "paused").values(paused))
+    with store.reading() as connection:
+        words = {each.subject: (each.kind, each.lead, each.words) for each in failures(connection, NOW)}
+    assert words == {
+        "stopped": ("push_target", "The push stopped stopped before its end.", "no answer"),
+        "refused": ("push_target", "phoenix refused 2 items of the push refused.", "unknown trace"),
+    }
 
 
 def test_an_open_alert_of_a_source_replaces_its_silence(store: Store) -> None:
