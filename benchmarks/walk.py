@@ -77,18 +77,11 @@ def main() -> int:
 
 
 def newcomer(browser: Browser, url: str) -> None:
-    """Open the pages, go to the first flagged answer, give a name and confirm."""
+    """Open the pages, go to the first flagged answer, and confirm under the suggested name."""
     page = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url).new_page()
     page.goto("/")
     go_to(page, "Start reviewing")
     page.wait_for_selector(".jb-head[data-row]", timeout=60_000)
-    page.wait_for_selector(".st-key-who_name input")
-    time.sleep(READ)
-    page.keyboard.press("y")  # leads to the field for the name
-    page.wait_for_selector(".st-key-who_name input:focus")
-    page.keyboard.press("Control+a")
-    page.keyboard.type("Nora")
-    page.keyboard.press("Enter")
     page.wait_for_selector(".st-key-decide button kbd")
     time.sleep(READ)
     page.keyboard.press("y")  # asks once whether the decision implies a label

@@ -9,7 +9,7 @@ from judgeboard.people.permissions import Action, check_allowed, may, role_of, w
 from judgeboard.people.roster import turn_away
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.return_page import start_sign_in
-from judgeboard_dashboard.session import caught, change_name, current_reviewer, signed_in, store
+from judgeboard_dashboard.session import caught, change_name, current_reviewer, name_field, signed_in, store
 from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verified_address
 
 # Views that need a permission. They are hidden from people without it, and each view also checks it (`demand`).
@@ -92,9 +92,13 @@ def may_open(name: str) -> bool:
 
 
 def who_button() -> None:
-    """Show a button with the person's name. It signs the person out or, without sign-in, asks for another name."""
+    """Show a button with the person's name. It signs the person out or, without sign-in, asks for another name.
+
+    Without a name, show the field for it.
+    """
     person = current_reviewer()
     if person is None:
+        name_field()
         return
     signed_in = sign_in().asked
     st.button(

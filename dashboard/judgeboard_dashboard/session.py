@@ -99,7 +99,7 @@ SUGGESTED_COOKIE = "judgeboard_suggested"  # the same name, until somebody enter
 LONGEST_NAME = 60
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _NAME = "reviewer_name"
-_VIEW, _ASKED, _VISIT = "open_view", "name_asked_on", "page_visit"
+_VIEW, _VISIT = "open_view", "page_visit"
 _SUGGESTED, _REPLACED = "name_suggested", "name_replaced"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
@@ -183,12 +183,9 @@ def _still_here(now: Seen) -> None:
 
 
 def enter(view: str) -> None:
-    """Begin to show a view: another one than before counts as a visit, and has the name that its field suggests."""
+    """Begin to show a view: another one than before counts as a visit."""
     st.session_state[_VISIT] = visit() + (st.session_state.get(_VIEW) != view)
     st.session_state[_VIEW] = view
-    if st.session_state.get(_ASKED, view) != view and not reviewer_name():
-        st.session_state[_NAME] = suggested_name()  # another view suggested it, and the person did not change it
-        st.session_state[_SUGGESTED] = bool(st.session_state[_NAME])
 
 
 @contextmanager
@@ -272,15 +269,20 @@ def signed_in() -> Reviewer:
 
 
 def reviewer_name() -> str:
-    """Return the name entered in this browser; an empty text if there is none or if sign-in is on."""
+    """Return the name entered in this browser; an empty text if sign-in is on.
+
+    Before a name is entered, it is the suggested one; its first decision says so.
+    """
     if sign_in().asked:
         return ""
     if _NAME not in st.session_state:
         kept, suggested = (st.context.cookies.get(cookie, "") for cookie in (NAME_COOKIE, SUGGESTED_COOKIE))
-        st.session_state[_NAME] = tidy_name(unquote(kept))
-        st.session_state[_SUGGESTED] = bool(st.session_state[_NAME]) and suggested == kept
-    name: str = st.session_state[_NAME]
-    return name
+        entered = tidy_name(unquote(kept))
+        name = entered or suggested_name()
+        st.session_state[_NAME] = name
+        st.session_state[_SUGGESTED] = bool(name) and (not entered or suggested == kept)
+    shown: str = st.session_state[_NAME]
+    return shown
 
 
 def name_is_suggested() -> bool:
@@ -300,29 +302,23 @@ def replaced_reviewer() -> Reviewer | None:
 
 
 def ask_reviewer(why: str = "Your name is stored with each decision.") -> Reviewer | None:
-    """Return the reviewer. If no name was entered yet, show the field for it and return None."""
+    """Return the reviewer. Without a name, say where to enter it and return None."""
     reviewer = current_reviewer()
-    if reviewer is not None:
-        return reviewer
-    with st.container(key="who", horizontal=True, vertical_alignment="bottom", gap="small"):
-        name_field(label_visibility="visible")
-        show(tag("div", why, cls="jb-cap"), width="content")
-    return None
+    if reviewer is None:
+        show(tag("div", f"Enter your name at the top of the page. {why}", cls="jb-cap"))
+    return reviewer
 
 
-def name_field(label_visibility: Literal["visible", "collapsed"]) -> None:
-    """Show the field for the name. It suggests the system user's name, which is used if another page is opened."""
-    st.session_state[_ASKED] = st.session_state.get(_VIEW)
+def name_field() -> None:
+    """Show the field for the name."""
     st.text_input(
         "Your name",
-        suggested_name(),
         key=NAME_FIELD,
-        label_visibility=label_visibility,
+        label_visibility="collapsed",
         placeholder="Your name",
         width=220,
         on_change=give_name,
     )
-    st.button("OK", key="who_start", on_click=give_name, wrap=False)
 
 
 def tidy_name(name: str) -> str:
@@ -341,30 +337,26 @@ def suggested_name() -> str:
 
 
 def give_name() -> None:
-    """Read the name from its field; the callback of the field and of its button."""
-    if _name_entered() and st.session_state.get(_VIEW) == "item":
+    """Read the name from its field; the callback of the field."""
+    st.session_state[_NAME] = tidy_name(st.session_state.get(NAME_FIELD, ""))
+    st.session_state[_SUGGESTED] = False
+    if st.session_state[_NAME] and st.session_state.get(_VIEW) == "item":
         st.rerun()  # a press on this page redraws only the item, but the name is shown outside it
 
 
-def entered_reviewer() -> Reviewer | None:
-    """Return the person named in the field of `ask_reviewer`. If the field is empty, show a problem."""
-    if not _name_entered():
-        problem("Enter your name first.")
-    return current_reviewer()
-
-
-def _name_entered() -> bool:
-    st.session_state[_NAME] = tidy_name(st.session_state.get(NAME_FIELD, ""))
-    st.session_state[_SUGGESTED] = False
-    return bool(st.session_state[_NAME])
+def named_reviewer() -> Reviewer | None:
+    """Return the reviewer after a press of a button; show a problem if there is no name."""
+    reviewer = current_reviewer()
+    if reviewer is None:
+        problem("Enter your name at the top of the page first.")
+    return reviewer
 
 
 def change_name() -> None:
-    """Forget the name; the next page that needs one asks again."""
+    """Forget the name, so that its field is shown again."""
     if name_is_suggested():
         st.session_state[_REPLACED] = st.session_state[_NAME]
     st.session_state[_NAME] = ""
-    st.session_state.pop(_ASKED, None)
 
 
 def _show_hidden() -> None:

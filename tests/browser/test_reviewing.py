@@ -213,10 +213,16 @@ def test_an_answer_that_nobody_flagged_is_graded(reviewer, site) -> None:
     assert decisions(site.store)[before:] == [("Pia", None, None)]
 
 
-def test_the_name_is_asked_once_and_kept_over_a_reload(reviewer, site) -> None:
+def test_the_suggested_name_is_replaced_at_the_top_and_kept_over_a_reload(reviewer, site) -> None:
     page = reviewer()
-    page.goto(f"/item?flag={site.rows.flags['no-passages']}")
+    page.goto("/open_flags")
+    expect(page.locator(".st-key-person button").first).to_be_visible()
+    idle(page)
+    page.locator(".st-key-person button").first.click()
     name = page.get_by_placeholder("Your name")
+    expect(name).to_be_visible()
+    page.get_by_role("button", name="Start reviewing").click()
+    settled(page)
     expect(name).to_be_visible()
     page.wait_for_function("window.__judgeboardKeys")  # from now on no key is lost
     page.keyboard.press("y")
@@ -229,11 +235,16 @@ def test_the_name_is_asked_once_and_kept_over_a_reload(reviewer, site) -> None:
     page.reload()
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()
     expect(page.get_by_placeholder("Your name")).to_have_count(0)
+    page.goto("/open_flags")
+    expect(page.locator(".st-key-person button").first).to_contain_text("Quinn Q.")
 
 
 def test_a_name_given_on_the_settings_page_is_kept_at_once(reviewer, site) -> None:
     page = reviewer()
     page.goto("/settings")
+    expect(page.locator(".st-key-person button").first).to_be_visible()
+    idle(page)
+    page.locator(".st-key-person button").first.click()
     name = page.get_by_label("Your name")
     expect(name).to_be_visible()
     idle(page)

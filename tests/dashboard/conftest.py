@@ -58,11 +58,14 @@ def demo_store(demo: Path, sqlite_store: Store) -> Store:
 
 @pytest.fixture
 def open_page() -> OpenPage:
-    """Opens a page as a reviewer would: ``open_page("item", flag=3)``; ``reviewer=""`` has not given a name."""
+    """Opens a page as a reviewer would: ``open_page("item", flag=3)``.
 
-    def opened(name: str, *, reviewer: str = "Mara", **query: object) -> AppTest:
+    ``reviewer`` None: nobody entered a name yet; an empty text: the name was taken back.
+    """
+
+    def opened(name: str, *, reviewer: str | None = "Mara", **query: object) -> AppTest:
         app = AppTest.from_file(APP, default_timeout=60)
-        if reviewer:
+        if reviewer is not None:
             app.session_state["reviewer_name"] = reviewer
         for field, value in query.items():
             app.query_params[field] = [str(one) for one in value] if isinstance(value, list) else str(value)

@@ -46,7 +46,7 @@ def test_my_reviews_is_empty_before_a_name_is_needed(page_store: Store, open_pag
     page = open_page("my_reviews", reviewer="")
     assert 'class="jb-example"' in markup(page)
     assert page.button(key="next_step").label == "Import a log"
-    assert not page.text_input
+    assert "Enter your name" not in markup(page)
 
 
 def test_answers_are_judged_from_the_page_after_a_trial(page_store: Store, open_page, endpoint: HeldEndpoint) -> None:
@@ -83,21 +83,30 @@ def test_a_trial_that_fails_says_why(page_store: Store, open_page, endpoint: Hel
     assert "401" in shown(page)
 
 
-def test_the_name_is_asked_once(page_rows, open_page) -> None:
-    page = open_page("item", reviewer="", flag=page_rows.flags["claims"])
-    assert page.text_input(key="who_name").value == getpass.getuser()
-    page.switch_page("views/my_reviews.py").run()
-    assert "You have not reviewed any answers yet." in shown(page)
-    assert getpass.getuser() in [button.label for button in page.switch_page("views/open_flags.py").run().button]
+def test_the_user_of_a_server_for_this_machine_alone_is_not_asked_for_a_name(page_rows, open_page) -> None:
+    page = open_page("item", reviewer=None, flag=page_rows.flags["claims"])
+    assert [button for button in page.button if button.key == "confirm"]
+    page.switch_page("views/open_flags.py").run()
+    assert page.button(key="person").label == getpass.getuser()
     page.button(key="person").click().run()
-    assert page.text_input(key="who_name").value == getpass.getuser(), "the button asks again"
+    page.text_input(key="who_name").set_value("Jon").run()
+    assert page.button(key="person").label == "Jon"
 
 
-def test_the_name_defaults_to_the_user_of_a_server_for_this_machine_alone(
+def test_a_server_for_others_asks_for_a_name_at_the_top_of_each_page(
     page_rows, open_page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert open_page("open_flags", reviewer="").text_input(key="who_name").value == getpass.getuser()
     option = st.get_option
     shared = {"server.allowedHosts": ["localhost", "review.example.org"]}
     monkeypatch.setattr(st, "get_option", lambda name: shared.get(name, option(name)))
-    assert not open_page("open_flags", reviewer="").text_input(key="who_name").value
+    page = open_page("open_flags", reviewer=None)
+    assert not page.text_input(key="who_name").value
+    page.switch_page("views/trends.py").run()
+    page.text_input(key="who_name").set_value("Jon").run()
+    page.switch_page("views/my_reviews.py").run()
+    assert "You have not reviewed any answers yet." in shown(page)
+    assert page.button(key="person").label == "Jon"
+
+
+def test_a_new_database_has_one_button_that_starts_the_review(page_rows, open_page) -> None:
+    assert labels(open_page("overview")).count("Start reviewing") == 1

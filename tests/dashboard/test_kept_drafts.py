@@ -107,8 +107,8 @@ def test_the_same_keys_keep_the_grades_of_a_draft_that_comes_back(
 
 
 def unnamed_draft(page_rows, open_page) -> AppTest:
-    """Open an item with the name that the queue page suggested, and begin a draft on it."""
-    page = open_page("open_flags", reviewer="", flag=page_rows.flags["claims"])
+    """Open an item under the suggested name, and begin a draft on it."""
+    page = open_page("open_flags", reviewer=None, flag=page_rows.flags["claims"])
     page.switch_page("views/item.py").run()
     assert not [field for field in page.text_input if field.key == "who_name"]
     return press(page, "quality3_")
@@ -158,13 +158,13 @@ def test_a_reload_before_the_first_decision_keeps_a_name_that_is_only_suggested(
     page = unnamed_draft(page_rows, open_page)
     reloaded(monkeypatch, page)
     [flag] = re.findall(r'data-row="r\d+f(\d+)"', markup(page))
-    page = open_page("item", reviewer="", flag=flag)
+    page = open_page("item", reviewer=None, flag=flag)
     assert [one.proto.type for one in page.button if one.key == "quality3"] == ["primary"]
     said = f"You review as {getpass.getuser()}: change the name at the top of Review"
     page = press(page, "confirm_")
     assert said in markup(page)
     reloaded(monkeypatch, page)
-    again = press(open_page("item", reviewer="", flag=page_rows.flags["claims"]), "unsure_")
+    again = press(open_page("item", reviewer=None, flag=page_rows.flags["claims"]), "unsure_")
     assert said not in markup(again), "the first decision settled the name"
 
 
@@ -172,7 +172,7 @@ def test_a_draft_from_before_a_reload_goes_along_to_the_name_that_is_entered(
     queues, page_rows, open_page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reloaded(monkeypatch, unnamed_draft(page_rows, open_page))
-    page = open_page("open_flags", reviewer="")
+    page = open_page("open_flags", reviewer=None)
     page.button(key="person").click().run()
     page.text_input(key="who_name").set_value("Ida").run()
     assert kept(queues) == {"Ida": {"quality": 3}}

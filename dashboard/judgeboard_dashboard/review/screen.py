@@ -303,4 +303,4 @@ def side_choices(
 def name_form() -> None:
     """Show the field for the reviewer's name in the bar."""
     with row_of_buttons("Who is reviewing? Your name is stored with each decision.", row_key="decide"):
-        name_field(label_visibility="collapsed")
+        name_field()

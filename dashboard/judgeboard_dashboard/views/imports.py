@@ -24,7 +24,7 @@ from judgeboard.store.storing import list_batches
 from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
-from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, page, problem, reading, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, named_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.uploads import expect_upload
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.import_labels import ask_label_set, ask_labels, chosen_labels, label_set_key
@@ -151,7 +151,7 @@ def _ask_undo(number: int) -> None:
         caption(f"Because people decided on them, these stay: {ids}{more}.")
     reviewer = ask_reviewer("Your name is stored with the undo.")
     pressed = st.button("Undo import", key="import_undo", type="primary", disabled=not plan.rows, wrap=False)
-    actor = (reviewer or entered_reviewer()) if pressed else None
+    actor = (reviewer or named_reviewer()) if pressed else None
     if actor is not None:
         try:
             undone = undo_import(store(), number, with_reviews=with_reviews, actor=actor)
@@ -511,7 +511,7 @@ def _trial_card(trial: Imported) -> Reviewer | None:
                 wrap=False,
             )
             _rejected_rows(summary, trial.rejected)
-    return (reviewer or entered_reviewer()) if pressed else None
+    return (reviewer or named_reviewer()) if pressed else None
 
 
 def _import_label(trial: Imported) -> str:

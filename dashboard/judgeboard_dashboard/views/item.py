@@ -70,7 +70,7 @@ from judgeboard_dashboard.review.screen import (
 from judgeboard_dashboard.review.signals import decided_words, primary_verdict, queue_pane, signals_pane
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue, undo_review
-from judgeboard_dashboard.session import ask_reviewer, current_query, current_reviewer, open_rows, page, reading, store
+from judgeboard_dashboard.session import current_query, current_reviewer, open_rows, page, reading, store
 from judgeboard_dashboard.widgets.filters import filter_in
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.keys import Turn
@@ -364,7 +364,7 @@ def review_queue(name: str) -> None:
     """Show the queue item that the reviewer has leased. After each decision, show the next item."""
     reviewer = current_reviewer()
     if reviewer is None:
-        ask_reviewer()
+        name_form()
         return
     session = review_session()
     work = queue_session(store(), name, reviewer)

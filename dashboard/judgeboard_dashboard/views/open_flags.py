@@ -12,7 +12,7 @@ from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.open_flags import QueueLine, listed_answers, queue_facets, queue_page
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.review.queues import your_queues
-from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, reading
+from judgeboard_dashboard.session import current_reviewer, page, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
@@ -89,7 +89,6 @@ def open_flags() -> None:
         looks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks)
         selecting = select_button("open_flags")
-    ask_reviewer()
     rows = Table.of(flags.lines, COLUMNS)
     if selecting:
         ids = [line.response_id for line in flags.lines]

@@ -121,7 +121,7 @@ def overview() -> None:
     # What is read at once comes first, and the change last: it takes longest to compute after new rows.
     time = time_of_review()
     with fourth:
-        _to_read(state, reviewer, time)
+        _to_read(state, reviewer, time, starts=steps.next not in {"review", "agree"})
     with fifth:
         heading("5. What is getting worse, and what failed to arrive?")
         show_alarms()
@@ -328,8 +328,11 @@ def _shares(
     )
 
 
-def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None) -> None:
-    """Show the person's queues and the open flags, with the time that they take."""
+def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None, *, starts: bool) -> None:
+    """Show the person's queues and the open flags, with the time that they take.
+
+    If ``starts`` is false, the button that starts the review stands elsewhere.
+    """
     heading("4. Which answers should people read today?")
     with reading() as connection:
         counts = open_counts(connection)
@@ -340,7 +343,7 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
     left_out = f"The queue leaves out {count(done, 'answer')} that you have reviewed." if done else None
     words = " ".join(filter(None, (takes, decided_words(state, named=reviewer is not None), left_out)))
     sentence(words, lead=open_flags_words(state))
-    if left > 0:
+    if left > 0 and starts:
         looks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", flagged(None), key="overview_start", **looks)
     if counts:

@@ -16,7 +16,7 @@ from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.judgments import attempt_texts, message_texts
-from judgeboard_dashboard.session import entered_reviewer, problem, seen
+from judgeboard_dashboard.session import named_reviewer, problem, seen
 from judgeboard_dashboard.widgets.texts import caption, count, heading, score
 
 _TRIAL = "judge_trial"
@@ -45,7 +45,7 @@ def try_button(
         disabled=not (estimate.calls and agreed),
         help="Judges the first answers and shows the raw calls. Nothing is stored.",
     )
-    if not pressed or (reviewer := reviewer or entered_reviewer()) is None:
+    if not pressed or (reviewer := reviewer or named_reviewer()) is None:
         return
     st.session_state.pop(_TRIAL, None)
     try:

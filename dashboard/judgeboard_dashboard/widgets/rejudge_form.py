@@ -28,7 +28,7 @@ from judgeboard.store.runs import AskMode
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import ask_reviewer, entered_reviewer, problem, reading, seen, store
+from judgeboard_dashboard.session import ask_reviewer, named_reviewer, problem, reading, seen, store
 from judgeboard_dashboard.widgets.filters import Query, filter_sentence
 from judgeboard_dashboard.widgets.judge_trial import end_trial, try_button
 from judgeboard_dashboard.widgets.navigation import Rows, as_id, item, open_button, pick_rows
@@ -468,7 +468,7 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
             icon=":material/restart_alt:",
             disabled=not (estimate.calls and agreed),
         )
-    if not pressed or (reviewer := reviewer or entered_reviewer()) is None:
+    if not pressed or (reviewer := reviewer or named_reviewer()) is None:
         return place
     try:
         job_id = request_rejudge(

@@ -317,15 +317,15 @@ def test_labels_of_more_classes_are_imported_into_a_label_set(upload, sqlite_sto
     assert "Label set" not in [each.label for each in page.selectbox], "the file has no labels"
 
 
-def test_import_takes_the_name_in_its_field(sqlite_store: Store, upload) -> None:
-    page = AppTest.from_file(VIEW, default_timeout=60).run()
+def test_nothing_is_imported_without_a_name(sqlite_store: Store, upload) -> None:
+    page = AppTest.from_file(VIEW, default_timeout=60)
+    page.session_state["reviewer_name"] = ""
+    page.run()
     page.file_uploader(key="import_file").set_value(("log.jsonl", json.dumps(LOG[0]).encode(), "text/plain"))
     page.run()
-    assert [field.label for field in page.text_input] == ["Source", "Your name"]
-    page.text_input(key="who_name").set_value("")
     page.button(key="import_start").click().run()
-    assert "Enter your name first." in markup(page)
-    page.text_input(key="who_name").set_value("Ann")
+    assert "Enter your name at the top of the page first." in markup(page)
+    page.session_state["reviewer_name"] = "Ann"
     page.button(key="import_start").click().run()
     assert "1 answer was imported." in markup(page)
 

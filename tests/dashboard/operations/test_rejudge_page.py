@@ -102,9 +102,8 @@ def test_the_same_again_is_refused_in_words(page_rows, open_page) -> None:
 def test_who_has_no_name_is_asked_for_it(page_rows, open_page) -> None:
     page = open_page("rejudge", reviewer="")
     next(one for one in page.get("button_group") if one.label == "Kind").set_value("lexical").run()
-    page.text_input(key="who_name").set_value("")
     page = page.button(key="rejudge_start").click().run()
-    assert "Enter your name first." in markup(page)
+    assert "Enter your name at the top of the page first." in markup(page)
     page.text_input(key="who_name").set_value("Jon").run()
     page = page.button(key="rejudge_start").click().run()
     assert "requested by Jon" in shown(page)
