@@ -31,7 +31,7 @@ PAGES: dict[str, dict[str, str]] = {
     "Agreement": {"agreement": "Figures", "disagreement": "Where they differ"},
     "Problems": {"failure_modes": "Failure modes", "issues": "Issues"},
     "Judges": {"judges": "Health", "audits": "Audits", "versions": "Versions"},
-    "Comparisons": {"pairs": "Pairs", "self_reference": "Self-reference"},
+    "Comparisons": {"pairs": "Pairs", "self_reference": "Self-reference", "verdicts": "Verdicts"},
     "Suites": {"suites": "Suites"},
     "Runs": {"runs": "All runs", "rejudge": "Judge answers", "judging": "Judging rules", "alerts": "Alert rules"},
     "Answers": {"responses": "Answers"},

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.answer_pairs import person_grades
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Label
+from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.estimates import MIN_PAIRS
@@ -17,8 +18,15 @@ from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.significance import mcnemar
 from judgeboard.store.grades import LABELS
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
+from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts, pairs_of_versions
 from judgeboard.text import counted
+
+
+class Direction(StrEnum):
+    """Where a changed verdict moved: to the side of people, or away from it."""
+
+    TOWARDS = "towards"
+    AWAY = "away"
 
 
 class Side(StrEnum):
@@ -44,6 +52,13 @@ class Compared:
         if self.old_side is None or self.new_side is None or self.old_side is self.new_side:
             return None
         return self.new_side
+
+    @property
+    def direction(self) -> Direction | None:
+        """Where a changed verdict moved; None if it did not change, or if people have no side."""
+        if self.flip is None or self.people is None:
+            return None
+        return Direction.TOWARDS if self.flip is self.people else Direction.AWAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,21 +141,31 @@ def _compared(pair: VerdictPair, people: Side | None, cut: float) -> Compared:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """The comparison, and one page of its rows with their texts by response."""
+    """The comparison, and one page of its rows with their texts by response; ``total`` rows have the direction."""
 
     sentence: str
     comparison: Comparison
+    total: int
     shown: tuple[Compared, ...]
     texts: Mapping[int, PairTexts]
 
 
 def comparison_page(
-    connection: Connection, pairs: Sequence[VerdictPair], *, offset: int = 0, limit: int = 50
+    connection: Connection,
+    pairs: Sequence[VerdictPair],
+    *,
+    direction: Direction | None = None,
+    offset: int = 0,
+    limit: int | None = 50,
 ) -> ComparisonPage:
-    """Return the comparison of ``pairs``, which are from a run or from two versions."""
+    """Return the comparison of ``pairs``, which are from a run or from two versions.
+
+    With a ``direction``, its rows are only the verdicts that moved so; its sentence is still about all pairs.
+    """
     source = PairSource(connection)
     comparison = compare(pairs, _people(source, pairs), source.cuts)
-    shown = comparison.rows[offset : offset + limit]
+    rows = [row for row in comparison.rows if direction is None or row.direction is direction]
+    shown = tuple(rows[offset : None if limit is None else offset + limit])
     titles = {
         version_id: get_version(connection, version_id).title
         for version_id in {verdict.version_id for pair in pairs for verdict in (pair.old, pair.new)}
@@ -153,9 +178,31 @@ def comparison_page(
     return ComparisonPage(
         comparison_sentence(comparison, calls[0], calls[1] if old != new else "the new one"),
         comparison,
+        len(rows),
         shown,
         pair_texts(connection, [row.pair for row in shown]),
     )
+
+
+def version_changes(
+    connection: Connection,
+    old: int | str,
+    new: int | str,
+    *,
+    direction: Direction | None = None,
+    offset: int = 0,
+    limit: int | None = 50,
+) -> ComparisonPage:
+    """Return the comparison of the current verdicts of two judge versions on the answers that both judged.
+
+    A version is an id, a name (newest version), a title ("rag v3") or a fingerprint. Raises NotFound for an unknown
+    one, and BadInput if both are the same.
+    """
+    first, second = get_version(connection, old), get_version(connection, new)
+    if first.id == second.id:
+        raise BadInput(f"{first.title} cannot be compared with itself: name two judge versions")
+    pairs = pairs_of_versions(connection, first.id, second.id)
+    return comparison_page(connection, pairs, direction=direction, offset=offset, limit=limit)
 
 
 def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]:

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, FromClause, Select, func, select
+from sqlalchemy import Connection, FromClause, Select, exists, func, select
 
 from judgeboard.domain import Status, WhyDiffers
 from judgeboard.errors import NotFound
-from judgeboard.store.judge_versions import version_title
+from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.responses import ANSWER, QUESTION
 from judgeboard.store.reviews import has_grade, is_current
-from judgeboard.store.statements import columns_of, record_of
+from judgeboard.store.statements import CURRENT_OF_VERSION, batches, columns_of, record_of
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER, RUN, VERSION
 
 
@@ -82,6 +82,12 @@ def pairs_of_run(connection: Connection, run_id: int) -> list[VerdictPair]:
     return _pairs(connection, query)
 
 
+def versions_with_verdicts(connection: Connection) -> list[StoredVersion]:
+    """Return the judge versions that have a current verdict, sorted by name and number."""
+    has_verdict = exists().where(CURRENT.c.judge_version_id == VERSION.c.id, CURRENT_OF_VERSION)
+    return list_versions(connection, select(VERSION.c.id).where(has_verdict))
+
+
 def pairs_of_versions(connection: Connection, old_version_id: int, new_version_id: int) -> list[VerdictPair]:
     """Return the current verdicts of two judge versions on the responses that both judged."""
     old, new = JUDGMENT.alias("old"), JUDGMENT.alias("new")
@@ -97,7 +103,7 @@ def pairs_of_versions(connection: Connection, old_version_id: int, new_version_i
 
 
 def pair_texts(connection: Connection, pairs: list[VerdictPair]) -> dict[int, PairTexts]:
-    """Return the texts of a few pairs by response."""
+    """Return the texts of pairs by response."""
     old, new = JUDGMENT.alias("old"), JUDGMENT.alias("new")
     query: Select[Any] = (
         select(
@@ -108,12 +114,13 @@ def pair_texts(connection: Connection, pairs: list[VerdictPair]) -> dict[int, Pa
         )
         .join(old, old.c.response_id == RESPONSE.c.id)
         .join(new, new.c.response_id == RESPONSE.c.id)
-        .where(
-            old.c.id.in_([pair.old.judgment_id for pair in pairs]),
-            new.c.id.in_([pair.new.judgment_id for pair in pairs]),
-        )
     )
-    return {row[0]: PairTexts(*row[1:]) for row in connection.execute(query)}
+    texts: dict[int, PairTexts] = {}
+    for batch in batches(pairs):
+        old_ids, new_ids = zip(*((pair.old.judgment_id, pair.new.judgment_id) for pair in batch), strict=True)
+        of_batch = query.where(old.c.id.in_(old_ids), new.c.id.in_(new_ids))
+        texts |= {row[0]: PairTexts(*row[1:]) for row in connection.execute(of_batch)}
+    return texts
 
 
 def _both(old: FromClause, new: FromClause) -> Select[Any]:

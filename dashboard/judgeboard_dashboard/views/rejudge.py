@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, comparison_page
+from judgeboard.agreement.verdict_changes import ComparisonPage, comparison_page
 from judgeboard.domain import Status
 from judgeboard.errors import JudgeboardError, NotFound
 from judgeboard.flags.rules import RULES
@@ -15,19 +15,18 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs, recent_jobs
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import list_versions
-from judgeboard.store.listing import LinePage
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.store.runs import AskMode, get_run, run_counts
-from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, pairs_of_run, pairs_of_versions
+from judgeboard.store.verdict_pairs import pairs_of_run, pairs_of_versions
 from judgeboard.text import money
-from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import current_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.first_steps import before_import, next_button
 from judgeboard_dashboard.widgets.judge_trial import show_trial
-from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button
+from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.rejudge_form import (
     RejudgeAddress,
     form,
@@ -36,9 +35,8 @@ from judgeboard_dashboard.widgets.rejudge_form import (
     read_address,
     state_words,
 )
-from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, one_line, table, turning_foot
+from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import (
-    UNKNOWN,
     caption,
     clock,
     commands,
@@ -46,18 +44,16 @@ from judgeboard_dashboard.widgets.texts import (
     duration,
     empty,
     heading,
-    score,
     sentence,
     when,
 )
+from judgeboard_dashboard.widgets.verdict_changes import Part, requested, show_changes
 
 PAGE = "rejudge"
 REPAINT_SECONDS = 0.5
 LARGE = 20_000  # answers; larger jobs are counted less often
 LARGE_REPAINT_SECONDS = 3.0
-MAX_AT_ONCE = 5_000  # usable verdicts of a run; to compare more, the user must press a button
 BEFORE = 0
-PEOPLE = {"good": "grounded", "bad": "hallucinated"}
 
 
 def rejudge() -> None:
@@ -270,72 +266,32 @@ class Compare:
     titles: Mapping[int, str]
     old: int = BEFORE
 
-    def read(self, offset: int = 0, limit: int = PAGE_SIZE) -> ComparisonPage:
+    def read(self, part: Part) -> ComparisonPage:
         """Return a part of the comparison."""
         with reading() as connection:
             if self.old == BEFORE:
                 pairs = pairs_of_run(connection, self.run_id)
             else:
                 pairs = pairs_of_versions(connection, self.old, self.version_id)
-            return comparison_page(connection, pairs, offset=offset, limit=limit)
+            return comparison_page(connection, pairs, direction=part.direction, offset=part.offset, limit=part.limit)
 
 
 def _comparison(run_id: int, version_id: int, usable: int) -> None:
-    """Compare the verdicts of a run with the earlier verdicts, or with another version if there are none.
-
-    A comparison reads all verdicts. For a large run, it therefore starts only when a button is pressed.
-    """
-    if usable > MAX_AT_ONCE and not _requested(run_id, usable):
+    """Compare the verdicts of a run with the earlier verdicts, or with another version if there are none."""
+    if not requested(f"run_{run_id}", usable, "with earlier ones"):
         return
     with reading() as connection:
         compare = Compare(run_id, version_id, {version.id: version.title for version in list_versions(connection)})
     compare = replace(compare, old=_old_field(compare))
-    query = {"run": [str(run_id)], "old": [str(compare.old)]}
-    turned = current_page("changes", query)
-    offset = int(turned.after or turned.before or 0)
-    changes = compare.read(offset)
-    total = len(changes.comparison.rows)
-    if not total:
-        sentence("The judge has no earlier verdicts on these answers." if compare.old == BEFORE else changes.sentence)
+    shown = show_changes(
+        compare.read, {"run": [str(run_id)], "old": [str(compare.old)]}, compare.titles, file=f"run-{run_id}-changes"
+    )
+    if not shown.comparison.rows:
+        sentence("The judge has no earlier verdicts on these answers." if compare.old == BEFORE else shown.sentence)
         next_button(among=("review", "agree"))
-        return
-    lead, colon, rest = changes.sentence.partition(": ")
-    sentence(rest, lead=f"{lead}:") if colon else sentence(changes.sentence)
-    if compare.old != BEFORE:
+    elif compare.old != BEFORE:
         new, old = compare.titles[version_id], compare.titles[compare.old]
         caption(f"Includes all answers judged by both {old} and {new}.")
-    chosen = choose_row(
-        _change_rows(changes),
-        key=f"changes_{run_id}_{compare.old}_{offset}",
-        most=8,
-        columns={"Change": st.column_config.NumberColumn(format="%+.2f", width=75)},
-    )
-    turning_foot(
-        "changes",
-        LinePage(
-            changes.shown,
-            total,
-            offset + 1,
-            str(offset + PAGE_SIZE) if offset + PAGE_SIZE < total else None,
-            str(offset - PAGE_SIZE) if offset else None,
-        ),
-        "verdict",
-        lambda: _change_rows(compare.read(limit=total)),
-        query=query,
-        more=" · changes between good and bad first",
-        file=f"run-{run_id}-changes",
-    )
-    change = changes.shown[chosen]
-    texts = changes.texts.get(change.pair.response_id)
-    if texts is not None:
-        _two_verdicts(change, texts, compare)
-
-
-def _requested(run_id: int, usable: int) -> bool:
-    key = f"compare_{run_id}"
-    if not st.session_state.get(key):
-        st.session_state[key] = st.button(f"Compare {usable:,} verdicts with earlier ones", key=f"{key}_button")
-    return bool(st.session_state[key])
 
 
 def _old_field(compare: Compare) -> int:
@@ -345,65 +301,13 @@ def _old_field(compare: Compare) -> int:
         return BEFORE
     key = f"beside_{compare.run_id}"
     if key not in st.session_state:
-        st.session_state[key] = BEFORE if compare.read(limit=1).comparison.rows else min(others)
+        st.session_state[key] = BEFORE if compare.read(Part(limit=1)).comparison.rows else min(others)
     return st.selectbox(
         "Compare with",
         [BEFORE, *others],
         format_func=lambda version_id: others.get(version_id, "the earlier verdict"),
         key=key,
         width=260,
-    )
-
-
-def _change_rows(changes: ComparisonPage) -> Table:
-    def text_of(row: Compared, name: str) -> str | None:
-        return getattr(changes.texts.get(row.pair.response_id), name, None)
-
-    columns: Columns[Compared] = {
-        Column("Question", width=250): lambda row: one_line(text_of(row, "question")),
-        Column("Old", "number", width=60, help="Groundedness before"): lambda row: row.pair.old.groundedness,
-        Column("New", "number", width=60, help="Groundedness now"): lambda row: row.pair.new.groundedness,
-        Column("Change", "number"): lambda row: row.change,
-        Column("Flip", width=85, help="New verdict, if it changed between good and bad"): lambda row: (
-            f"now {row.flip}" if row.flip else None
-        ),
-        Column("Old quality", "integer", width=90): lambda row: row.pair.old.quality,
-        Column("New quality", "integer", width=95): lambda row: row.pair.new.quality,
-        Column("People", width=100): lambda row: PEOPLE[row.people] if row.people else None,
-        Column("Id", width=125): lambda row: text_of(row, "external_id"),
-    }
-    return Table.of(changes.shown, columns)
-
-
-def _two_verdicts(change: Compared, texts: PairTexts, compare: Compare) -> None:
-    with st.container(border=True, key="changes_row"):
-        show(
-            tag(
-                "div",
-                _verdict("Old", change.pair.old, texts.old_reasoning, compare),
-                _verdict("New", change.pair.new, texts.new_reasoning, compare),
-                cls="jb-beside",
-            )
-        )
-        open_button(
-            "Open item",
-            item(change.pair.response_id),
-            key="changes_open",
-            type="tertiary",
-            icon=":material/open_in_new:",
-        )
-
-
-def _verdict(name: str, verdict: OneVerdict, reasoning: str | None, compare: Compare) -> Html:
-    grades = [f"groundedness {score(verdict.groundedness)}", f"quality {verdict.quality or UNKNOWN}"]
-    if verdict.label:
-        grades.append(str(verdict.label))
-    title = compare.titles.get(verdict.version_id, f"version {verdict.version_id}")
-    return tag(
-        "div",
-        tag("div", f"{name} · {title}", tag("span", " · ".join(grades)), cls="jb-label"),
-        tag("div", reasoning or "No reasoning.", cls="jb-reason" if reasoning else "jb-mut"),
-        cls="jb-side",
     )
 
 

@@ -195,6 +195,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "2 | assistant 1.4 | 4.31 [4.12, 4.48] | 3 of 40",
         "1 | assistant 1.3 | 4.05 [3.83, 4.25] | 7 of 40",
     ),
+    "verdicts": (
+        "Question | Old | New | Flip | Direction | People",
+        "How high is the wall? | 0.92 | 0.10 | now bad | towards people | hallucinated",
+        "When do you open? | 0.85 | 0.30 | now bad | away from people | grounded",
+    ),
     "pairs": (
         "Question | A first | B first | Judge | People",
         "How high is the wall? | A | A | A | A",

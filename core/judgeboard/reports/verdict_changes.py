@@ -1,0 +1,43 @@
+"""Tables of old and new verdicts on the same answers."""
+
+from judgeboard.agreement.verdict_changes import Compared, ComparisonPage
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.text import shortened
+
+_PEOPLE = {"good": "grounded", "bad": "hallucinated"}
+_DIRECTIONS = {"towards": "towards people", "away": "away from people"}
+
+
+def change_table(page: ComparisonPage, longest: int | None = None) -> Table:
+    """Return the verdicts of a page, one row per answer; with ``longest``, questions are cut to so many characters."""
+
+    def text_of(row: Compared, name: str) -> str | None:
+        return getattr(page.texts.get(row.pair.response_id), name, None)
+
+    def question_of(row: Compared) -> str | None:
+        question = text_of(row, "question")
+        if question is None:
+            return None
+        return shortened(question, longest) if longest else " ".join(question.split())
+
+    columns: Columns[Compared] = {
+        Column("Question", width=250): question_of,
+        Column("Old", "number", width=60, help="Groundedness of the old verdict"): lambda row: (
+            row.pair.old.groundedness
+        ),
+        Column("New", "number", width=60, help="Groundedness of the new verdict"): lambda row: (
+            row.pair.new.groundedness
+        ),
+        Column("Change", "number"): lambda row: row.change,
+        Column("Flip", width=85, help="New verdict, if it differs between good and bad"): lambda row: (
+            f"now {row.flip}" if row.flip else None
+        ),
+        Column("Direction", width=130, help="Whether a changed verdict moved to the side of people"): lambda row: (
+            _DIRECTIONS[row.direction] if row.direction else None
+        ),
+        Column("Old quality", "integer", width=90): lambda row: row.pair.old.quality,
+        Column("New quality", "integer", width=95): lambda row: row.pair.new.quality,
+        Column("People", width=100): lambda row: _PEOPLE[row.people] if row.people else None,
+        Column("Id", width=125): lambda row: text_of(row, "external_id"),
+    }
+    return Table.of(page.shown, columns)

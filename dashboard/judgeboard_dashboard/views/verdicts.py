@@ -1,0 +1,60 @@
+"""The page Verdicts: which answers two judge versions judge differently, and with which of them people agree."""
+
+from collections.abc import Sequence
+
+from judgeboard.agreement.samples import judging_version
+from judgeboard.agreement.verdict_changes import ComparisonPage, version_changes
+from judgeboard.store.audits import count_verdicts
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.verdict_pairs import versions_with_verdicts
+from judgeboard_dashboard.session import page, reading, stacking_columns
+from judgeboard_dashboard.widgets.filters import choose
+from judgeboard_dashboard.widgets.first_steps import empty_page
+from judgeboard_dashboard.widgets.navigation import follow
+from judgeboard_dashboard.widgets.texts import sentence
+from judgeboard_dashboard.widgets.verdict_changes import Part, requested, show_changes
+
+PAGE = "verdicts"
+PURPOSE = "This page compares the verdicts of two judge versions on the same answers, once two versions judged them."
+
+
+def verdicts() -> None:
+    """Show the fields for both versions, and the list of their verdicts."""
+    follow(PAGE, own=("old", "new"))
+    with reading() as connection:
+        judged = versions_with_verdicts(connection)
+        newest = judging_version(connection)
+    if len(judged) < 2:
+        empty_page(PAGE, PURPOSE, command="judgeboard judge --judge NAME")
+        return
+    old_place, new_place, _ = stacking_columns("verdicts_versions", [1, 1, 2])
+    with new_place:
+        new = choose("New verdicts", _by_title(judged, newest or judged[-1]), key="new")
+    others = [version for version in judged if version.id != new.id]
+    same_judge = [version for version in others if version.name == new.name]
+    with old_place:
+        old = choose("Old verdicts", _by_title(others, (same_judge or others)[-1]), key="old")
+    with reading() as connection:
+        verdicts = count_verdicts(connection, old.id)
+    if not requested(f"{old.id}_{new.id}", verdicts, f"of {old.title} with those of {new.title}"):
+        return
+
+    def read(part: Part) -> ComparisonPage:
+        with reading() as connection:
+            return version_changes(
+                connection, old.id, new.id, direction=part.direction, offset=part.offset, limit=part.limit
+            )
+
+    titles = {version.id: version.title for version in judged}
+    shown = show_changes(read, {"versions": [str(old.id), str(new.id)]}, titles, file=f"{old.title} {new.title}")
+    if not shown.comparison.rows:
+        sentence(f"No answer was judged by both {old.title} and {new.title}.")
+
+
+def _by_title(versions: Sequence[StoredVersion], first: StoredVersion) -> dict[str, StoredVersion]:
+    """Return the versions by title, ``first`` first."""
+    return {first.title: first, **{version.title: version for version in versions}}
+
+
+with page():
+    verdicts()

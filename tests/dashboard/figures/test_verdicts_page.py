@@ -1,0 +1,32 @@
+"""The page Verdicts: two judge versions on the same answers, row by row."""
+
+from app_pages import OpenPage, texts
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.store.engine import Store
+
+
+def test_the_verdicts_of_two_versions_are_listed_by_direction(open_page: OpenPage, sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    old, new, other = log.version("rag"), log.version("rag", prompt="new"), log.version("nli")
+    towards, away, same = log.answers(3)
+    log.say_all(old, [towards, away, same], groundedness=0.1)
+    log.say_all(new, [towards, away], groundedness=0.9)
+    log.say_all(new, [same], groundedness=0.2)
+    log.say_all(other, [same], groundedness=0.2)
+    log.review_all([towards], label=GOOD)
+    log.review_all([away], label=BAD)
+
+    app = open_page("verdicts", new=new.title)
+    assert [field.value for field in app.selectbox] == [old.title, new.title]
+    (sentence,) = texts(app, "jb-say")
+    assert sentence.startswith("2 of 3 verdicts changed")
+    (table,) = app.dataframe
+    assert list(table.value["Direction"].dropna()) == ["towards people", "away from people"]
+
+    switch = next(each for each in app.get("button_group") if each.label == "Verdicts")
+    app = switch.set_value("away").run()
+    (table,) = app.dataframe
+    assert list(table.value["Direction"]) == ["away from people"]
+
+    app = open_page("verdicts", old=old.title, new=other.title)
+    assert texts(app, "jb-say")[0].startswith("None of 1 verdicts") or "did not change" in texts(app, "jb-say")[0]
