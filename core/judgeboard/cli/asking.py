@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.options import FILE, F, FiniteRange, decorator
 from judgeboard.errors import BadInput
-from judgeboard.text import counted, money
+from judgeboard.text import counted, file_text, money
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
@@ -254,6 +254,24 @@ def _judge_of_project(named: str) -> dict[str, Any] | None:
     if "label_schema" in options_of_judge:
         options_of_judge["schema"] = options_of_judge.pop("label_schema")
     return options_of_judge
+
+
+_OF_A_TERMINAL = ("price", "requests_per_minute", "tokens_per_minute", "concurrency", "timeout_s")
+
+
+def judge_for_workers(named: str) -> dict[str, Any] | None:
+    """Return the fields of a judge of the project file as a rule stores them; None if there is no such judge.
+
+    Workers cannot read the files of this machine, so a prompt is stored as text. Raises BadInput for other files.
+    """
+    judge = _judge_of_project(named)
+    if judge is None:
+        return None
+    if files := {"rubric", "schema", "judge_file"}.intersection(judge):
+        raise BadInput(f"workers cannot ask the judge {named!r}: it has {', '.join(sorted(files))}; choose another one")
+    if "prompt" in judge:
+        judge["prompt"] = file_text(judge["prompt"])
+    return {"name": named} | {name: value for name, value in judge.items() if name not in _OF_A_TERMINAL}
 
 
 def _stored_judge(named: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from judgeboard.methods.self_reference_report import (
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
-from judgeboard.settings.model import Price
+from judgeboard.settings.sections import Price
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import (
     PLAIN,

@@ -17,7 +17,12 @@ CONFIG = "JUDGEBOARD_CONFIG"
 PROJECT_FILE = "judgeboard.toml"
 MOST_BYTES = 1_000_000
 FILES = ("prices", "families", "checks")
-JUDGE_FILES = ("prompt", "rubric", "judge_file")
+SECTION_FILES: Mapping[str, tuple[str, ...]] = {
+    "judges": ("prompt", "rubric", "judge_file"),
+    "suites": ("file",),
+    "queues": ("guidelines",),
+}
+"""The names of files in the tables of a section."""
 
 
 @dataclass(frozen=True)
@@ -87,10 +92,13 @@ def _read(path: Path, text: str) -> ProjectFile:
             table = ".".join(_parts(twice[1]))
             reason = f"[{table}] stands twice: remove one, or rename it"
         raise BadInput(f"{path}, line {line[1]}: {reason}") from None
-    judges = values.get("judges")
-    for judge in judges.values() if isinstance(judges, dict) else ():
-        if isinstance(judge, dict):
-            _in_folder(judge, JUDGE_FILES, path.parent)
+    for section, names in SECTION_FILES.items():
+        tables = values.get(section)
+        for table in tables.values() if isinstance(tables, dict) else ():
+            if isinstance(table, dict):
+                _in_folder(table, names, path.parent)
+                if str(table.get("schema")).endswith((".yaml", ".yml", ".json")):
+                    _in_folder(table, ("schema",), path.parent)
     is_url = "://" in str(values.get("db"))
     _in_folder(values, FILES if is_url else (*FILES, "db"), path.parent)
     return ProjectFile(path, text, values)
