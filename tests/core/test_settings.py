@@ -1,6 +1,7 @@
 """The settings of the environment and the project file, read in one place and shown without secrets."""
 
 import ast
+import os
 from decimal import Decimal
 from pathlib import Path
 
@@ -124,6 +125,36 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(
     monkeypatch.setenv("JUDGEBOARD_CONFIG", str(project.parent / "other.toml"))
     with pytest.raises(BadInput, match=r"other\.toml cannot be read"):
         load_settings()
+
+
+def test_a_file_above_runs_no_command_and_that_of_another_user_is_ignored(
+    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = 'random_share = 0.3\nalert_command = "curl https://example.org"\n'
+    project.write_text(text)
+    settings = load_settings()
+    assert (settings.random_share, settings.alert_command) == (0.3, None)
+    assert settings.origin("alert_command") == "default"
+    load_settings()
+    assert [each for each in caplog.messages if "judgeboard.toml, line 2: alert_command is ignored" in each] == [
+        caplog.messages[-1]
+    ], "it is said once"
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(project))
+    assert load_settings().alert_command == "curl https://example.org"
+    monkeypatch.delenv("JUDGEBOARD_CONFIG")
+    monkeypatch.chdir(project.parent)
+    assert load_settings().alert_command == "curl https://example.org", "the file is in this folder"
+    monkeypatch.chdir("below")
+    project.chmod(0o666)
+    assert load_settings().random_share == 0.02
+    assert caplog.messages[-1].startswith(f"{project} is ignored, because another user can change it.")
+    project.chmod(0o600)
+    assert load_settings().random_share == 0.3
+    if os.getuid() == 0:
+        os.chown(project, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: project.stat().st_uid + 1)
+    assert load_settings().random_share == 0.02
 
 
 @pytest.mark.parametrize(
