@@ -1,7 +1,7 @@
 """Alert rules as people write them: read, check, add, pause, resume and remove them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
@@ -253,23 +253,24 @@ class ImportedRules(NamedTuple):
     unchanged: list[str]
 
 
-def _of_file(path: Path) -> Iterator[tuple[WrittenRule, Callable[[str], BadInput]]]:
-    """Yield the rules of a YAML file, each with the function that makes an error at its line."""
-    file = read_yaml(path)
-    for number, written in enumerate(file.read(_RulesFile).alerts):
-        yield written, lambda reason, number=number: file.fail(reason, "alerts", number)  # type: ignore[misc]
+class _RulesIn(NamedTuple):
+    """A file with alert rules: what makes an error at a place in it, and the rules by their place."""
+
+    fail: Callable[..., BadInput]
+    rules: Mapping[tuple[int | str, ...], WrittenRule]
 
 
-def _of_project_file() -> Iterator[tuple[WrittenRule, Callable[[str], BadInput]]]:
-    """Yield the rules of the project file, as `_of_file` does."""
-    file, settings = project_file(), load_settings()
-    if file is None or not settings.alerts:
+def _rules_in(path: Path | None) -> _RulesIn:
+    """Return the rules of a YAML file, or of the project file if ``path`` is None."""
+    if path is not None:
+        file = read_yaml(path)
+        return _RulesIn(file.fail, {("alerts", place): each for place, each in enumerate(file.read(_RulesFile).alerts)})
+    project, alerts = project_file(), load_settings().alerts
+    if project is None or not alerts:
         raise MissingOption("judgeboard.toml has no [alerts.NAME]: add one, or name a file of rules", "alerts.yaml")
-    for name, alert in settings.alerts.items():
-        yield (
-            WrittenRule(name=name, **asdict(alert)),
-            lambda reason, name=name: file.fail(reason, "alerts", name),  # type: ignore[misc]
-        )
+    return _RulesIn(
+        project.fail, {("alerts", name): WrittenRule(name=name, **asdict(alert)) for name, alert in alerts.items()}
+    )
 
 
 def import_alert_rules(store: Store, path: Path | None, actor: Actor) -> ImportedRules:
@@ -278,19 +279,20 @@ def import_alert_rules(store: Store, path: Path | None, actor: Actor) -> Importe
     A rule with a stored name replaces that rule if they differ. The settings that messages need are not checked: the
     file may be for the worker of another machine. Raises BadInput with the file, the line and the field.
     """
-    rules: dict[str, tuple[NewAlertRule, Callable[[str], BadInput]]] = {}
-    for written, fail in _of_project_file() if path is None else _of_file(path):
+    file = _rules_in(path)
+    rules: dict[str, tuple[NewAlertRule, tuple[int | str, ...]]] = {}
+    for place, written in file.rules.items():
         try:
             rule = checked_rule(written)
         except BadInput as error:
-            raise fail(str(error)) from None
+            raise file.fail(str(error), *place) from None
         if rule.name in rules:
-            raise fail(f"name: the file has two rules {rule.name!r}")
-        rules[rule.name] = rule, fail
+            raise file.fail(f"name: the file has two rules {rule.name!r}", *place)
+        rules[rule.name] = rule, place
     moment, imported = utc_now(), ImportedRules([], [], [])
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         stored = {rule.name: rule for rule in list_alert_rules(connection)}
-        for name, (rule, fail) in rules.items():
+        for name, (rule, place) in rules.items():
             earlier = stored.get(name)
             if earlier is not None and record_of(NewAlertRule, earlier) == rule:
                 imported.unchanged.append(name)
@@ -298,7 +300,7 @@ def import_alert_rules(store: Store, path: Path | None, actor: Actor) -> Importe
             try:
                 _check_names(connection, rule)
             except (BadInput, NotFound) as error:
-                raise fail(str(error)) from None
+                raise file.fail(str(error), *place) from None
             if earlier is not None:
                 set_alert_rule_state(connection, earlier, RuleState.REMOVED, actor_name(actor), moment)
             insert_alert_rule(connection, rule, actor_name(actor), moment)

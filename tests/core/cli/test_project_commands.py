@@ -93,6 +93,23 @@ def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
     assert "judgeboard.toml exists already" in capsys.readouterr().err
 
 
+def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder: Path) -> None:
+    (folder / "suite.yaml").write_text("name: shop")
+    run(["init"])
+    file = folder / "judgeboard.toml"
+    text = file.read_text()
+    settings = load_settings()
+    assert not (settings.queues or settings.suites or settings.alerts or settings.judging_rules or settings.checks)
+    examples = text[text.index("# [[checks]]") :]
+    marks_removed = [line.removeprefix("# ") for line in examples.splitlines()]
+    file.write_text(text[: text.index("# [[checks]]")] + "\n".join(marks_removed))
+    settings = load_settings()
+    assert (settings.queues["medical"].needed, settings.suites["release"].threshold) == (2, 4)
+    assert (settings.alerts["old"].after, settings.judging_rules["live"].rate) == ("2d", ("0.1",))
+    assert "short enough" in (settings.checks or "")
+    assert len(examples.splitlines()) < 30
+
+
 def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
