@@ -5,6 +5,7 @@ the default.
 """
 
 import difflib
+import hashlib
 import json
 import math
 import os
@@ -491,6 +492,27 @@ def provider_key(provider: str) -> str | None:
 def provider_address(provider: str) -> str | None:
     """Return the configured address of a provider: OPENAI_BASE_URL, ANTHROPIC_BASE_URL and so on."""
     return os.environ.get(f"{provider.upper()}_BASE_URL") or None
+
+
+SHARED = (*THRESHOLDS, "primary_judge", "judges", "prices", "families")
+"""The settings that change what a process stores. They should be equal where several processes share a database."""
+
+
+def setting_hashes(settings: Settings) -> dict[str, str]:
+    """Return a short hash of each shared setting that is not the default, by name. A file counts by its content."""
+    values = ((name, getattr(settings, name)) for name in SHARED)
+    texts = {
+        name: json.dumps(value, default=_comparable, sort_keys=True)
+        for name, value in values
+        if value != Settings.model_fields[name].default
+    }
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:8] for name, text in texts.items()}
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, Path):
+        return hashlib.sha256(value.read_bytes()).hexdigest() if value.is_file() else value.name
+    return values_of(value) if isinstance(value, BaseModel) else str(value)
 
 
 class ShownSetting(NamedTuple):
