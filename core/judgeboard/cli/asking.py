@@ -367,7 +367,7 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = Fal
 
 @contextmanager
 def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOptions"]:
-    """Yield the `RunOptions` of a run in a terminal: progress on stderr, and a message when the run stops early."""
+    """Yield the `RunOptions` of a run in a terminal: on stderr an estimate, progress, and why a run stops early."""
     from judgeboard.errors import DatabaseAway
     from judgeboard.runs.method import WAIT_SECONDS
     from judgeboard.runs.runner import INTERRUPTED
@@ -393,6 +393,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             "on_progress": show,
             "on_other_host": confirm_host,
             "on_stop": stopping,
+            "on_estimate": lambda estimate: options.echo(estimate.sentence, err=True),
         }
         try:
             yield run

@@ -237,6 +237,17 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             for each in candidates
         }
 
+    def most_calls(self, connection: Connection, begun: Begun) -> int:
+        """Return the number of calls if every answer gets a second one. One that is not judged yet is judged first."""
+        judged = refinements.count_waiting(connection, self._selection_of(begun), judged=True)
+        return 3 * self.left(connection, begun) - judged
+
+    async def sample_requests(self, task: ReflectTask) -> None:
+        """Make a request to the generator, and one to the judge about the original answer."""
+        if task.messages is not None:
+            await self.generator.generate(task.messages)
+        await self.judge.judge(task.origin.item)
+
     async def ask(self, task: ReflectTask, keep: Keep[ReflectStep]) -> None:
         """Judge the original, generate a second answer if the rule wants it, and judge that."""
         item = task.origin.item

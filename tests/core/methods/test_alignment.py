@@ -214,6 +214,21 @@ def test_with_too_few_labels_no_model_is_asked(
     assert len(endpoint.requests) == before
 
 
+def test_align_says_before_its_calls_how_many_they_are_at_most(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured_routes(sqlite_store, 80)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    prices = tmp_path / "prices.toml"
+    prices.write_text(f'[models]\n"{STRONG}" = {{ input = 10, output = 20 }}\njudge = {{ input = 1, output = 2 }}\n')
+    before = len(endpoint.requests)
+    words = ["--db", address(sqlite_store), "--base-url", endpoint.base_url, "--candidates", "1"]
+    assert run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words]) == 0
+    calls = 1 + len(numbers_of(DEVELOP, 80)) + len(numbers_of(HELD_OUT, 80))
+    assert f"up to {calls} calls of {STRONG} and judge, at most about $ " in capsys.readouterr().err
+    assert len(endpoint.requests) - before == calls, "the estimate sends nothing"
+
+
 def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(
     sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
 ) -> None:
