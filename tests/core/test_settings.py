@@ -2,11 +2,14 @@
 
 import ast
 import os
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Annotated, Any
 
 import click
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from judgeboard.cli.app import root
 from judgeboard.errors import BadInput
@@ -214,3 +217,19 @@ def test_each_name_in_a_section_is_an_option_of_its_command(section: str, comman
     options = {name for option in context.command.params for name in option.opts}
     names = {f"--{name.replace('_', '-')}" for name in fields_of(SECTIONS[section])}
     assert names - options <= {"--file"}, "a suite is its file, or a name"
+    for name, about in fields_of(SECTIONS[section]).items():
+        option = next((each for each in context.command.params if f"--{name.replace('_', '-')}" in each.opts), None)
+        if option is not None and isinstance(option.type, click.IntRange | click.FloatRange):
+            reads = TypeAdapter(Annotated[about.annotation, about]).validate_python
+            for bound in (option.type.min, option.type.max):
+                for value in [] if bound is None else [bound - 1, bound, bound + 1]:
+                    accepted = is_accepted(option.type.convert, value, None, None)
+                    assert is_accepted(reads, value) == accepted, f"{name} = {value}"
+
+
+def is_accepted(read: Callable[..., Any], *arguments: Any) -> bool:
+    try:
+        read(*arguments)
+    except (click.BadParameter, ValidationError):
+        return False
+    return True

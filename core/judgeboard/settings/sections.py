@@ -17,6 +17,7 @@ from judgeboard.settings.fields import CLOSED, Assignments, Number, Rates, Text,
 
 _FORBID = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 Share = Annotated[Number, Field(ge=0, le=1)]
+Rate = Annotated[Number, Field(ge=0, lt=1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +117,9 @@ class QueueSettings(BaseModel):
     label_schema: Annotated[
         Text | None, Field(alias="schema", description="Label schema, by its name or its YAML file.")
     ] = None
-    sampling_rate: Annotated[Share | None, Field(description="Share of randomly sampled answers.")] = None
-    repeat_rate: Annotated[Share | None, Field(description="Probability of an own item again after a week.")] = None
-    test_rate: Annotated[Share | None, Field(description="Probability of a test item.")] = None
+    sampling_rate: Annotated[Rate | None, Field(description="Share of randomly sampled answers.")] = None
+    repeat_rate: Annotated[Rate | None, Field(description="Probability of an own item again after a week.")] = None
+    test_rate: Annotated[Rate | None, Field(description="Probability of a test item.")] = None
     training: Annotated[bool, Field(description="Show the gold label after each review.")] = False
     guidelines: Annotated[Path | None, Field(description="Text file with guidelines for the reviewers.")] = None
     implied_labels: Annotated[bool | None, Field(description="Store the label that a decision implies.")] = None
@@ -141,7 +142,7 @@ class JudgingRuleSettings(BaseModel):
     where: Annotated[Assignments, Field(description='Filter of the answers: {source = "shop"}.')] = ()
     rate: Annotated[Rates, Field(description='Sampling rate, or several: [0.1, "QA=0.5"].')] = ()
     max_cost: Annotated[Number | None, Field(gt=0, description="Maximum cost per day (UTC), in dollars.")] = None
-    max_calls: Annotated[int | None, Field(ge=1, description="Maximum number of calls per day (UTC).")] = None
+    max_calls: Annotated[int | None, Field(ge=1, le=10**9, description="Maximum number of calls per day (UTC).")] = None
     concurrency: Annotated[int | None, Field(ge=1, le=1024, description="Calls at the same time, per worker.")] = None
     delay: Annotated[Number | None, Field(ge=0, description="Seconds to wait after an answer was stored.")] = None
     existing: Annotated[bool, Field(description="Also judge the answers that are stored already.")] = False
