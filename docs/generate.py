@@ -84,10 +84,22 @@ def settings() -> str:
 
 def judge_settings() -> str:
     """Return the table of what the project file says of a judge."""
-    from judgeboard.settings.model import JudgeSettings
+    from judgeboard.settings.sections import JudgeSettings
 
     rows = [(f"`{about.alias or name}`", about.description) for name, about in JudgeSettings.model_fields.items()]
     return table(("name", "meaning"), rows)
+
+
+def sections() -> str:
+    """Return the table of what the project file says of suites, queues and rules."""
+    from judgeboard.settings.sections import SECTIONS, fields_of
+
+    rows = [
+        (f"`{section}`", f"`{name}`", about.description)
+        for section in ("suites", "queues", "alerts", "judging_rules")
+        for name, about in fields_of(SECTIONS[section]).items()
+    ]
+    return table(("table", "name", "meaning"), rows)
 
 
 def _settings_table(names: Iterable[str]) -> str:
@@ -204,6 +216,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "thresholds": thresholds,
     "settings": settings,
     "judge settings": judge_settings,
+    "sections": sections,
     "judges": judges,
     "providers": providers,
     "health checks": health_checks,

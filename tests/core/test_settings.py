@@ -1,14 +1,21 @@
 """The settings of the environment and the project file, read in one place and shown without secrets."""
 
 import ast
+import os
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Annotated, Any
 
+import click
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
+from judgeboard.cli.app import root
 from judgeboard.errors import BadInput
 from judgeboard.settings.masking import masked
-from judgeboard.settings.model import Price, load_settings, provider_address, provider_key, shown_settings
+from judgeboard.settings.model import load_settings, provider_address, provider_key, shown_settings
+from judgeboard.settings.sections import SECTIONS, Price, fields_of
 
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
 
@@ -123,6 +130,36 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(
         load_settings()
 
 
+def test_a_file_above_runs_no_command_and_that_of_another_user_is_ignored(
+    project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = 'random_share = 0.3\nalert_command = "curl https://example.org"\n'
+    project.write_text(text)
+    settings = load_settings()
+    assert (settings.random_share, settings.alert_command) == (0.3, None)
+    assert settings.origin("alert_command") == "default"
+    load_settings()
+    assert [each for each in caplog.messages if "judgeboard.toml, line 2: alert_command is ignored" in each] == [
+        caplog.messages[-1]
+    ], "it is said once"
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(project))
+    assert load_settings().alert_command == "curl https://example.org"
+    monkeypatch.delenv("JUDGEBOARD_CONFIG")
+    monkeypatch.chdir(project.parent)
+    assert load_settings().alert_command == "curl https://example.org", "the file is in this folder"
+    monkeypatch.chdir("below")
+    project.chmod(0o666)
+    assert load_settings().random_share == 0.02
+    assert caplog.messages[-1].startswith(f"{project} is ignored, because another user can change it.")
+    project.chmod(0o600)
+    assert load_settings().random_share == 0.3
+    if os.getuid() == 0:
+        os.chown(project, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "getuid", lambda: project.stat().st_uid + 1)
+    assert load_settings().random_share == 0.02
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -140,6 +177,17 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(
         ("[judges]\na = 3", "line 2: judges.a must be a table, not 3"),
         ("[judges.a.price]\ninput = 1", "line 1: judges.a.price.output is required"),
         ('[sources.shop]\ndates = "dutch"', "line 2: sources.shop.dates must be 'day-first' or 'month-first'"),
+        ('[suites.shop]\nfile = "none.yaml"', "line 2: suites.shop.file names the file .*none.yaml, which does not"),
+        ("[suites.shop]\nthreshold = 4", "line 1: suites.shop.file is required"),
+        ("[queues.a]\nneeded = 2\nneded = 3", "line 3: queues.a.neded is unknown; did you mean needed?"),
+        ("[queues.a]\nneeded = 50", "line 2: queues.a.needed must be .* 20, not 50"),
+        ('[queues.a]\norder = "best"', "line 2: queues.a.order must be 'severity', .*, not 'best'"),
+        ('[alerts.a]\nwhen = "spend"', "line 1: alerts.a.to is required"),
+        (
+            '[alerts.a]\nwhen = "spend"\nto = "command"\nafer = "2d"',
+            "line 4: alerts.a.afer is unknown; did you mean after",
+        ),
+        ("[judging_rules.live]\nrate = [2]", "line 2: judging_rules.live.rate must have rates from 0 to 1, .* not '2'"),
     ],
 )
 def test_a_mistake_in_the_project_file_is_one_line_with_its_place(project: Path, text: str, fault: str) -> None:
@@ -148,3 +196,40 @@ def test_a_mistake_in_the_project_file_is_one_line_with_its_place(project: Path,
         load_settings()
     assert "\n" not in str(caught.value)
     assert "sk-1" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("section", "command"),
+    [
+        ("queues", ["queue", "create"]),
+        ("suites", ["suite", "run"]),
+        ("alerts", ["rule", "add", "alert"]),
+        ("judging_rules", ["rule", "add", "judge"]),
+    ],
+)
+def test_each_name_in_a_section_is_an_option_of_its_command(section: str, command: list[str]) -> None:
+    context = click.Context(root)
+    for word in command:
+        assert isinstance(context.command, click.Group)
+        found = context.command.get_command(context, word)
+        assert found is not None
+        context = click.Context(found, parent=context)
+    options = {name for option in context.command.params for name in option.opts}
+    names = {f"--{name.replace('_', '-')}" for name in fields_of(SECTIONS[section])}
+    assert names - options <= {"--file"}, "a suite is its file, or a name"
+    for name, about in fields_of(SECTIONS[section]).items():
+        option = next((each for each in context.command.params if f"--{name.replace('_', '-')}" in each.opts), None)
+        if option is not None and isinstance(option.type, click.IntRange | click.FloatRange):
+            reads = TypeAdapter(Annotated[about.annotation, about]).validate_python
+            for bound in (option.type.min, option.type.max):
+                for value in [] if bound is None else [bound - 1, bound, bound + 1]:
+                    accepted = is_accepted(option.type.convert, value, None, None)
+                    assert is_accepted(reads, value) == accepted, f"{name} = {value}"
+
+
+def is_accepted(read: Callable[..., Any], *arguments: Any) -> bool:
+    try:
+        read(*arguments)
+    except (click.BadParameter, ValidationError):
+        return False
+    return True

@@ -1,14 +1,14 @@
 """Alert rules as people write them: read, check, add, pause, resume and remove them."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, ConfigDict
+from pydantic import ConfigDict
 from sqlalchemy import Connection
 
 from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
@@ -22,10 +22,13 @@ from judgeboard.alerts.levels import (
     window_words,
 )
 from judgeboard.domain import AlertCondition, RuleState
-from judgeboard.errors import BadInput, MissingSetting, NotFound
-from judgeboard.formats.yaml_file import CLOSED, Number, Text, read_yaml
+from judgeboard.errors import BadInput, MissingOption, MissingSetting, NotFound
+from judgeboard.formats.yaml_file import read_yaml
 from judgeboard.people.permissions import Action, Actor, actor_name, allowed
-from judgeboard.settings.model import ENVIRONMENT
+from judgeboard.settings.fields import CLOSED, Text
+from judgeboard.settings.model import ENVIRONMENT, load_settings
+from judgeboard.settings.project_file import project_file
+from judgeboard.settings.sections import AlertSettings
 from judgeboard.store.alerts import (
     Level,
     NewAlertRule,
@@ -75,48 +78,11 @@ def quiet_hours(text: str) -> QuietHours:
     return QuietHours(time(int(match[1]), int(match[2])), time(int(match[3]), int(match[4])), zone)
 
 
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenRule:
-    """An alert rule as in a file or on the command line; `checked_rule` checks it.
-
-    Args:
-        name: Name of the rule.
-        when: A condition, a key of `CONDITIONS`.
-        to: Destinations.
-        above: Threshold in the unit of the condition (default: that of the condition).
-        below: Lower threshold of a level, instead of ``above``.
-        measure: Measure of a level, one of `LEVEL_MEASURES` (default: groundedness).
-        criterion: Criterion of a rubric judge, instead of ``measure``.
-        judge: Judge whose verdicts a level counts (default: the primary judge).
-        last: Window of a level: "200" answers or "7d" (default: `DEFAULT_WINDOW`).
-        after: Period, if the condition has one.
-        only: Sources, judges, judging rules or slices that are watched (default: all).
-        remind: Period between reminders, or "never".
-        quiet: Daily hours without messages.
-    """
-
-    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+class WrittenRule(AlertSettings):
+    """An alert rule as in a file or on the command line; `checked_rule` checks it."""
 
     name: Text
-    when: Text
-    to: Texts
-    above: Number | None = None
-    below: Number | None = None
-    measure: Text | None = None
-    criterion: Text | None = None
-    judge: Text | None = None
-    last: Text | None = None
-    after: Text | None = None
-    only: Texts = ()
-    remind: Text = DAILY
-    quiet: Text | None = None
 
 
 _OF_LEVELS = ("below", "measure", "criterion", "judge", "last")
@@ -287,26 +253,46 @@ class ImportedRules(NamedTuple):
     unchanged: list[str]
 
 
-def import_alert_rules(store: Store, path: Path, actor: Actor) -> ImportedRules:
-    """Add the rules of a YAML file, all or none; a rule with a stored name replaces that rule if they differ.
+class _RulesIn(NamedTuple):
+    """A file with alert rules: what makes an error at a place in it, and the rules by their place."""
 
-    The settings that messages need are not checked: the file may be for the worker of another machine.
-    Raises BadInput with the file, the line and the field.
+    fail: Callable[..., BadInput]
+    rules: Mapping[tuple[int | str, ...], WrittenRule]
+
+
+def _rules_in(path: Path | None) -> _RulesIn:
+    """Return the rules of a YAML file, or of the project file if ``path`` is None."""
+    if path is not None:
+        file = read_yaml(path)
+        return _RulesIn(file.fail, {("alerts", place): each for place, each in enumerate(file.read(_RulesFile).alerts)})
+    project, alerts = project_file(), load_settings().alerts
+    if project is None or not alerts:
+        raise MissingOption("judgeboard.toml has no [alerts.NAME]: add one, or name a file of rules", "alerts.yaml")
+    return _RulesIn(
+        project.fail, {("alerts", name): WrittenRule(name=name, **asdict(alert)) for name, alert in alerts.items()}
+    )
+
+
+def import_alert_rules(store: Store, path: Path | None, actor: Actor) -> ImportedRules:
+    """Add the rules of a YAML file, or of the project file if ``path`` is None: all or none.
+
+    A rule with a stored name replaces that rule if they differ. The settings that messages need are not checked: the
+    file may be for the worker of another machine. Raises BadInput with the file, the line and the field.
     """
-    file = read_yaml(path)
-    rules: dict[str, NewAlertRule] = {}
-    for number, written in enumerate(file.read(_RulesFile).alerts):
+    file = _rules_in(path)
+    rules: dict[str, tuple[NewAlertRule, tuple[int | str, ...]]] = {}
+    for place, written in file.rules.items():
         try:
             rule = checked_rule(written)
         except BadInput as error:
-            raise file.fail(str(error), "alerts", number) from None
+            raise file.fail(str(error), *place) from None
         if rule.name in rules:
-            raise file.fail(f"name: the file has two rules {rule.name!r}", "alerts", number)
-        rules[rule.name] = rule
+            raise file.fail(f"name: the file has two rules {rule.name!r}", *place)
+        rules[rule.name] = rule, place
     moment, imported = utc_now(), ImportedRules([], [], [])
     with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
         stored = {rule.name: rule for rule in list_alert_rules(connection)}
-        for number, (name, rule) in enumerate(rules.items()):
+        for name, (rule, place) in rules.items():
             earlier = stored.get(name)
             if earlier is not None and record_of(NewAlertRule, earlier) == rule:
                 imported.unchanged.append(name)
@@ -314,7 +300,7 @@ def import_alert_rules(store: Store, path: Path, actor: Actor) -> ImportedRules:
             try:
                 _check_names(connection, rule)
             except (BadInput, NotFound) as error:
-                raise file.fail(str(error), "alerts", number) from None
+                raise file.fail(str(error), *place) from None
             if earlier is not None:
                 set_alert_rule_state(connection, earlier, RuleState.REMOVED, actor_name(actor), moment)
             insert_alert_rule(connection, rule, actor_name(actor), moment)

@@ -1,6 +1,7 @@
 """Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
 import difflib
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from click.core import ParameterSource
 from judgeboard.cli import options
 from judgeboard.cli.options import FILE, F, FiniteRange, decorator
 from judgeboard.errors import BadInput
-from judgeboard.text import counted, money
+from judgeboard.text import counted, file_text, money
 
 if TYPE_CHECKING:
     from judgeboard.domain import Grade
@@ -209,23 +210,33 @@ named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", requir
 _OF_A_MODEL = frozenset({"model", "provider", "base_url", "temperature", "max_output", "timeout_s", "concurrency"})
 
 
-def use_named_judge(named: str | None, chosen: dict[str, Any], *, as_kind: str | None = None) -> str | None:
+def use_named_judge(
+    named: str | None, chosen: dict[str, Any], *, as_kind: str | None = None, number: int | None = None
+) -> str | None:
     """Fill the options that were not typed from the judge ``named``, and return its kind.
 
     The judge is one of the project file, otherwise the newest version of a judge in the database, otherwise a kind of
-    judge. Without a name, a model or recorded replies, it is the primary judge of the project file, if that file
-    describes it. If it is not of the kind ``as_kind``, only its model is used: a prompt and a name are of one kind.
+    judge. If a candidate of `align` was accepted for what the project file describes, it is the accepted version. With
+    a ``number``, it is that version of the database. Without a name, a model or recorded replies, it is the primary
+    judge of the project file, if that file describes it. If it is not of the kind ``as_kind``, only its model is used:
+    a prompt and a name are of one kind.
 
     Raises:
         NotFound: There is no such judge.
         BadInput: The verdicts of this judge were imported: it cannot be asked.
     """
+    from judgeboard.store.judge_versions import version_title
+
     context = click.get_current_context()
     if named is None and as_kind is None and not any(chosen.get(name) for name in ("model", "replies")):
         named = _primary_of_project()
     if named is None:
         return None
-    judge = _judge_of_project(named) or _stored_judge(named)
+    if number is not None:
+        judge = _stored_judge(version_title(named, number))
+        judge["name"] = named
+    else:
+        judge = _accepted_judge(named) or _judge_of_project(named) or _stored_judge(named)
     kind: str | None = judge.pop("kind", None)
     if as_kind in (None, kind):
         judge = {"name": named} | judge
@@ -254,6 +265,55 @@ def _judge_of_project(named: str) -> dict[str, Any] | None:
     if "label_schema" in options_of_judge:
         options_of_judge["schema"] = options_of_judge.pop("label_schema")
     return options_of_judge
+
+
+_OF_A_TERMINAL = ("price", "requests_per_minute", "tokens_per_minute", "concurrency", "timeout_s")
+
+
+def judge_for_workers(named: str) -> dict[str, Any] | None:
+    """Return the fields of a judge of the project file as a rule stores them; None if there is no such judge.
+
+    Workers cannot read the files of this machine, so a prompt is stored as text. Raises BadInput for other files.
+    """
+    judge = _judge_of_project(named)
+    if judge is None:
+        return None
+    if files := {"rubric", "schema", "judge_file"}.intersection(judge):
+        raise BadInput(f"workers cannot ask the judge {named!r}: it has {', '.join(sorted(files))}; choose another one")
+    if "prompt" in judge:
+        judge["prompt"] = file_text(judge["prompt"])
+    return {"name": named} | {name: value for name, value in judge.items() if name not in _OF_A_TERMINAL}
+
+
+def _accepted_judge(named: str) -> dict[str, Any] | None:
+    """Return the options of a judge of the project file with the prompt that was accepted for it, None without one."""
+    from judgeboard.errors import MissingDatabase
+    from judgeboard.judges.judge import fingerprint
+    from judgeboard.runs.jobs import judge_spec, make_described
+    from judgeboard.store.alignments import accepted_version
+    from judgeboard.store.judge_versions import find_version, get_version
+
+    judge = _judge_of_project(named)
+    if judge is None or {"rubric", "schema"}.intersection(judge):  # only the kinds rag and grade are aligned
+        return None
+    described = {"kind": "rag", "name": named} | {
+        name: value for name, value in judge.items() if name not in _OF_A_TERMINAL
+    }
+    try:
+        with options.open_store().reading() as connection:
+            version = find_version(connection, fingerprint(make_described(described).version))
+            accepted = None if version is None else accepted_version(connection, version.id)
+            if version is None or accepted is None:
+                return None
+            better = get_version(connection, accepted)
+            spec = judge_spec(connection, better) or {}
+    except MissingDatabase:
+        return None
+    if "prompt" not in spec:
+        return None
+    older = f"`judgeboard judge {shlex.quote(named)} --judge-version {version.number}`"
+    options.echo(f"{better.title} is used, which was accepted for {version.title}. To use that one: {older}", err=True)
+    return judge | {"kind": better.kind, "prompt": spec["prompt"]}
 
 
 def _stored_judge(named: str) -> dict[str, Any]:
@@ -307,7 +367,7 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = Fal
 
 @contextmanager
 def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOptions"]:
-    """Yield the `RunOptions` of a run in a terminal: progress on stderr, and a message when the run stops early."""
+    """Yield the `RunOptions` of a run in a terminal: on stderr an estimate, progress, and why a run stops early."""
     from judgeboard.errors import DatabaseAway
     from judgeboard.runs.method import WAIT_SECONDS
     from judgeboard.runs.runner import INTERRUPTED
@@ -333,6 +393,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             "on_progress": show,
             "on_other_host": confirm_host,
             "on_stop": stopping,
+            "on_estimate": lambda estimate: options.echo(estimate.sentence, err=True),
         }
         try:
             yield run

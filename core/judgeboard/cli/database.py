@@ -161,7 +161,8 @@ def db_index(fields: tuple[str, ...], drop: bool) -> None:
 def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
     """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed.
 
-    Looks for damage of the database: checks the file of SQLite, and compares answers with their hashes.
+    Looks for damage of the database: checks the file of SQLite, and compares answers with their hashes. Names the
+    settings in which a server or a worker on the database differs from this terminal.
     """
     from judgeboard.health.checkup import check_database, check_endpoint
 

@@ -42,6 +42,14 @@ if TYPE_CHECKING:
     "Kind of judge: rag (groundedness and quality), rubric (1 to 5 per dimension), grade (correct or not), rating "
     "(1 to 4, used by `judgeboard refine`) or lexical (word overlap, offline)."
 )
+@click.option(
+    "--judge-version",
+    "number",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of the version of NAME that judges (default: that of judgeboard.toml or the newest; after `align "
+    "--accept` the accepted one).",
+)
 @stored_judge_options
 @click.option("--limit", type=click.IntRange(1, 10**9), help="Maximum number of answers to judge (default: no limit).")
 @options.where
@@ -61,6 +69,7 @@ if TYPE_CHECKING:
 def judge_command(
     named: str | None,
     kind: str | None,
+    number: int | None,
     where: RowFilter,
     rejudge: str | None,
     limit: int | None,
@@ -82,10 +91,9 @@ def judge_command(
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_responses
 
-    if named is not None and (kind is not None or jury is not None):
-        raise BadInput("NAME already chooses the judge: remove NAME, or remove --judge and --jury")
+    _check_choice(named, kind, jury, number)
     if kind is None and jury is None:
-        kind = use_named_judge(named, chosen)
+        kind = use_named_judge(named, chosen, number=number)
     kind = chosen_kind(kind, chosen, jury=jury is not None)
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
@@ -122,6 +130,13 @@ def judge_command(
             has_answers = summary.selected or count_responses(connection)
         options.suggest(*(("serve",) if has_answers else options.FIRST_STEP))
     return summary.exit_code
+
+
+def _check_choice(named: str | None, kind: str | None, jury: str | None, number: int | None) -> None:
+    if named is not None and (kind is not None or jury is not None):
+        raise BadInput("NAME already chooses the judge: remove NAME, or remove --judge and --jury")
+    if number is not None and named is None:
+        raise BadInput("--judge-version is the number of a version of NAME: add the name of the judge")
 
 
 def _jury_members(jury: str, chosen: dict[str, Any], kind: str) -> list[dict[str, Any]]:

@@ -178,6 +178,36 @@ def _checked_judge_name(_context: click.Context, _option: click.Parameter, name:
     return None if name is None else checked_judge_name(name)
 
 
+def named_section(section: str, argument: str, **settings: Any) -> Callable[[F], F]:
+    """Return the argument that names a table of the project file; the table gives the options that are not typed."""
+
+    def use_table(context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+        from judgeboard.settings.model import load_settings
+
+        if name is not None and not context.resilient_parsing:
+            table = getattr(load_settings(), section).get(name)
+            context.default_map = {} if table is None else dict(_defaults_of(context.command, table))
+        return name
+
+    # Click reads the words that were typed before the options that were not.
+    return click.argument(argument, callback=use_table, **settings)
+
+
+def _defaults_of(command: click.Command, table: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the arguments of a command that the options named in a table of the project file have."""
+    from judgeboard.settings.sections import values_of
+
+    for key, value in values_of(table).items():
+        option = next((each for each in command.params if f"--{key.replace('_', '-')}" in each.opts), None)
+        if option is None:
+            continue  # the file of a suite
+        if value is True and not option.secondary_opts:
+            value = getattr(option, "flag_value", True) is not False  # noqa: PLW2901 - `--all-answers` stands for False
+        elif isinstance(value, tuple) and not getattr(option, "multiple", False):
+            value = ",".join(value)  # noqa: PLW2901
+        yield str(option.name), value
+
+
 def judge_name(help_text: str) -> Callable[[F], F]:
     """Return the option ``--name`` of a command that makes a judge."""
     return click.option("--name", callback=_checked_judge_name, help=help_text)

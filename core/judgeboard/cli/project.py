@@ -37,7 +37,7 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     if path.exists():
         raise BadInput(f"{path} exists already: edit it, or remove it first")
     logs = [_log(file) for file in files]
-    text = "\n".join([HEAD, *_judge_lines(), *_source_lines(source, logs)])
+    text = "\n".join([HEAD, *_judge_lines(), *_source_lines(source, logs), EXAMPLES])
     with path.open("x", encoding="utf-8") as file:
         file.write(f"{text.rstrip()}\n")
     click.echo(f"{path}: written. `judgeboard config` shows all settings.")
@@ -109,6 +109,34 @@ def _judge_lines() -> Iterator[str]:
     yield "[judges.lexical]  # word overlap: works offline and costs nothing"
     yield 'kind = "lexical"'
     yield ""
+
+
+EXAMPLES = """\
+# More tables. `judgeboard config --schema` lists every name.
+# [[checks]]  # an answer that fails a check is flagged
+# name = "short enough"
+# length = {max_words = 400}
+
+# [queues.medical]  # `judgeboard queue create medical`
+# where = {query_type = "medical"}
+# needed = 2
+# assign = ["Mara", "Jon"]
+
+# [suites.release]  # `judgeboard suite run release`
+# file = "suite.yaml"
+# by = "main"
+# threshold = 4
+
+# [alerts.old]  # `judgeboard rule import`
+# when = "old_flags"
+# after = "2d"
+# to = "slack:env:SLACK_URL"
+
+# [judging_rules.live]  # `judgeboard rule add judge live`: workers judge new answers
+# judge = "main"
+# rate = 0.1
+# max_cost = 5
+"""
 
 
 def _source_lines(source: str, logs: list[_Log]) -> Iterator[str]:

@@ -41,7 +41,7 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--assign Mara",
     group=queue_command,
 )
-@click.argument("name")
+@options.named_section("queues", "name")
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
@@ -179,7 +179,7 @@ def create(
     """Create a review queue of flagged answers, or of pairs.
 
     The queue contains the open flags that match --where. Answers that are flagged later are added automatically,
-    unless the queue has a --limit.
+    unless the queue has a --limit. If judgeboard.toml has [queues.NAME], its options count where you type none.
     """
     from judgeboard.agreement.plans import draw_plan
     from judgeboard.formats.label_schema import read_schema

@@ -31,12 +31,11 @@ _ANSWER = 100
 @options.with_default(
     "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."
 )
-@options.with_default(
+@click.option(
     "--query-type",
     "query_types",
     multiple=True,
-    default=("complex",),
-    help="Query type of the answers to improve. Repeat for more types.",
+    help="Query type of the answers to improve. Repeat for more types (default: all types).",
 )
 @click.option(
     "--rebuild-messages", is_flag=True, help="If no messages were logged, build them from query and passages."
@@ -85,7 +84,7 @@ def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
     """Yield a run in lines for a terminal."""
     account = summary.account
     if account.run_id is None:
-        yield f"{summary.judge}: nothing to do. No bad answer of these types is left."
+        yield f"{summary.judge}: nothing to do. No bad answer that matches is left."
     else:
         yield (
             f"{summary.judge}, run {account.run_id}: {summary.eligible:,} eligible, "

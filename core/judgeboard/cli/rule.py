@@ -15,6 +15,7 @@ from judgeboard.cli.asking import (
     address_unknown,
     chosen_kind,
     confirm_host,
+    judge_for_workers,
     judge_kind,
     warned,
     yes_option,
@@ -79,8 +80,8 @@ rule_command.add_command(add_command, "add")
     "judgeboard rule add judge complaints --judge-version 'rag v2' --where rule=poor_rating --existing",
     group=add_command,
 )
-@click.argument("rule", metavar="NAME")
-@judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
+@options.named_section("judging_rules", "rule", metavar="NAME")
+@judge_kind("Judge of judgeboard.toml, or kind of judge: rag, rubric, grade, rating or lexical.")
 @options.judge_version(help="Stored judge version, instead of --judge: name (newest), 'name v3' or fingerprint.")
 @options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers.")
 @click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL).")
@@ -129,15 +130,18 @@ def add_judge(
     """Add a judging rule. Answers that are stored from now on are judged, if they match and are sampled.
 
     The limits are per day. When the budget is used up, answers wait until the next day. Rules with the same sampling
-    rate select the same answers.
+    rate select the same answers. If judgeboard.toml has [judging_rules.NAME], its options count where you type none.
     """
     from judgeboard.runs.jobs import judge_spec
     from judgeboard.runs.judging_rules import add_rule, sampling_rates
     from judgeboard.store.judge_versions import get_version
 
+    in_file = None if kind is None else judge_for_workers(kind)
+    if in_file is not None:
+        kind, chosen = in_file.pop("kind", None), in_file | {key: each for key, each in chosen.items() if each}
     if judge_version is None:
         kind = chosen_kind(kind, chosen)
-    elif kind is not None:
+    elif kind is not None or in_file is not None:
         command = options.same_command(without=["--judge"])
         raise BadInput(f"--judge and --judge-version both choose the judge: remove one, for example: `{command}`")
     judge = {key: value for key, value in chosen.items() if value is not None}
@@ -187,7 +191,7 @@ def add_judge(
     "judgeboard rule add alert complete --when level --criterion completeness --below 3.5 --last 7d --to command",
     group=add_command,
 )
-@click.argument("name")
+@options.named_section("alerts", "name")
 @click.option(
     "--when",
     type=click.Choice([each.value for each in AlertCondition]),
@@ -489,10 +493,10 @@ def rule_remove(name: str, kind: Kind | None) -> None:
     _change(name, kind, RuleState.REMOVED)
 
 
-@options.command("judgeboard rule import examples/alerts.yaml", group=rule_command)
-@click.argument("file", type=options.FILE)
-def rule_import(file: Path) -> None:
-    """Add the alert rules of a YAML file: all or none.
+@options.command("judgeboard rule import examples/alerts.yaml", "judgeboard rule import", group=rule_command)
+@click.argument("file", type=options.FILE, required=False)
+def rule_import(file: Path | None) -> None:
+    """Add the alert rules of a YAML file, or without FILE those of judgeboard.toml: all or none.
 
     A rule with the name of a stored rule replaces it, if they differ. Other stored rules stay.
     """

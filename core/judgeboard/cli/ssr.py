@@ -195,4 +195,5 @@ def _asked(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "
     if planned.calls_left and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
         return None
     with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
+        how["on_estimate"] = None  # the sentence above has it
         return self_refer(store, judge, pair_ids, again=again, **figures, **how)

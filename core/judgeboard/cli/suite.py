@@ -15,8 +15,10 @@ from judgeboard.cli.asking import (
     model_options,
     prompt_warning,
     run_options,
+    use_named_judge,
     warned,
 )
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ def suite_command() -> None:
     "judgeboard suite run suite.yaml --candidate source:shop --model gpt-4o --baseline latest --junit suite.xml",
     group=suite_command,
 )
-@click.argument("file", type=options.FILE)
+@options.named_section("suites", "suite", metavar="FILE|NAME")
+@click.option("--by", metavar="NAME", help="Judge, by its name, whose model scores the answers, instead of --model.")
 @click.option(
     "--candidate",
     metavar="WHO",
@@ -54,17 +57,30 @@ def suite_command() -> None:
 @click.option(
     "--max-drop", type=options.FiniteRange(0, 1), help="Maximum drop of the pass rate (default: 0.05; 0 to 1)."
 )
+@click.option(
+    "--threshold",
+    type=options.FiniteRange(1, 5),
+    help="Minimum score of a case and minimum average (default: the suite's own; 1 to 5).",
+)
+@click.option(
+    "--max-unmeasured",
+    type=options.FiniteRange(0, 1),
+    help="Maximum share of cases without a score (default: the suite's own; 0 to 1).",
+)
 @click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
 @options.judge_name("Name of the judge (default: the name of the rubric).")
 @model_options
 @asking_options
 def run(
-    file: Path,
+    suite: str,
+    by: str | None,
     candidate: str | None,
     candidate_base_url: str | None,
     candidate_max_output: int | None,
     baseline: str | None,
     max_drop: float | None,
+    threshold: float | None,
+    max_unmeasured: float | None,
     junit: Path | None,
     name: str | None,
     max_cost: float | None,
@@ -72,6 +88,7 @@ def run(
 ) -> int:
     """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers.
 
+    NAME is a suite of judgeboard.toml: [suites.NAME] has the file, and the options that you do not type.
     examples/suite.yaml shows all fields of a suite and a rubric. To continue an interrupted run, repeat the command. If
     no run was interrupted, it starts a new run. A comparison with a baseline needs at least 20 common cases. Exit code
     0: pass; 1: a case fails a check, or the average is below the threshold or worse than the baseline; 2: not measured,
@@ -83,20 +100,33 @@ def run(
     from judgeboard.methods.suite_results import require_writable
     from judgeboard.methods.suite_run import make_candidate, run_suite
     from judgeboard.runs.judging import make_judge
+    from judgeboard.settings.model import load_settings
 
     if junit is not None:
         require_writable(junit)  # before any call costs money
-    suite = read_suite(file)
-    if max_drop is not None:
-        suite = replace(suite, max_drop=max_drop)
-    candidate = candidate or suite.candidate
+    if by is not None and chosen["model"]:
+        raise BadInput("--by and --model both choose the judge: remove one of them")
+    suites = load_settings().suites
+    named = suites.get(suite)
+    if named is None and not Path(suite).exists():
+        there_are = f"judgeboard.toml has {', '.join(suites)}" if suites else "judgeboard.toml names no suite"
+        raise NotFound(f"there is no suite file {suite!r}, and {there_are}")
+    cases = read_suite(suite if named is None else named.file)
+    cases = replace(
+        cases,
+        threshold=cases.threshold if threshold is None else threshold,
+        max_unmeasured=cases.max_unmeasured if max_unmeasured is None else max_unmeasured,
+        max_drop=cases.max_drop if max_drop is None else max_drop,
+    )
+    use_named_judge(by, chosen, as_kind="rubric")
+    candidate = candidate or cases.candidate
     if candidate is None:
         why = "no candidate: give --candidate model:NAME, python:module:function or source:NAME"
         raise MissingOption(why, "--candidate", "model:gpt-4o-mini")
     address = {key: chosen[key] for key in ("provider", "concurrency", "timeout_s", "prices")}
     # A suite needs no log: in a build server's fresh checkout there is no database yet.
     store = options.open_store(create=True)
-    make = partial(make_judge, "rubric", rubric=suite.rubric)
+    make = partial(make_judge, "rubric", rubric=cases.rubric)
     last_address = last_address_options(store, make, chosen | {"name": name})
     answering = make_candidate(
         candidate,
@@ -106,7 +136,7 @@ def run(
     judge = make(name=name, **chosen | last_address)
     warnings = warned([prompt_warning(judge)])
     with run_options(chosen["concurrency"], max_cost) as how:
-        result = run_suite(store, suite, answering, judge=judge, baseline=baseline, **how)
+        result = run_suite(store, cases, answering, judge=judge, baseline=baseline, **how)
     warnings["warnings"] += warned([run_warning(store, judge.version.model, result.run)])["warnings"]
     code = _show(result, junit, warnings)
     options.suggest("serve")

@@ -20,8 +20,9 @@ from pydantic_core import PydanticCustomError
 
 from judgeboard.errors import BadInput
 from judgeboard.flags.expressions import NotComputed, computed, parsed
-from judgeboard.formats.yaml_file import CLOSED, Text, parse_yaml
+from judgeboard.formats.yaml_file import parse_yaml
 from judgeboard.judges.words import cited_numbers, only_declines
+from judgeboard.settings.fields import CLOSED, Text
 from judgeboard.text import shortened
 
 LONGEST = 50_000

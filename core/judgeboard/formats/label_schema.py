@@ -15,7 +15,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, TypeAda
 
 from judgeboard.domain import DimensionScore, Grade, Label
 from judgeboard.errors import BadInput
-from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml, unless_null
+from judgeboard.formats.yaml_file import YamlFile, parse_yaml, read_yaml, unless_null
+from judgeboard.settings.fields import CLOSED, Number, Text
 from judgeboard.text import unstorable
 
 KEYS = "QWASDFG"

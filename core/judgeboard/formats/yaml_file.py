@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Strict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from judgeboard.errors import BadInput
-from judgeboard.text import file_text, unstorable
+from judgeboard.text import file_text
 
 if TYPE_CHECKING:
     import yaml
@@ -20,24 +20,6 @@ MOST_BYTES = 20_000_000
 MOST_VALUES = 2_000_000  # a few lines with aliases of aliases can expand to billions of values
 _JSON_LIKE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str"))
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
-
-CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
-"""The ``__pydantic_config__`` of a dataclass that is read from a file. It refuses unknown fields, which are typos."""
-
-
-def _text(value: str) -> str:
-    if not value.strip():
-        raise ValueError("a text must not be blank")
-    if fault := unstorable(value):
-        raise ValueError(f"the text contains {fault}")
-    return value
-
-
-Text = Annotated[str, Strict(), AfterValidator(_text)]
-"""A text that is not blank and can be stored."""
-
-Number = Annotated[float, Strict()]
-"""A finite number; ``true`` and ``"1"`` are refused."""
 
 KeyPath = tuple[int | str, ...]
 """The path to a value in a file: names of fields and positions in lists."""

@@ -14,9 +14,10 @@ from judgeboard.errors import DamagedDatabase, JudgeboardError
 from judgeboard.llm.endpoint import choose_provider
 from judgeboard.runs.judging import make_judge
 from judgeboard.settings.masking import masked
-from judgeboard.settings.model import load_settings, provider_address
+from judgeboard.settings.model import load_settings, provider_address, setting_hashes
 from judgeboard.store.engine import Readable, Store, damaged, open_store
 from judgeboard.store.integrity import MOST_FAULTS, check_integrity, compare_hashes
+from judgeboard.store.jobs import worker_settings
 from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.text import counted
 
@@ -45,6 +46,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
                 answers, open_flags = count_responses(connection), count_open_flags(connection)
             yield _file_finding(store)
             yield from _hash_findings(store)
+            yield from _settings_findings(store)
         except DamagedDatabase as error:
             yield Finding(ok=False, what="database", fix=str(error))
             return
@@ -84,6 +86,22 @@ def _hash_findings(store: Store) -> Iterator[Finding]:
     if not hashed.differing and not hashed.versions:
         what = f"content compared with its hash: {hashed.compared:,} of {counted(hashed.answers, 'answer')}"
         yield Finding(ok=True, what=what)
+
+
+def _settings_findings(store: Store) -> Iterator[Finding]:
+    """Compare the settings of this terminal with those of the servers and workers on the database."""
+    here = setting_hashes(load_settings())
+    with store.reading() as connection:
+        workers = worker_settings(connection)
+    fix = "use the same judgeboard.toml and variables on all machines; `judgeboard config` shows those of this terminal"
+    for worker in workers:
+        names = sorted(name for name in {*here, *worker.hashes} if here.get(name) != worker.hashes.get(name))
+        if names:
+            process = f"process {worker.process} on {worker.host}"
+            what = f"settings: the worker in {process} has other values than this terminal: {', '.join(names)}"
+            yield Finding(ok=False, what=what, fix=fix)
+    if workers and all(worker.hashes == here for worker in workers):
+        yield Finding(ok=True, what=f"settings: equal in this terminal and {counted(len(workers), 'worker')}")
 
 
 def _check_readers(file: Path) -> Iterator[Finding]:

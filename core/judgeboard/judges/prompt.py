@@ -16,8 +16,9 @@ from pydantic import BeforeValidator, ConfigDict, Field, Strict
 
 from judgeboard.domain import JudgeInput, PairItem
 from judgeboard.errors import BadInput
-from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, not_in_a_file
+from judgeboard.formats.yaml_file import YamlFile, not_in_a_file
 from judgeboard.llm.chat import Message
+from judgeboard.settings.fields import CLOSED, Number, Text
 from judgeboard.text import file_text, storable, unstorable
 
 _HEADING = re.compile(r"(?m)^# (.+)\n")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import ConfigDict
 
 from judgeboard.domain import Claim, ClaimStatus, JudgeInput, Verdict
-from judgeboard.formats.yaml_file import CLOSED, Text, read_yaml, unless_null
+from judgeboard.formats.yaml_file import read_yaml, unless_null
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import (
     Dialogue,
@@ -37,6 +37,7 @@ from judgeboard.judges.reply_forms import (
 )
 from judgeboard.llm.chat import Message
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.settings.fields import CLOSED, Text
 
 
 class VerdictForm(Form):

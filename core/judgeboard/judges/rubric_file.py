@@ -13,17 +13,9 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from judgeboard.domain import EXPECTED, OVERALL
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import LabelSchema, SchemaField, written_scale
-from judgeboard.formats.yaml_file import (
-    CLOSED,
-    Number,
-    Text,
-    YamlFile,
-    not_in_a_file,
-    parse_yaml,
-    read_yaml,
-    unless_null,
-)
+from judgeboard.formats.yaml_file import YamlFile, not_in_a_file, parse_yaml, read_yaml, unless_null
 from judgeboard.judges.prompt import Example, check_examples
+from judgeboard.settings.fields import CLOSED, Number, Text
 
 LEVELS = (1, 2, 3, 4, 5)
 SCALE = "1-5"

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NoReturn, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from judgeboard.domain import Status, StepRecord
@@ -16,6 +17,28 @@ from judgeboard.traces import telemetry
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
 """The list to which each request is added as sent, to show it later; None if requests are not needed."""
+
+
+class UnsentRequest(NamedTuple):
+    """A request that is not sent, and the model that it is for."""
+
+    endpoint: ModelEndpoint
+    request: ChatRequest
+
+
+_UNSENT: ContextVar[list[UnsentRequest] | None] = ContextVar("unsent", default=None)
+
+
+@contextmanager
+def unsent_requests() -> Iterator[list[UnsentRequest]]:
+    """Collect the requests of the context instead of sending them; each one seems to fail. It is for estimates."""
+    requests: list[UnsentRequest] = []
+    token = _UNSENT.set(requests)
+    try:
+        yield requests
+    finally:
+        _UNSENT.reset(token)
+
 
 LONGEST_REPAIRED = 100_000
 """Characters of a reply; a repair request sends it again, and no reply that is wanted is so long."""
@@ -145,6 +168,10 @@ async def ask(
     the text of the repair request from this reason; None means no repair. The record has the attempts and totals of
     both requests; a total is None if no call reported it. The cost is None if an answered call cannot be priced.
     """
+    unsent = _UNSENT.get()
+    if unsent is not None:
+        unsent.append(UnsentRequest(endpoint, request))
+        return Replied(None, StepRecord(Status.ERROR, cost_micro=0, error="not sent"))
     _keep(request)
     replied = _heard(await traced_call(endpoint, request), request, parse)
     first = replied.record

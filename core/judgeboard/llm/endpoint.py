@@ -20,7 +20,8 @@ from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import Provider, host_of, is_address, is_own_host
 from judgeboard.llm.rate_limits import rate_limit
 from judgeboard.settings.masking import masked
-from judgeboard.settings.model import Price, load_settings
+from judgeboard.settings.model import load_settings
+from judgeboard.settings.sections import Price
 from judgeboard.text import file_text
 
 _DATE = re.compile(r"-20\d\d-\d\d-\d\d\Z")

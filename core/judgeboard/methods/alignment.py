@@ -162,7 +162,9 @@ async def align_async(
     if reason := _too_little(version.title, held_out, develop, cases, looks):
         return replace(result, sentence=reason)
     asking = CandidateCalls(spec, endpoint, options, max_output=max_output)
+    develop_items = [items[id_] for id_ in develop.ids.tolist() if id_ in items]
     try:
+        await asking.show_estimate(candidates, version, cases, develop_items, len(held_out.ids))
         with shared_rate_limits(store):
             proposed = await asyncio.gather(
                 *(asking.propose(number, version, cases) for number in range(1, candidates + 1))
@@ -175,7 +177,7 @@ async def align_async(
                 if each.prompt is None or reason:
                     scored.append(replace(each, refused=reason or each.refused))
                     continue
-                codes = await asking.verdicts(each, [items[id_] for id_ in develop.ids.tolist() if id_ in items], cuts)
+                codes = await asking.verdicts(each, develop_items, cuts)
                 labels = zip(develop.ids.tolist(), develop.bad.tolist(), strict=True)
                 right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in labels)
                 scored.append(replace(each, right=right))

@@ -14,9 +14,10 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.prompt import chat, fence_token, fenced, fill, load_prompt, numbered, read_prompt, with_sections
 from judgeboard.judges.reply_forms import TEXT, Form
-from judgeboard.llm.asking import UnusableReply, ask
+from judgeboard.llm.asking import UnusableReply, ask, unsent_requests
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.runs.estimates import LOOKED_AT, PlannedCalls, estimate_planned
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import RunOptions, require_price
 from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, on_first_ctrl_c
@@ -93,6 +94,32 @@ class CandidateCalls:
     def _spent(self, record: StepRecord) -> None:
         known = self.cost_micro is not None and record.cost_micro is not None
         self.cost_micro = (self.cost_micro or 0) + (record.cost_micro or 0) if known else None
+
+    async def show_estimate(
+        self,
+        candidates: int,
+        version: StoredVersion,
+        cases: Sequence[Case],
+        develop: Sequence[JudgeInput],
+        held_out: int,
+    ) -> None:
+        """Pass an estimate of all calls to ``on_estimate``. Each candidate judges the develop answers."""
+        on_estimate = self._options.get("on_estimate")
+        if on_estimate is None:
+            return
+        with unsent_requests() as proposals:
+            await self.propose(1, version, cases)
+        judge = self._judge({})
+        try:
+            with unsent_requests() as verdicts:
+                for item in develop[:LOOKED_AT]:
+                    await judge.judge(item)
+        finally:
+            await judge.aclose()
+        judged = PlannedCalls(candidates * len(develop) + held_out, verdicts)
+        estimate = estimate_planned([PlannedCalls(candidates, proposals), judged])
+        if estimate is not None:
+            on_estimate(estimate)
 
     async def propose(self, number: int, version: StoredVersion, cases: Sequence[Case]) -> Candidate:
         """Ask for a candidate; each number shows other cases."""

@@ -150,6 +150,13 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
     def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[refinements.StoredAttempt]) -> Prompt:
         return Prompt(subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done))
 
+    def most_calls(self, connection: Connection, begun: Begun) -> int:
+        return (self._rule.max_repeats + 1) * self.expected(connection, begun)
+
+    async def sample_requests(self, task: Prompt) -> None:
+        await self.generator.generate(task.messages)
+        await self.judge.rate(task.origin.item)
+
     async def ask(self, task: Prompt, keep: Keep[RefineStep]) -> None:
         item = task.origin.item
 

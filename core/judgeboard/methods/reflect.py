@@ -42,12 +42,13 @@ class ReflectRule:
     """Which answers get a second answer; raises BadInput if a value is out of range.
 
     Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). Very short answers are left
-    out, because their context was empty; so are simple and SQL questions, where low quality usually means missing data.
+    out, because their context was empty. Without ``query_types``, all types count. The source has only complex
+    questions: for simple and SQL questions, low quality usually means missing data.
     """
 
     max_quality: int = 2
     min_chars: int = 50
-    query_types: tuple[str, ...] = ("complex",)
+    query_types: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         try:
@@ -60,7 +61,7 @@ class ReflectRule:
 
     def wants_another(self, item: JudgeInput, before: Verdict) -> bool:
         """Whether an answer with this verdict gets a second answer; never if a score is missing."""
-        if len(item.answer) < self.min_chars or item.query_type not in self.query_types:
+        if len(item.answer) < self.min_chars or (self.query_types and item.query_type not in self.query_types):
             return False
         return before.groundedness is not None and before.quality is not None and before.quality <= self.max_quality
 
@@ -235,6 +236,17 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             )
             for each in candidates
         }
+
+    def most_calls(self, connection: Connection, begun: Begun) -> int:
+        """Return the number of calls if every answer gets a second one. One that is not judged yet is judged first."""
+        judged = refinements.count_waiting(connection, self._selection_of(begun), judged=True)
+        return 3 * self.left(connection, begun) - judged
+
+    async def sample_requests(self, task: ReflectTask) -> None:
+        """Make a request to the generator, and one to the judge about the original answer."""
+        if task.messages is not None:
+            await self.generator.generate(task.messages)
+        await self.judge.judge(task.origin.item)
 
     async def ask(self, task: ReflectTask, keep: Keep[ReflectStep]) -> None:
         """Judge the original, generate a second answer if the rule wants it, and judge that."""

@@ -10,7 +10,6 @@ from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import SelfReferenceJudge
-from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
 from judgeboard.methods.pairwise import pairs_question
@@ -20,10 +19,10 @@ from judgeboard.methods.self_reference_report import (
     checked_conditions,
     measure_self_reference,
 )
+from judgeboard.runs.estimates import LOOKED_AT, most_cost
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
-from judgeboard.settings.model import Price
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import (
     PLAIN,
@@ -285,10 +284,6 @@ async def self_refer_async(
 self_refer = blocking(self_refer_async)
 
 
-CHARACTERS_A_TOKEN = 4
-LOOKED_AT = 50
-
-
 @dataclass(frozen=True, slots=True)
 class RunEstimate:
     """The size of a run. ``most_cost_micro`` assumes 4 characters per token and longest replies (None: no price).
@@ -340,14 +335,9 @@ def estimate_run(
         return RunEstimate(len(wanted), planned, left, None, model)
     verdicts = plan.calls_an_item - plan.k
     item_cost = sum(
-        plan.k * _most_cost(judge.solve_request(pair, 0), price)
-        + verdicts * _most_cost(judge.pairwise.request(pair, Shown.AB, pair.reference), price)
+        plan.k * most_cost(judge.solve_request(pair, 0), price)
+        + verdicts * most_cost(judge.pairwise.request(pair, Shown.AB, pair.reference), price)
         for pair in pairs
     ) / len(pairs)
     own = is_own_host(None if judge.address is None else judge.address.host)
     return RunEstimate(len(wanted), planned, left, round(item_cost / plan.calls_an_item * left), model, own)
-
-
-def _most_cost(request: ChatRequest, price: Price) -> int:
-    characters = sum(len(message["content"]) for message in request.messages)
-    return price.cost_micro(characters // CHARACTERS_A_TOKEN, request.max_output)

@@ -137,6 +137,17 @@ class _Scored(NamedTuple):
 _Step = Answered[CaseTask, Replied[str] | _Scored]
 
 
+def _judged(task: CaseTask, answer: str) -> JudgeInput:
+    return JudgeInput(
+        response_id=0,  # not stored yet; no judge reads it
+        query=task.case.query,
+        answer=answer,
+        passages=task.passages,
+        reference=task.case.reference,
+        external_id=task.case.id,
+    )
+
+
 class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
     kind = "suite"
     judge: Judge
@@ -191,6 +202,11 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             unfinished = {task.position: task for task in self._unfinished(connection, begun.run.id)}
         return {key: unfinished[key.item_id] for key in keys if key.item_id in unfinished}
 
+    async def sample_requests(self, task: CaseTask) -> None:
+        await super().sample_requests(task)
+        if task.answer is None:  # no answer is here yet: the reference is about as long
+            await self.judge.judge(_judged(task, task.case.reference or task.case.query))
+
     async def ask(self, task: CaseTask, keep: Keep[_Step]) -> None:
         answer, case = task.answer, task.case
         if answer is None:
@@ -204,15 +220,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             answer = generated.value
             if answer is None or not go_on:
                 return
-        item = JudgeInput(
-            response_id=0,  # not stored yet; no judge reads it
-            query=case.query,
-            answer=answer,
-            passages=task.passages,
-            reference=case.reference,
-            external_id=case.id,
-        )
-        verdict = await self.judge.judge(item)
+        verdict = await self.judge.judge(_judged(task, answer))
         await keep(Answered(task, _Scored(answer, verdict), verdict))
 
     def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:

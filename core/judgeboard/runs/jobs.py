@@ -25,6 +25,7 @@ from judgeboard.runs.addresses import (
     last_address,
     provider_and_address,
 )
+from judgeboard.runs.estimates import CallEstimate, cost_by_history
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import check_limits
 from judgeboard.settings.model import load_settings, provider_key
@@ -67,7 +68,7 @@ from judgeboard.store.runs import (
 )
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import record_of
-from judgeboard.text import cost_words, counted
+from judgeboard.text import counted
 
 _PARAMS = ("max_output", "domain", "claims")
 _NOT_USUAL = ("logprobs", "temperature", "dialogue", "rating_word")
@@ -138,34 +139,6 @@ def _version(judge: dict[str, Any]) -> JudgeVersion:
     return make_described(judge).version
 
 
-@dataclass(frozen=True, slots=True)
-class CallEstimate:
-    """The estimate for a job; ``seconds`` and ``tokens`` (per call) are None without an earlier run.
-
-    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or a price of 0.
-    ``own_endpoint`` tells whether the calls go to an own machine. If the job would continue an unfinished run,
-    ``continues`` is its id and ``calls`` counts only the remaining calls. ``version_title`` is for example "rag v3";
-    None for a new judge version.
-    """
-
-    calls: int
-    cost_micro: int | None
-    seconds: float | None
-    tokens: float | None
-    model: str | None
-    priced: bool
-    continues: int | None = None
-    version_title: str | None = None
-    own_endpoint: bool = False
-
-    @property
-    def cost_words(self) -> str | None:
-        """The estimated cost of a model's calls in words; None if it is not known yet."""
-        if self.cost_micro is None:
-            return None
-        return ("about " if self.cost_micro else "") + cost_words(self.cost_micro, own=self.own_endpoint)
-
-
 def estimate_calls(
     store: Readable, *, judge: dict[str, Any], where: RowFilter | None = None, mode: str = "all", concurrency: int = 16
 ) -> CallEstimate:
@@ -186,11 +159,9 @@ def estimate_calls(
         return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
     host = None if address is None else address.host
     price = price_of(version.model, load_settings().prices, host)
-    tokens, cost = None, 0 if price == FREE else None
-    if prompt_tokens is not None and completion_tokens is not None:
-        tokens = prompt_tokens + completion_tokens
-        if price is not None:
-            cost = calls * price.cost_micro(round(prompt_tokens), round(completion_tokens))
+    unknown = prompt_tokens is None or completion_tokens is None
+    tokens = None if unknown else (prompt_tokens or 0) + (completion_tokens or 0)
+    cost = 0 if price == FREE else cost_by_history(calls, price, prompt_tokens, completion_tokens)
     own, priced = is_own_host(host), price is not None
     return CallEstimate(calls, cost, seconds, tokens, version.model, priced, continues, title, own)
 

@@ -17,6 +17,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.provider import is_own_host
 from judgeboard.llm.rate_limits import RESERVE
 from judgeboard.runs.addresses import check_host, last_address, require_confirmed
+from judgeboard.runs.estimates import CallEstimate, estimate_run
 from judgeboard.runs.runner import (
     INTERRUPTED,
     Keep,
@@ -183,6 +184,7 @@ class RunOptions(TypedDict, total=False):
             default, raises OtherHost.
         on_stop: Called if asking ends early (Ctrl-C, the cost limit, a refusal) with the reason and the number of
             tasks in flight.
+        on_estimate: Called before the first request with an estimate of the calls, if texts leave the process.
     """
 
     concurrency: int
@@ -192,6 +194,7 @@ class RunOptions(TypedDict, total=False):
     on_progress: Callable[[Tally, int], None] | None
     on_other_host: Callable[[OtherHost], bool] | None
     on_stop: Callable[[str, int], None] | None
+    on_estimate: Callable[[CallEstimate], None] | None
 
 
 Selected = tuple[Mapping[str, Any], int]
@@ -292,6 +295,18 @@ class Method(ABC, Generic[T, S, R]):
         """Return how many steps are still to be done, for the progress line."""
         return self.left(connection, begun)
 
+    def most_calls(self, connection: Connection, begun: Begun) -> int:
+        """Return how many calls are still to be made at most, for the estimate. Repairs and retries do not count."""
+        return self.expected(connection, begun)
+
+    async def sample_requests(self, task: T) -> None:
+        """Make a request of each kind that the task has, for the estimate. Nothing is sent: each one fails."""
+
+        async def stop(_step: S) -> bool:
+            return False
+
+        await self.ask(task, stop)
+
     @abstractmethod
     def summarise(self, outcome: RunOutcome) -> R:
         """Return the result of the run; the models are closed by then."""
@@ -358,12 +373,20 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
             version, run = _begin(store, method, actor, confirmed=True)
         account = RunAccount()
         if run is not None:
+            await _show_estimate(Begun(store, version, run), method, **options)
             account = await ask_run(Begun(store, version, run), method, **options)
     finally:
         await method.judge.aclose()
         if method.answering is not None:
             await method.answering.aclose()
     return method.summarise(RunOutcome(store, version, run, account, actor))
+
+
+async def _show_estimate(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]) -> None:
+    on_estimate = options.get("on_estimate")
+    estimate = None if on_estimate is None else await estimate_run(begun, method)
+    if on_estimate is not None and estimate is not None:
+        on_estimate(estimate)
 
 
 def _begin(

@@ -4,15 +4,18 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from judgeboard.domain import RuleState
+from judgeboard.errors import BadInput
 from judgeboard.runs.rejudge_jobs import RejudgeJob, can_take
 from judgeboard.runs.rule_jobs import RuleJob
 from judgeboard.runs.shared_job import SharedJob, log_failure
 from judgeboard.runs.task_claims import BEAT_SECONDS, beat, new_executor_id
+from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import register_worker, release_claims, remove_worker, unfinished_jobs
+from judgeboard.store.jobs import record_settings, register_worker, release_claims, remove_worker, unfinished_jobs
 from judgeboard.store.judging_rules import list_rules
 from judgeboard.store.tools import release_abandoned_targets
 from judgeboard.targets.push import PushJobs
@@ -101,6 +104,7 @@ class Worker:
         self._closing = threading.Event()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="judgeboard-worker", daemon=True)
+        self._recorded_settings: dict[str, str] | None = None
 
     def start(self) -> None:
         """Start to take jobs; returns at once."""
@@ -135,6 +139,7 @@ class Worker:
         try:
             with self._store.writing() as connection:
                 register_worker(connection, jobs_lock.executor_id)
+            self._recorded_settings = None
             jobs = Jobs(self._store, jobs_lock.executor_id)
             push_jobs = PushJobs(self._store, jobs_lock.executor_id)
             ending = threading.Event()
@@ -183,5 +188,11 @@ class Worker:
             jobs.stop(BEAT_SECONDS)
 
     def _beat(self, jobs_lock: JobsLock) -> None:
+        settings = self._recorded_settings
+        with suppress(BadInput, OSError):  # a file that somebody edits now is read at the next heartbeat
+            settings = setting_hashes(load_settings())
         with self._store.writing() as connection:
             release_abandoned_targets(connection, beat(connection, jobs_lock.executor_id, takes_jobs=True))
+            if settings is not None and settings != self._recorded_settings:
+                record_settings(connection, jobs_lock.executor_id, settings)
+        self._recorded_settings = settings

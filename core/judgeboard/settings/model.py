@@ -5,12 +5,13 @@ the default.
 """
 
 import difflib
+import hashlib
+import json
 import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property, lru_cache
 from pathlib import Path
 from textwrap import shorten
@@ -38,7 +39,19 @@ from pydantic_settings import (
 
 from judgeboard.errors import BadInput
 from judgeboard.settings.masking import masked, register_environment, register_secret
-from judgeboard.settings.project_file import FILES, JUDGE_FILES, ProjectFile, project_file
+from judgeboard.settings.project_file import FILES, SECTION_FILES, ProjectFile, project_file
+from judgeboard.settings.sections import (
+    SECTIONS,
+    AlertSettings,
+    JudgeSettings,
+    JudgingRuleSettings,
+    Price,
+    QueueSettings,
+    SourceSettings,
+    SuiteSettings,
+    fields_of,
+    values_of,
+)
 from judgeboard.text import file_text, folded_address, number_words, unstorable
 
 if TYPE_CHECKING:
@@ -50,6 +63,7 @@ ENVIRONMENT: Mapping[str, str] = os.environ
 LONGEST_CHECKS = 50_000  # characters
 DEFAULT_DATABASE = "data/judgeboard.db"
 LONGEST_SEED = 200  # characters
+_UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = ("requests_per_minute", "tokens_per_minute")
 
 
@@ -201,8 +215,12 @@ class Thresholds(BaseModel):
         max_length=LONGEST_CHECKS,
         title="Checks of answers",
         description="Rule “failed check”: an answer that fails a check is flagged. The text is YAML. In the "
-        "environment and in the project file, this is the path of a file.",
-        json_schema_extra={"file": True, "example": "checks:\n- name: short enough\n  length: {max_words: 400}"},
+        "environment, this is the path of a file; in the project file too, or the checks themselves: [[checks]].",
+        json_schema_extra={
+            "file": True,
+            "type": ["string", "array"],
+            "example": "checks:\n- name: short enough\n  length: {max_words: 400}",
+        },
     )
 
     @model_validator(mode="after")
@@ -228,70 +246,6 @@ def _type_and_threshold(text: str) -> tuple[str, float]:
         return query_type.strip(), float(threshold)
     except ValueError:
         raise ValueError(f"low_groundedness_by_type must have texts such as 'QA=0.3', not {text!r}") from None
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """USD per million tokens, which is also micro-dollars per token."""
-
-    input: Annotated[Decimal, Field(ge=0, lt=10**6)]
-    output: Annotated[Decimal, Field(ge=0, lt=10**6)]
-
-    def cost_micro(self, prompt_tokens: int, completion_tokens: int) -> int:
-        """Return the cost in micro-dollars, rounded half up. Discounts for cached input are ignored."""
-        cost = self.input * prompt_tokens + self.output * completion_tokens
-        return int(cost.to_integral_value(ROUND_HALF_UP))
-
-
-class JudgeSettings(BaseModel):
-    """A judge by name: the options of ``judgeboard judge``. Its key never stands here, but in the environment.
-
-    ``price`` and the limits per minute hold for its model.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    kind: Annotated[str | None, Field(description="rag, rubric, grade, rating or lexical (default: rag).")] = None
-    model: Annotated[str | None, Field(description="Name of the chat model, as its endpoint spells it.")] = None
-    provider: Annotated[str | None, Field(description="API of the endpoint: openai or anthropic.")] = None
-    base_url: Annotated[str | None, Field(description="Address of the endpoint, with its /v1.")] = None
-    prompt: Annotated[Path | None, Field(description="Prompt file (`judgeboard versions prompt KIND` prints one).")] = (
-        None
-    )
-    rubric: Annotated[Path | None, Field(description="Rubric file of the rubric judge.")] = None
-    label_schema: Annotated[
-        str | None, Field(alias="schema", description="Label schema that the rubric judge fills in.")
-    ] = None
-    judge_file: Annotated[Path | None, Field(description="Domain and examples of the rag judge.")] = None
-    domain: Annotated[str | None, Field(description="Field of expertise for the judge's prompt.")] = None
-    claims: Annotated[bool | None, Field(description="Also judge each claim of the answer.")] = None
-    dialogue: Annotated[Literal["last", "whole"] | None, Field(description="Answers of a dialogue to judge.")] = None
-    temperature: Annotated[float | None, Field(ge=0, le=2, description="Sampling temperature.")] = None
-    logprobs: Annotated[bool | None, Field(description="Also store the expected score.")] = None
-    rating_word: Annotated[str | None, Field(description="Words before the rating in free text.")] = None
-    max_output: Annotated[int | None, Field(ge=1, description="Maximum number of tokens per reply.")] = None
-    timeout_s: Annotated[float | None, Field(alias="timeout", ge=1, description="Seconds per call.")] = None
-    concurrency: Annotated[int | None, Field(ge=1, le=1024, description="Calls at the same time.")] = None
-    price: Annotated[Price | None, Field(description="USD per million tokens: {input = 0.15, output = 0.60}.")] = None
-    requests_per_minute: Annotated[float | None, Field(gt=0, description="Limit of the calls.")] = None
-    tokens_per_minute: Annotated[float | None, Field(gt=0, description="Limit of the tokens.")] = None
-
-
-class SourceSettings(BaseModel):
-    """How the files of a log are read."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    map: Annotated[
-        dict[str, str], Field(description="Column of the file = our field, as --map of `judgeboard import` says.")
-    ] = {}
-    dates: Annotated[
-        Literal["day-first", "month-first"] | None, Field(description="Order of day and month in dates.")
-    ] = None
-
-
-NAMED: dict[str, type[BaseModel]] = {"judges": JudgeSettings, "sources": SourceSettings}
-"""The settings that are tables by name."""
 
 
 class Settings(Thresholds, BaseSettings):
@@ -340,6 +294,18 @@ class Settings(Thresholds, BaseSettings):
     sources: dict[str, SourceSettings] = Field(
         {}, description="Logs by name. `judgeboard import --source NAME` reads its columns as written here."
     )
+    suites: dict[str, SuiteSettings] = Field(
+        {}, description="Suites by name. `judgeboard suite run NAME` uses these options."
+    )
+    queues: dict[str, QueueSettings] = Field(
+        {}, description="Review queues by name. `judgeboard queue create NAME` uses these options."
+    )
+    alerts: dict[str, AlertSettings] = Field(
+        {}, description="Alert rules by name. `judgeboard rule import` stores them."
+    )
+    judging_rules: dict[str, JudgingRuleSettings] = Field(
+        {}, description="Judging rules by name. `judgeboard rule add judge NAME` uses these options."
+    )
     _file: "ProjectFile | None" = PrivateAttr(None)
     _stored: frozenset[str] = PrivateAttr(frozenset())
 
@@ -370,12 +336,15 @@ class Settings(Thresholds, BaseSettings):
         prices = (judge.price for judge in self.judges.values() if judge.model == model and judge.price is not None)
         return next(prices, None)
 
-    def origin(self, name: str) -> str:
-        """Return where the value of a setting comes from: a variable, a line of the file, ``stored`` or ``default``."""
+    def origin(self, name: str, *keys: str) -> str:
+        """Return where the value of a setting comes from: a variable, a line of the file, ``stored`` or ``default``.
+
+        ``keys`` name a table in it.
+        """
         if os.environ.get(variable_of(name)):
             return variable_of(name)
         if self._file is not None and name in self._file.values:
-            return self._file.line_of(name)
+            return self._file.line_of(name, *keys)
         return "stored" if name in self._stored else "default"
 
 
@@ -391,7 +360,24 @@ def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
     file = project_file()
     checks = os.environ.get(variable_of("checks")) or (file and file.values.get("checks"))
     text = file_text(Path(checks), most=LONGEST_CHECKS) if isinstance(checks, str) else None
+    if file is not None and isinstance(checks, list):
+        text = _checks_text(file, checks)
     return _load(tuple(os.environ.items()), file, _Stored(stored or {}), text)
+
+
+def _checks_text(file: ProjectFile, checks: Sequence[Any]) -> str:
+    """Return the checks of the project file as a YAML text. Each check has the line that it has in the file."""
+    lines = [
+        number
+        for number, line in enumerate(file.text.splitlines(), 1)
+        if line.replace(" ", "").startswith("[[checks]]")
+    ]
+    text, now = "checks: [", 1
+    for number, check in enumerate(checks):
+        line = max(now, lines[number] if number < len(lines) else now)
+        text = "\n" * (line - now) + text if number == 0 else text + "\n" * (line - now)
+        text, now = f"{text}{json.dumps(check, default=str)}, ", line
+    return f"{text}]"
 
 
 class _Stored(dict[str, Any]):
@@ -421,15 +407,15 @@ def _load(
 
 
 def _check_files(settings: Settings, file: ProjectFile) -> None:
-    for name in FILES:
-        path = getattr(settings, name)
-        if isinstance(path, Path) and name in file.values and not path.is_file():
-            raise file.fail(f"names the file {path}, which does not exist", name)
-    for title, judge in settings.judges.items():
-        for name in JUDGE_FILES:
-            path = getattr(judge, name)
-            if path is not None and not path.is_file():
-                raise file.fail(f"names the file {path}, which does not exist", "judges", title, name)
+    paths: list[tuple[tuple[str, ...], Any]] = [
+        ((name,), getattr(settings, name)) for name in FILES if name in file.values
+    ]
+    for section, names in SECTION_FILES.items():
+        for title, table in getattr(settings, section).items():
+            paths += [((section, title, name), getattr(table, name)) for name in names]
+    for keys, path in paths:
+        if isinstance(path, Path) and not path.is_file():
+            raise file.fail(f"names the file {path}, which does not exist", *keys)
 
 
 def checked_thresholds(**values: Any) -> Thresholds:
@@ -449,7 +435,7 @@ def bounds(about: FieldInfo) -> tuple[float, float]:
 
 def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapping[str, str]) -> BadInput:
     """Return the first fault as an error that names its place. Unknown names come first: a name may be misspelt."""
-    fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+    fault = min(error.errors(), key=lambda each: each["type"] not in _UNKNOWN)
     keys = tuple(str(step) for step in fault["loc"]) or (str(fault["ctx"]["error"]).split(maxsplit=1)[0],)
     reason = _reason(fault, keys)
     variable = variable_of(keys[0])
@@ -464,9 +450,8 @@ def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapp
 
 
 def _reason(fault: "ErrorDetails", keys: Sequence[str]) -> str:
-    model: type[BaseModel] = NAMED.get(keys[0], Settings) if len(keys) > 2 else Settings
-    known = {about.alias or name: about for name, about in model.model_fields.items()}
-    if fault["type"] == "extra_forbidden":
+    known = fields_of(SECTIONS.get(keys[0], Settings) if len(keys) > 2 else Settings)
+    if fault["type"] in _UNKNOWN:
         if re.search(r"key|token|secret|password", keys[-1]) and keys[-1] not in known:
             return "does not belong into this file: a key stands in the environment, for example in OPENAI_API_KEY"
         near = difflib.get_close_matches(keys[-1], known, n=1)
@@ -509,6 +494,27 @@ def provider_address(provider: str) -> str | None:
     return os.environ.get(f"{provider.upper()}_BASE_URL") or None
 
 
+SHARED = (*THRESHOLDS, "primary_judge", "judges", "prices", "families")
+"""The settings that change what a process stores. They should be equal where several processes share a database."""
+
+
+def setting_hashes(settings: Settings) -> dict[str, str]:
+    """Return a short hash of each shared setting that is not the default, by name. A file counts by its content."""
+    values = ((name, getattr(settings, name)) for name in SHARED)
+    texts = {
+        name: json.dumps(value, default=_comparable, sort_keys=True)
+        for name, value in values
+        if value != Settings.model_fields[name].default
+    }
+    return {name: hashlib.sha256(text.encode()).hexdigest()[:8] for name, text in texts.items()}
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, Path):
+        return hashlib.sha256(value.read_bytes()).hexdigest() if value.is_file() else value.name
+    return values_of(value) if isinstance(value, BaseModel) else str(value)
+
+
 class ShownSetting(NamedTuple):
     """A setting as people read it. Passwords and keys are masked."""
 
@@ -528,14 +534,27 @@ def shown_settings(settings: Settings, providers: Iterable[str]) -> list[ShownSe
             shown.append(ShownSetting(variable, value, variable if value else "default"))
     for name, about in type(settings).model_fields.items():
         value = getattr(settings, name)
+        if name in SECTIONS and value:
+            tables = ((title, shorten(_table_text(table), 100, placeholder=" …")) for title, table in value.items())
+            shown += [
+                ShownSetting(f"{name}.{title}", text or None, settings.origin(name, title)) for title, text in tables
+            ]
+            continue
         text = _text_of(value) if about.repr else "*" * 8
         text = shorten(text, 100, placeholder=" …")
         shown.append(ShownSetting(name, None if value is None else text or None, settings.origin(name)))
     return shown
 
 
+def _table_text(table: Any) -> str:
+    """Return the values of a table in words: "needed: 2, blind_judge: true"."""
+    return ", ".join(f"{name}: {_text_of(value)}" for name, value in values_of(table).items())
+
+
 def _text_of(value: Any) -> str:
-    if isinstance(value, tuple | dict):
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {_text_of(entry)}" for name, entry in value.items())
+    if isinstance(value, tuple):
         return ", ".join(value)
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -1,32 +1,43 @@
 """The project file ``judgeboard.toml``: where it is, and the line of each value."""
 
+import logging
 import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from stat import S_IWOTH
 from typing import Any
 
 from judgeboard.errors import BadInput
 from judgeboard.text import file_text
 
+_log = logging.getLogger("judgeboard.settings")
 CONFIG = "JUDGEBOARD_CONFIG"
 """The variable that names the project file."""
 PROJECT_FILE = "judgeboard.toml"
 MOST_BYTES = 1_000_000
+COMMANDS = ("alert_command",)
+"""The settings that a worker runs as a command."""
 FILES = ("prices", "families", "checks")
-JUDGE_FILES = ("prompt", "rubric", "judge_file")
+SECTION_FILES: Mapping[str, tuple[str, ...]] = {
+    "judges": ("prompt", "rubric", "judge_file"),
+    "suites": ("file",),
+    "queues": ("guidelines",),
+}
+"""The names of files in the tables of a section."""
 
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A ``judgeboard.toml``: the text, and its values as Python reads them."""
+    """A ``judgeboard.toml``: the text, and its values as Python reads them without the ``ignored`` ones."""
 
     path: Path
     text: str
     values: Mapping[str, Any] = field(hash=False, compare=False)
+    ignored: tuple[str, ...] = ()
 
     def line_of(self, *keys: str) -> str:
         """Return the place of a value: "judgeboard.toml, line 3". Tables count, and keys with dots before them."""
@@ -66,14 +77,43 @@ def use_project_file(path: str) -> None:
 def project_file() -> ProjectFile | None:
     """Return the file that JUDGEBOARD_CONFIG names, otherwise the nearest ``judgeboard.toml`` above, None without one.
 
-    Raises BadInput if it cannot be read.
+    A file above the working folder may lie where other people can write, such as in ``/tmp``. So it is ignored if
+    another user can change it, and its commands never count. Raises BadInput if the file cannot be read.
     """
     if named := os.environ.get(CONFIG):
         path = Path(named).expanduser().absolute()
         return _read(path, file_text(path, most=MOST_BYTES))
     here = Path.cwd()
-    nearest = next((file for folder in (here, *here.parents) if (file := folder / PROJECT_FILE).is_file()), None)
-    return None if nearest is None else _read(nearest, file_text(nearest, most=MOST_BYTES))
+    for path in (folder / PROJECT_FILE for folder in (here, *here.parents)):
+        if not path.is_file():
+            continue
+        if path.parent == here:
+            return _read(path, file_text(path, most=MOST_BYTES))
+        if _is_own(path):
+            return _without_commands(_read(path, file_text(path, most=MOST_BYTES)))
+        _warn_once(f"{path} is ignored, because another user can change it. To use it: --config {path}")
+    return None
+
+
+def _is_own(path: Path) -> bool:
+    """Return whether only this user and the administrator can change a file."""
+    about = path.stat()
+    return not hasattr(os, "getuid") or (about.st_uid in {0, os.getuid()} and not about.st_mode & S_IWOTH)
+
+
+def _without_commands(file: ProjectFile) -> ProjectFile:
+    for name in (name for name in COMMANDS if name in file.values):
+        _warn_once(
+            f"{file.line_of(name)}: {name} is ignored, because {file.path} is above this folder and a command runs "
+            f"only from a file in it. To use it: --config {file.path}"
+        )
+    counting = {name: value for name, value in file.values.items() if name not in COMMANDS}
+    return replace(file, values=counting, ignored=COMMANDS)
+
+
+@lru_cache(maxsize=16)
+def _warn_once(sentence: str) -> None:
+    _log.warning(sentence)
 
 
 @lru_cache(maxsize=4)
@@ -87,10 +127,13 @@ def _read(path: Path, text: str) -> ProjectFile:
             table = ".".join(_parts(twice[1]))
             reason = f"[{table}] stands twice: remove one, or rename it"
         raise BadInput(f"{path}, line {line[1]}: {reason}") from None
-    judges = values.get("judges")
-    for judge in judges.values() if isinstance(judges, dict) else ():
-        if isinstance(judge, dict):
-            _in_folder(judge, JUDGE_FILES, path.parent)
+    for section, names in SECTION_FILES.items():
+        tables = values.get(section)
+        for table in tables.values() if isinstance(tables, dict) else ():
+            if isinstance(table, dict):
+                _in_folder(table, names, path.parent)
+                if str(table.get("schema")).endswith((".yaml", ".yml", ".json")):
+                    _in_folder(table, ("schema",), path.parent)
     is_url = "://" in str(values.get("db"))
     _in_folder(values, FILES if is_url else (*FILES, "db"), path.parent)
     return ProjectFile(path, text, values)

@@ -95,6 +95,17 @@ def stored_looks(connection: Connection, version_id: int | None = None) -> list[
     return [each for each in looks if version_id in {None, each.look.version_id}]
 
 
+def accepted_version(connection: Connection, version_id: int) -> int | None:
+    """Return the id of the version that came of a judge version by accepted candidates, None if there is none."""
+    accepted = {
+        each.look.version_id: each.accepted_id for each in reversed(stored_looks(connection)) if each.accepted_id
+    }
+    passed = [version_id]
+    while (after := accepted.get(passed[-1])) is not None and after not in passed:
+        passed.append(after)
+    return passed[-1] if len(passed) > 1 else None
+
+
 def shown_answers(connection: Connection) -> dict[int, frozenset[int]]:
     """Return the ids of the answers whose labels shaped or chose a judge version's prompt, by the id of the version."""
     return {

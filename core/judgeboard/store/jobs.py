@@ -3,7 +3,7 @@
 import os
 import socket
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ from judgeboard.domain import RunState, Status, StepRecord
 from judgeboard.errors import NotFound
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable
-from judgeboard.store.events import record_event
+from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.runs import Counts, finish_run
 from judgeboard.store.statements import columns_of, insert_or_skip, plain_insert
 from judgeboard.store.tables import CLAIM, JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER
@@ -180,6 +180,33 @@ def remove_worker(connection: Connection, executor_id: str) -> None:
     for pid, takes_jobs in connection.execute(removed).all():
         if takes_jobs:
             record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
+
+
+def record_settings(connection: Connection, executor_id: str, hashes: Mapping[str, str]) -> None:
+    """Store the hashes of the settings that a worker uses from now on, by the name of the setting."""
+    record_event(connection, "use_settings", worker_name(executor_id), details={"settings": dict(hashes)})
+
+
+class WorkerSettings(NamedTuple):
+    """A living worker, and the hashes of its settings by name."""
+
+    host: str
+    process: int
+    hashes: Mapping[str, str]
+
+
+def worker_settings(connection: Connection) -> list[WorkerSettings]:
+    """Return the settings that each worker with a heartbeat in the last 15 seconds uses."""
+    living = select(WORKER.c.executor_id, WORKER.c.host, WORKER.c.pid).where(
+        WORKER.c.takes_jobs, WORKER.c.executor_id.in_(_alive(_HEARTBEAT_TIMEOUT))
+    )
+    workers = []
+    for worker in connection.execute(living.order_by(WORKER.c.host, WORKER.c.pid)).all():
+        where = EventFilter("use_settings", worker_name(worker.executor_id))
+        latest = latest_events(connection, where, limit=1)
+        if latest:
+            workers.append(WorkerSettings(worker.host, worker.pid, latest[0].details["settings"]))
+    return workers
 
 
 def live_workers(connection: Connection, *, within: timedelta | None = None) -> set[str]:

@@ -372,6 +372,7 @@ NOT_FINAL = ("second_failed", "no_answer")  # the next run tries these again
 class ReflectSelection:
     """The answers that self-reflection works on: with these query types and lengths, and judged bad by a version.
 
+    Without ``query_types``, all types count.
     ``up_to`` is the highest response id; finished work of ``runs`` (of the same generator) is not repeated.
     """
 
@@ -449,7 +450,7 @@ def _from_log(selection: ReflectSelection, query: Select[Any]) -> Select[Any]:
 def _of_kind(connection: Connection, selection: ReflectSelection) -> list[ColumnElement[bool]]:
     return [
         RESPONSE.c.id <= selection.up_to,
-        RESPONSE.c.query_type.in_(selection.query_types),
+        *([RESPONSE.c.query_type.in_(selection.query_types)] if selection.query_types else []),
         RESPONSE.c.passages.is_not(None),  # groundedness cannot be measured without them
         func.length(RESPONSE.c.answer) >= selection.min_chars,  # also leaves out forgotten answers
         *response_conditions(connection, selection.where),

@@ -74,7 +74,19 @@ def settings_in_force(connection: Connection) -> Settings:
     settings = load_settings(_values(_stored_rows(connection)))
     if settings.implied_labels and settings.origin("implied_labels") != "stored":
         _check_rules(settings.origin("implied_labels"), settings.implied_labels)
+    if settings.checks and settings.origin("checks") != "stored":
+        _check_checks(settings)
     return settings
+
+
+def _check_checks(settings: Settings) -> None:
+    from judgeboard.flags.checks import named_checks
+
+    try:
+        named_checks(settings.checks)
+    except BadInput as error:
+        file = settings.origin("checks").partition(", line ")[0]  # the lines of the checks are those of the file
+        raise BadInput(str(error).replace("checks", file, 1)) from None
 
 
 def thresholds(connection: Connection) -> Thresholds:

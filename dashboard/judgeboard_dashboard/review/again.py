@@ -10,8 +10,8 @@ import streamlit as st
 from judgeboard.domain import Status
 from judgeboard.errors import AddressUnknown, BadInput, OtherHost
 from judgeboard.people.permissions import Action
+from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.jobs import (
-    CallEstimate,
     estimate_calls,
     job_address,
     job_progress,

@@ -422,6 +422,7 @@ EVENT_WORDS = {
     "set_alert_rule_state": "paused, resumed or removed an alert rule",
     "start_worker": "started a worker",
     "stop_worker": "stopped a worker",
+    "use_settings": "read its settings",
     "raise_alarm": "found a change that raised an alarm",
     "acknowledge_alarm": "acknowledged an alarm",
     "align_judge": "tested a changed prompt of a judge",

@@ -8,7 +8,7 @@ import streamlit as st
 from judgeboard.domain import Status, Verdict
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Action
-from judgeboard.runs.jobs import CallEstimate
+from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.raw_calls import ANSWERS, Trial, try_judge
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import Reviewer

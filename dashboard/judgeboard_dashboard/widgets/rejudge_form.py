@@ -11,8 +11,8 @@ from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.people.permissions import Action
+from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.jobs import (
-    CallEstimate,
     JobAddress,
     JobProgress,
     estimate_calls,

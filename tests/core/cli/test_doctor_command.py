@@ -15,8 +15,10 @@ from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, completion, failure, verdict
 from judgeboard.store import integrity
 from judgeboard.store.engine import Store, connect, open_store, upgrade
-from judging_log import address, store_answers
+from judgeboard.store.events import EventFilter, latest_events
+from judging_log import address, store_answers, until
 from released_database import load
+from served import serving
 
 KEY = "sk-live-0123456789abcdef"
 
@@ -85,6 +87,36 @@ def test_a_missing_key_is_said_before_anything_is_sent(sqlite_store: Store, caps
     store_answers(sqlite_store, 1)
     assert run(["doctor", "--model", "gpt-4o-mini", "--db", address(sqlite_store)]) == 1
     assert "OPENAI_API_KEY" in capsys.readouterr().out
+
+
+def test_doctor_names_the_settings_in_which_a_server_differs_from_this_terminal(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 3)
+    theirs, ours = tmp_path / "theirs.toml", tmp_path / "ours.toml"
+    prompt = '[judges.strict]\nmodel = "big"\nprompt = "{}"\n'
+    for file, folder in ((theirs, "there"), (ours, "here")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "strict.md").write_text("# System\nBe strict.\n")
+        file.write_text("random_share = 0.5\n" + prompt.format(f"{folder}/strict.md"))
+    database = address(sqlite_store)
+
+    def recorded() -> int:
+        with sqlite_store.reading() as connection:
+            return len(latest_events(connection, EventFilter("use_settings"), limit=10))
+
+    with serving(database, JUDGEBOARD_CONFIG=str(theirs)):
+        until(lambda: recorded() == 1, "the settings of the server")
+        assert run(["doctor", "--db", database]) == 1
+        assert "other values than this terminal: judges, random_share" in capsys.readouterr().out
+        monkeypatch.setenv("JUDGEBOARD_CONFIG", str(ours))
+        assert run(["doctor", "--db", database]) == 0, "equal contents in different folders"
+        assert "settings: equal in this terminal and 1 worker" in capsys.readouterr().out
+        theirs.write_text(theirs.read_text().replace("0.5", "0.25"))
+        until(lambda: recorded() == 2, "the settings that the running server reads now")
+        assert run(["doctor", "--db", database]) == 1
+        assert "other values than this terminal: random_share" in capsys.readouterr().out
+    assert run(["doctor", "--db", database]) == 0, "the server has ended"
 
 
 def test_a_missing_database_names_the_command_that_makes_one(

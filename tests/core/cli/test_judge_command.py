@@ -310,6 +310,7 @@ def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(
             until(lambda: len(endpoint.server.requests) == 14, "4 in flight")
             process.send_signal(stop)
             assert process.stderr is not None
+            assert process.stderr.readline() == "up to 100 calls of scripted, $ 0 (own endpoint)\n"
             assert "waiting for 4 running calls" in process.stderr.readline()
             endpoint.release()
             assert process.stdout is not None
@@ -335,6 +336,7 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
             )
             process.send_signal(signal.SIGINT)
             assert process.stderr is not None
+            assert process.stderr.readline().startswith("up to 20 calls")
             process.stderr.readline()
             process.send_signal(signal.SIGINT)
             rest = process.stderr.read()
@@ -370,7 +372,9 @@ def test_nothing_but_the_summary_is_written_where_nobody_watches(
     store_answers(sqlite_store, 20)
     judge(sqlite_store, always(verdict()))
     printed = capsys.readouterr()
-    assert [line.split(":")[0] for line in printed.err.splitlines()] == ["next"]  # no progress bar
+    estimate, *others = printed.err.splitlines()
+    assert estimate == "up to 20 calls of scripted, $ 0 (own endpoint)"
+    assert [line.split(":")[0] for line in others] == ["next"]  # no progress bar
     assert printed.out.startswith("rag v1, run 1: 20 asked")
     assert "\x1b" not in printed.out
 

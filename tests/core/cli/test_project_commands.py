@@ -2,14 +2,18 @@
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from judgeboard.cli.app import run
-from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
+from judgeboard.judges.rubric_file import default_rubric
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, verdict
 from judgeboard.settings.model import load_settings
+from judgeboard.store.engine import open_store
+from judgeboard.store.queues import queue_named
 
 ROWS = 30
 QUESTION, ANSWER, PASSAGE = (
@@ -89,6 +93,24 @@ def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
     assert "judgeboard.toml exists already" in capsys.readouterr().err
 
 
+def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder: Path) -> None:
+    (folder / "suite.yaml").write_text("name: shop")
+    run(["init"])
+    file = folder / "judgeboard.toml"
+    text = file.read_text()
+    settings = load_settings()
+    sections = ("queues", "suites", "alerts", "judging_rules", "checks")
+    assert not any(getattr(settings, section) for section in sections)
+    examples = text[text.index("# [[checks]]") :]
+    marks_removed = [line.removeprefix("# ") for line in examples.splitlines()]
+    file.write_text(text[: text.index("# [[checks]]")] + "\n".join(marks_removed))
+    settings = load_settings()
+    assert (settings.queues["medical"].needed, settings.suites["release"].threshold) == (2, 4)
+    assert (settings.alerts["old"].after, settings.judging_rules["live"].rate) == ("2d", ("0.1",))
+    assert "short enough" in (settings.checks or "")
+    assert len(examples.splitlines()) < 30
+
+
 def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,3 +169,93 @@ def test_config_shows_the_place_of_each_value(folder: Path, capsys: pytest.Captu
     schema = json.loads(capsys.readouterr().out)
     assert schema["properties"]["random_share"]["maximum"] == 1
     assert "model" in schema["$defs"]["JudgeSettings"]["properties"]
+
+
+def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+    (folder / "rules.md").write_text("Read the passages first.")
+    (folder / "judgeboard.toml").write_text(
+        "random_share = 1\n"
+        '[queues.legal]\nwhere = {rule = "random_sample"}\nneeded = 2\norder = "random"\nblind_judge = true\n'
+        'assign = ["Mara", "Jon"]\ngrades = ["label"]\nguidelines = "rules.md"\nlimit = 7\nimplied_labels = false\n'
+        '[alerts.old]\nwhen = "old_flags"\nafter = "2d"\nto = "slack:env:SLACK_URL"\n'
+        '[judges.strict]\nmodel = "big"\nbase_url = "http://localhost:1/v1"\ntemperature = 0.4\n'
+        '[judging_rules.live]\njudge = "strict"\nrate = [0.1, "QA=0.5"]\nmax_calls = 10\n'
+    )
+    run(["import", "flat.jsonl"])
+    assert run(["queue", "create", "legal"]) == 0
+    assert run(["queue", "create", "other", "--needed", "1"]) == 0, "the file has no table for this one"
+    capsys.readouterr()
+    with closing(open_store(None)) as store, store.reading() as connection:
+        queue = queue_named(connection, "legal")
+        assert (queue.reviews_needed, queue.sort, queue.blind_judge, queue.max_items) == (2, "random", True, 7)
+        assert (queue.grades, queue.guidelines, queue.implied_labels) == (("label",), "Read the passages first.", False)
+        assert queue.filter.rules == ("random_sample",)
+    assert run(["rule", "import"]) == 0
+    assert "1 added, 0 replaced, 0 unchanged" in capsys.readouterr().out
+    (folder / "judgeboard.toml").write_text(
+        (folder / "judgeboard.toml").read_text().replace('after = "2d"', 'after = "3d"')
+    )
+    assert run(["rule", "import"]) == 0
+    assert "0 added, 1 replaced, 0 unchanged" in capsys.readouterr().out
+    assert run(["rule", "add", "judge", "live", "--max-calls", "20"]) == 0
+    out = capsys.readouterr().out
+    assert "strict v1 judges 10 % (QA: 50 %)" in out
+    assert "per day: 20 calls" in out, "what is typed takes precedence"
+    assert run(["config"]) == 0
+    out = capsys.readouterr().out
+    assert "queues.legal              where: rule=random_sample" in out
+    assert "(judgeboard.toml, line 12)" in out, "the line of the alert"
+    (folder / "judgeboard.toml").write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
+    assert run(["rule", "import"]) == 2
+    err = capsys.readouterr().err
+    assert "judgeboard.toml, line 1: alerts.bad when: no condition 'old'" in err
+
+
+SUITE = """
+name: shop
+candidate: source:default
+cases:
+- query: Is it open?
+  reference: It is open until six.
+"""
+
+
+def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "tests").mkdir()
+    (folder / "tests" / "shop.yaml").write_text(SUITE)
+    (folder / "log.csv").write_text("question,answer\nIs it open?,Until six.\n")
+    scores = {name: {"reasoning": "Fine.", "score": 4} for name in default_rubric().weights}
+    with RecordingEndpoint(always(completion(json.dumps(scores)))) as endpoint:
+        (folder / "judgeboard.toml").write_text(
+            f'[judges.strict]\nmodel = "big"\nbase_url = "{endpoint.base_url}"\ntemperature = 0.4\n'
+            '[suites.shop]\nfile = "tests/shop.yaml"\nby = "strict"\nthreshold = 4.5\n'
+        )
+        run(["import", "log.csv"])
+        capsys.readouterr()
+        assert run(["suite", "run", "shop"]) == 1, "4 is below the threshold of the file"
+        assert "threshold 4.5" in capsys.readouterr().out
+        assert {(each.body["model"], each.body["temperature"]) for each in endpoint.requests} == {("big", 0.4)}
+        assert run(["suite", "run", "shop", "--threshold", "3"]) == 0
+    assert run(["suite", "run", "shops"]) == 2
+    assert "no suite file 'shops', and judgeboard.toml has shop" in capsys.readouterr().err
+
+
+def test_checks_of_the_file_flag_answers_and_a_mistake_names_its_line(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+    checks = '# Checks.\n[[checks]]\nname = "short"\nlength = {max_words = 3}\n\n[[checks]]\nname = "no link"\n'
+    (folder / "judgeboard.toml").write_text(f'{checks}not_regex = "http"\n')
+    run(["import", "flat.jsonl"])
+    capsys.readouterr()
+    assert run(["flags", "checks"]) == 0
+    out = capsys.readouterr().out
+    assert "short" in out
+    assert f"{ROWS}" in out
+    assert "no link" in out
+    (folder / "judgeboard.toml").write_text(f"{checks}lenght = {{max_words = 3}}\n")
+    assert run(["flags", "checks"]) == 2
+    err = capsys.readouterr().err
+    assert "judgeboard.toml, line 6: checks[1]: a check has a name and one of" in err
+    assert len(err.splitlines()) == 1

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ConfigDict, Field
 
 from judgeboard.errors import BadInput
-from judgeboard.formats.yaml_file import CLOSED, Number, Text, YamlFile, parse_yaml, read_yaml
+from judgeboard.formats.yaml_file import YamlFile, parse_yaml, read_yaml
+from judgeboard.settings.fields import CLOSED, Number, Text
 
 
 def test_values_come_without_surprises() -> None:

@@ -9,7 +9,7 @@ import pytest
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import ChatRequest, NoReply, RecordedChat, Reply, read_replies
 from judgeboard.llm.endpoint import price_of
-from judgeboard.settings.model import Price
+from judgeboard.settings.sections import Price
 
 
 def test_a_known_model_has_a_price_and_a_dated_name_the_same() -> None:

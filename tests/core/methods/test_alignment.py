@@ -130,6 +130,42 @@ def _groups_of(connection: Connection, response_ids: Collection[int]) -> list[in
     return list(connection.execute(groups).scalars())
 
 
+@on_sqlite
+def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
+    store: Store,
+    endpoint: RecordingEndpoint,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured_routes(store, 80)
+    kind_judge(store, endpoint, tmp_path)
+    judge = f'[judges.rag]\nmodel = "judge"\nbase_url = "{endpoint.base_url}"\nprompt = "kind.md"\n'
+    (tmp_path / "judgeboard.toml").write_text(judge)
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(tmp_path / "judgeboard.toml"))
+    again = ["judge", "rag", "--rejudge", "all", "--limit", "2", "--db", address(store)]
+    assert run(again) == 0
+    assert capsys.readouterr().out.startswith("rag v1, ")
+    result = aligned(store, endpoint)
+    assert result.look is not None
+    accept_candidate(store, result.look, "test")
+    assert run(again) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("rag v2, ")
+    assert (
+        "rag v2 is used, which was accepted for rag v1. To use that one: `judgeboard judge rag --judge-version 1"
+        in (shown.err)
+    )
+    assert CAREFUL in asked_of(endpoint, "judge")[-1]
+    assert run([*again, "--judge-version", "1"]) == 0
+    assert capsys.readouterr().out.startswith("rag v1, ")
+    assert run([*again, "--judge-version", "7"]) == 2
+    assert "rag v7" in capsys.readouterr().err
+    (tmp_path / "judgeboard.toml").write_text(f"{judge}temperature = 0.5\n")
+    assert run(again) == 0
+    assert capsys.readouterr().out.startswith("rag v3, "), "who changes the file wants what it says"
+
+
 def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
     store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -176,6 +212,21 @@ def test_with_too_few_labels_no_model_is_asked(
     assert shown["conclusion"] == "not_shown"
     assert shown["sentence"].startswith("Too few labels to align rag v1: ")
     assert len(endpoint.requests) == before
+
+
+def test_align_says_before_its_calls_how_many_they_are_at_most(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured_routes(sqlite_store, 80)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    prices = tmp_path / "prices.toml"
+    prices.write_text(f'[models]\n"{STRONG}" = {{ input = 10, output = 20 }}\njudge = {{ input = 1, output = 2 }}\n')
+    before = len(endpoint.requests)
+    words = ["--db", address(sqlite_store), "--base-url", endpoint.base_url, "--candidates", "1"]
+    assert run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words]) == 0
+    calls = 1 + len(numbers_of(DEVELOP, 80)) + len(numbers_of(HELD_OUT, 80))
+    assert f"up to {calls} calls of {STRONG} and judge, at most about $ " in capsys.readouterr().err
+    assert len(endpoint.requests) - before == calls, "the estimate sends nothing"
 
 
 def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(

@@ -163,8 +163,10 @@ def test_a_failed_second_judgment_keeps_the_original() -> None:
     ids=["simple", "short", "groundedness unmeasured", "good"],
 )
 def test_an_answer_that_is_not_eligible_is_judged_and_left(answer: str, passages: Any, query_type: str) -> None:
-    generate = Generate()
-    result = judgeboard.reflect_blocking(QUERY, answer, passages, MESSAGES, generate=generate, query_type=query_type)
+    generate, rule = Generate(), judgeboard.ReflectRule(query_types=("complex",))
+    result = judgeboard.reflect_blocking(
+        QUERY, answer, passages, MESSAGES, generate=generate, query_type=query_type, rule=rule
+    )
     assert (result.answer, result.kept, result.outcome, generate.asked) == (answer, "original", None, [])
     assert result.before.quality is not None
 

@@ -187,7 +187,7 @@ def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store: Store, 
 )
 def test_answers_of_another_kind_are_not_even_judged(sqlite_store: Store, fields: dict[str, Any]) -> None:
     store_bad(sqlite_store, **fields)
-    summary, endpoint = reflect(sqlite_store, writing())
+    summary, endpoint = reflect(sqlite_store, writing(), rule=ReflectRule(query_types=("complex",)))
     assert (summary.eligible, endpoint.requests) == (0, [])
 
 
@@ -195,6 +195,12 @@ def test_the_thresholds_are_parameters(sqlite_store: Store) -> None:
     store_bad(sqlite_store, query_type="QA", answer="x" * 10)
     judge_first(sqlite_store, quality=3)
     summary, _ = reflect(sqlite_store, writing(), rule=ReflectRule(3, 10, ("QA", "complex")))
+    assert summary.kept_new == 1
+
+
+def test_without_query_types_answers_of_every_type_are_improved(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, query_type="QA")
+    summary, _ = reflect(sqlite_store, writing())
     assert summary.kept_new == 1
 
 

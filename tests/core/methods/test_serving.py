@@ -76,14 +76,15 @@ def test_the_rule_says_which_answers_get_a_second_one() -> None:
     asked: list[Any] = []
     for query_type in ("unspecified", "simple"):
         served = judgeboard.serve_answer_blocking(
-            QUERY, BAD, PASSAGES, generate=asked.append, query_type=query_type, record=False
-        )
+            QUERY, BAD, PASSAGES, generate=asked.append, rule=judgeboard.ReflectRule(query_types=("complex",)),
+            query_type=query_type, record=False,
+        )  # fmt: skip
         assert (served.answer, served.level, asked) == (BAD, "disclaimer", [])
-    served = judgeboard.serve_answer_blocking(
-        QUERY, BAD, PASSAGES, generate=lambda _: GOOD, rule=judgeboard.ReflectRule(query_types=("simple",)),
-        query_type="simple", record=False,
-    )  # fmt: skip
-    assert served.answer == GOOD
+    for rule in (judgeboard.ReflectRule(query_types=("simple",)), judgeboard.ReflectRule()):
+        served = judgeboard.serve_answer_blocking(
+            QUERY, BAD, PASSAGES, generate=lambda _: GOOD, rule=rule, query_type="simple", record=False
+        )
+        assert served.answer == GOOD, "without query types, all count"
 
 
 @on_sqlite

@@ -69,6 +69,7 @@ OF_WRITERS = {
     ),
     *(
         "host",
+        "hashes",
         "implied",
         "importer",
         "items",

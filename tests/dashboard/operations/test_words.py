@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from judgeboard.runs.jobs import CallEstimate, JobProgress
+from judgeboard.runs.estimates import CallEstimate
+from judgeboard.runs.jobs import JobProgress
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
 from judgeboard_dashboard.views.rejudge import FirstSeen, bar_text, rate, share, state_words, sum_words

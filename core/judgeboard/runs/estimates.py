@@ -1,0 +1,134 @@
+"""Estimates of calls to models, before any is made: how many, and what they cost."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from judgeboard.llm.asking import UnsentRequest, unsent_requests
+from judgeboard.llm.chat import ChatRequest
+from judgeboard.llm.provider import is_own_host
+from judgeboard.settings.sections import Price
+from judgeboard.store.run_steps import call_history
+from judgeboard.text import cost_words, counted
+
+if TYPE_CHECKING:
+    from judgeboard.runs.method import Begun, Method
+
+CHARACTERS_A_TOKEN = 4
+LOOKED_AT = 50  # tasks whose requests are made to estimate those of all
+
+
+@dataclass(frozen=True, slots=True)
+class CallEstimate:
+    """The estimate for a run or a job; ``seconds`` and ``tokens`` (per call) are None without an earlier run.
+
+    ``cost_micro`` is None if the price or the tokens are unknown, and 0 for an offline judge or a price of 0. With
+    ``at_most``, it comes from the texts of the requests and the longest replies, not from earlier calls.
+    ``own_endpoint`` tells whether the calls go to an own machine. If the job would continue an unfinished run,
+    ``continues`` is its id and ``calls`` counts only the remaining calls. ``version_title`` is for example "rag v3";
+    None for a new judge version.
+    """
+
+    calls: int
+    cost_micro: int | None
+    seconds: float | None
+    tokens: float | None
+    model: str | None
+    priced: bool
+    continues: int | None = None
+    version_title: str | None = None
+    own_endpoint: bool = False
+    at_most: bool = False
+
+    @property
+    def cost_words(self) -> str | None:
+        """The estimated cost of a model's calls in words; None if it is not known yet."""
+        if self.cost_micro is None:
+            return None
+        about = "at most about " if self.at_most else "about "
+        return (about if self.cost_micro else "") + cost_words(self.cost_micro, own=self.own_endpoint)
+
+    @property
+    def sentence(self) -> str:
+        """The number of calls and their cost: "61 calls of gpt-4o-mini, about $ 0.09"."""
+        calls = f"{'up to ' if self.at_most else ''}{counted(self.calls, 'call')} of {self.model}"
+        tokens = "" if self.tokens is None else f" ({self.tokens:,.0f} tokens per call in the latest verdicts)"
+        if self.cost_words is None:
+            return f"{calls}, cost unknown: no price for {self.model}"
+        return f"{calls}, {self.cost_words}{tokens if self.cost_micro else ''}"
+
+
+def most_cost(request: ChatRequest, price: Price) -> int:
+    """Return the cost of a request with the longest reply, in millionths."""
+    characters = sum(len(str(message["content"])) for message in request.messages)
+    return price.cost_micro(characters // CHARACTERS_A_TOKEN, request.max_output)
+
+
+class PlannedCalls(NamedTuple):
+    """Calls of one kind: at most how many, and the requests of some of them."""
+
+    most: int
+    requests: Sequence[UnsentRequest]
+
+
+def estimate_planned(planned: Iterable[PlannedCalls]) -> CallEstimate | None:
+    """Estimate calls from the requests of some of them; None if no request would leave the process."""
+    planned = [each for each in planned if each.most and each.requests]
+    endpoints = {id(endpoint): endpoint for each in planned for endpoint, _ in each.requests}.values()
+    asked = [endpoint for endpoint in endpoints if endpoint.host is not None]
+    if not asked:
+        return None
+    unpriced = [endpoint.model for endpoint in asked if endpoint.price is None]
+    cost = None if unpriced else round(sum(each.most * _mean_cost(each.requests) for each in planned))
+    models = " and ".join(dict.fromkeys(unpriced or [endpoint.model for endpoint in asked]))
+    return CallEstimate(
+        sum(each.most for each in planned),
+        cost,
+        None,
+        None,
+        models,
+        priced=not unpriced,
+        own_endpoint=all(is_own_host(endpoint.host) for endpoint in asked),
+        at_most=True,
+    )
+
+
+def _mean_cost(requests: Sequence[UnsentRequest]) -> float:
+    costs = [0 if endpoint.price is None else most_cost(request, endpoint.price) for endpoint, request in requests]
+    return sum(costs) / len(costs)
+
+
+def cost_by_history(calls: int, price: Price | None, prompt: float | None, completion: float | None) -> int | None:
+    """Return the cost of calls with these mean numbers of tokens, in millionths; None if it is not known."""
+    if price is None or prompt is None or completion is None:
+        return None
+    return calls * price.cost_micro(round(prompt), round(completion))
+
+
+async def estimate_run(begun: "Begun", method: "Method[Any, Any, Any]") -> CallEstimate | None:
+    """Estimate the calls that a run has still to make; None if no text would leave the process. Nothing is sent.
+
+    If only the judge is asked, and has judged with this model before, its latest judgments give the tokens. Otherwise
+    the requests of the first tasks do.
+    """
+    keys = list(islice(method.keys(begun), LOOKED_AT))
+    with unsent_requests() as requests:
+        for task in method.load(begun, keys).values():
+            await method.sample_requests(task)
+    with begun.store.reading() as connection:
+        most = method.most_calls(connection, begun)
+        prompt, completion, _ = call_history(connection, begun.version.kind, begun.version.model)
+    estimate = estimate_planned([PlannedCalls(most, requests)])
+    if estimate is None or method.answering is not None or prompt is None or completion is None:
+        return estimate
+    cost = cost_by_history(most, requests[0].endpoint.price, prompt, completion)
+    return CallEstimate(
+        most,
+        cost,
+        None,
+        prompt + completion,
+        estimate.model,
+        priced=estimate.priced,
+        own_endpoint=estimate.own_endpoint,
+    )

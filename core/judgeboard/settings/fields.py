@@ -1,0 +1,59 @@
+"""Types of the fields that people write, in the project file and in YAML files."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Strict
+
+from judgeboard.text import unstorable
+
+CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
+"""The ``__pydantic_config__`` of a dataclass that is read from a file. It refuses unknown fields, which are typos."""
+
+
+def _text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("a text must not be blank")
+    if fault := unstorable(value):
+        raise ValueError(f"the text contains {fault}")
+    return value
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _assigned(value: Any) -> Any:
+    """Return a table as texts: ``{rule = "low_quality", query_type = ["QA", "sql"]}`` is three conditions."""
+    if isinstance(value, dict):
+        entries = ((name, entry if isinstance(entry, list) else [entry]) for name, entry in value.items())
+        return [f"{name}={each}" for name, entry in entries for each in entry]
+    return _listed(value)
+
+
+def _rates(value: Any) -> Any:
+    """Return rates such as 0.1 and "QA=0.5" as texts."""
+    texts = [str(each) for each in (value if isinstance(value, list) else [value])]
+    for text in texts:
+        try:
+            is_rate = 0 <= float(text.rpartition("=")[2]) <= 1
+        except ValueError:
+            is_rate = False
+        if not is_rate:
+            raise ValueError(f'must have rates from 0 to 1, such as 0.1 or "QA=0.5", not {text!r}')
+    return texts
+
+
+Text = Annotated[str, Strict(), AfterValidator(_text)]
+"""A text that is not blank and can be stored."""
+
+Number = Annotated[float, Strict()]
+"""A finite number; ``true`` and ``"1"`` are refused."""
+
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed)]
+"""Several texts, or one."""
+
+Assignments = Annotated[tuple[Text, ...], BeforeValidator(_assigned)]
+"""Texts such as "rule=low_quality", or a table of names and values."""
+
+Rates = Annotated[tuple[Text, ...], BeforeValidator(_rates)]
+"""Sampling rates as texts, such as "0.1" for all and "QA=0.5" for a query type."""

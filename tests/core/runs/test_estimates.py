@@ -1,0 +1,103 @@
+"""Before a command calls a model, it says how many calls it makes at most and what they cost."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
+from judgeboard.store.engine import Store
+from judging_log import address, store_answers
+
+ANSWERS = 30
+UP_TO = re.compile(r"up to (\d+) calls? of ([\w ]+), at most about \$ ([\d.]+)")
+SUITE = """
+name: shop
+cases:
+- query: How long is it?
+  reference: It is long.
+- query: How wide is it?
+  reference: It is wide.
+"""
+
+
+@pytest.fixture
+def prices(tmp_path: Path) -> str:
+    file = tmp_path / "prices.toml"
+    file.write_text("[models]\nscripted = { input = 10, output = 20 }\nwriter = { input = 100, output = 200 }\n")
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("command", "calls"),
+    [
+        (["judge", "--judge", "rag"], ANSWERS),
+        (["judge", "--judge", "rag", "--repeats", "3"], 3 * ANSWERS),
+        (["judge", "--judge", "rag", "--limit", "4"], 4),
+        (["test", "anchors", "judge", "--judge", "rag"], ANSWERS),
+        (["test", "audit", "lexical", "--sample", "1"], ANSWERS),
+        (["test", "controls", "judge", "--judge", "rag"], 2 * ANSWERS),
+        (["compare", "--pairs", "pairs.jsonl"], 4),
+        (["refine", "--generator", "writer", "--max-repeats", "2", "--where", "source=log"], 2 * 3 * ANSWERS),
+        (["refine", "reflect", "--generator", "writer", "--min-chars", "1", "--rebuild-messages"], 3 * ANSWERS),
+        (["suite", "run", "suite.yaml", "--candidate", "model:writer"], 4),
+        (["suite", "run", "suite.yaml", "--candidate", "source:log"], 1),
+    ],
+    ids=lambda value: " ".join(value[:4]) if isinstance(value, list) else None,
+)
+def test_each_command_that_calls_a_model_says_before_how_much_that_is(
+    sqlite_store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    prices: str,
+    command: list[str],
+    calls: int,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    pairs = [{"question": f"What is {n}?", "answer_a": f"It is {n}.", "answer_b": "Nothing."} for n in range(2)]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
+    store_answers(sqlite_store, ANSWERS)
+    db = ["--db", address(sqlite_store)]
+    assert run(["judge", "--judge", "lexical", *db]) == 0
+    run(["test", "anchors", "make", "--n", str(ANSWERS), *db])
+    run(["test", "controls", "make", "--kinds", "passages_removed", "--n", str(ANSWERS), *db])
+    capsys.readouterr()
+    with RecordingEndpoint(always(failure(400, "no"))) as endpoint:
+        model = ["--model", "scripted", "--base-url", endpoint.base_url, "--prices", prices]
+        run([*command, *model, *db])
+        assert endpoint.requests
+        assert len(endpoint.requests) <= calls, "an estimate sends nothing"
+    lines = [found for line in capsys.readouterr().err.splitlines() if (found := UP_TO.fullmatch(line))]
+    assert [int(found[1]) for found in lines] == [calls]
+    assert lines[0][2] == ("writer and scripted" if "writer" in " ".join(command) else "scripted")
+    assert float(lines[0][3]) > 0
+
+
+def test_the_estimate_is_no_lower_than_the_cost_and_then_follows_the_tokens_of_earlier_calls(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], prices: str
+) -> None:
+    store_answers(sqlite_store, ANSWERS)
+    with RecordingEndpoint(always(verdict())) as endpoint:
+        judge = ["judge", "--judge", "rag", "--model", "scripted", "--base-url", endpoint.base_url]
+        judge += ["--db", address(sqlite_store)]
+        assert run([*judge, "--prices", prices, "--limit", "10"]) == 0
+        shown = capsys.readouterr()
+        most = UP_TO.search(shown.err)
+        cost = re.search(r"cost \$ ([\d.]+)", shown.out)
+        assert most is not None
+        assert cost is not None
+        assert float(most[3]) >= float(cost[1]) == 10 * (100 * 10 + 20 * 20) / 1e6
+        assert run([*judge, "--prices", prices]) == 0
+        shown = capsys.readouterr()
+        assert "20 calls of scripted, about $ 0.028 (120 tokens per call in the latest verdicts)" in shown.err
+        assert "cost $ 0.028" in shown.out
+        assert run([*judge, "--rejudge", "all"]) == 0
+        assert "30 calls of scripted, $ 0 (own endpoint)" in capsys.readouterr().err
+        assert run([*judge, "--prices", prices]) == 0
+        assert "calls of" not in capsys.readouterr().err, "nothing is left to judge"
+    assert run(["judge", "--judge", "lexical", "--db", address(sqlite_store)]) == 0
+    assert "calls of" not in capsys.readouterr().err, "no model is called"
