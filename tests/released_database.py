@@ -297,6 +297,7 @@ def record(database: str, folder: Path, files: Sequence[str] = ()) -> None:
     }
     # Drawn in the order of the rows, which PostgreSQL leaves open.
     shown["figures"].get("calibrate", {}).pop("ece_by_luck", None)
+    shown["figures"].get("calibrate", {}).pop("ece_after_by_luck", None)
     (folder / "shown.json").write_text(json.dumps(shown, ensure_ascii=False), encoding="utf-8")
 
 

@@ -46,8 +46,8 @@ class CalibrationResult:
     intervals, so it is empty for other maps. It is empty, too, if the map ``is_worse``: it predicts people worse than
     the scores themselves. The Brier scores and calibration errors (ECE) are cross-fitted in five folds of evidence
     groups; lower is better. ``ece_by_luck`` is the error that calibrated scores would have with these labels,
-    ``constant_brier`` the Brier score of one probability for all answers. ``before`` and ``after`` are the curves of
-    the raw scores and of the cross-fitted probabilities.
+    ``ece_after_by_luck`` that of calibrated probabilities. ``constant_brier`` is the Brier score of one probability for
+    all answers. ``before`` and ``after`` are the curves of the raw scores and of the cross-fitted probabilities.
     """
 
     judge_version: str
@@ -62,6 +62,7 @@ class CalibrationResult:
     ece_before: float | None = None
     ece_after: float | None = None
     ece_by_luck: float | None = None
+    ece_after_by_luck: float | None = None
     constant_brier: float | None = None
     before: tuple[Tenth, ...] = ()
     after: tuple[Tenth, ...] = ()
@@ -109,12 +110,12 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         probabilities = platt_at(made.score_map, shown, scores, good, labels.grouping, labels.weights)
         meaning = dict(zip(SHOWN_SCORES, probabilities, strict=True))
     sentence = _sentence(made, sample, how, meaning.get(EXAMPLE), is_worse=is_worse) if np.ptp(scores) else _ONE_SCORE
-    notes: tuple[str, ...] = ()
+    notes = _misfit_words(made) if not is_worse else ()
     if how == "isotonic" and labels.n < ISOTONIC_LABELS:
         platt = calibrate("platt", scores, good, folds, labels.grouping, labels.weights)
         if platt.brier_after <= made.brier_after:
             better = f"platt is usually better than isotonic (from {ISOTONIC_LABELS:,} labels)"
-            notes = (f"With {counted(labels.n, 'label')}, {better}.",)
+            notes += (f"With {counted(labels.n, 'label')}, {better}.",)
     return record_of(
         CalibrationResult,
         made,
@@ -139,6 +140,15 @@ def _worse_sentence(made: Calibrated, how: How, n: int) -> str:
     if made.ece_before < _MOSTLY_LUCK * made.ece_by_luck:
         return f"{words} With {counted(n, 'label')}, luck alone gives about {by_luck}, so a map has little to correct."
     return f"{words} Luck alone gives only about {by_luck}. So the scores are off, but a map of this form does not fit."
+
+
+def _misfit_words(made: Calibrated) -> tuple[str, ...]:
+    """Return that the map itself does not fit, if its error is clearly above that of luck."""
+    if made.ece_after < _MOSTLY_LUCK * made.ece_after_by_luck:
+        return ()
+    error, by_luck = two_decimals(made.ece_after), two_decimals(made.ece_after_by_luck)
+    words = f"The map does not fit well: on average, its probability is {error} away from the share of such answers"
+    return (f"{words} that people call grounded, and luck alone gives about {by_luck}.",)
 
 
 def _sentence(made: Calibrated, sample: ScoredSample, how: How, example: Estimate | None, *, is_worse: bool) -> str:

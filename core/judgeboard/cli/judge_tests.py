@@ -49,8 +49,9 @@ def health(judge_version: str, families: Path | None, gate: bool) -> int:
 
 def _lines(report: "HealthReport") -> Iterator[str]:
     from judgeboard.health.record import State
+    from judgeboard.health.report import health_sentence
 
-    yield report.judge
+    yield health_sentence(report)
     order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
     for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
         name = check.name.replace("_", " ")

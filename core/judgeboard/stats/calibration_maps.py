@@ -167,7 +167,7 @@ class Calibrated:
 
     Brier scores and calibration errors (ECE, ten equally wide bins) are before and after; lower is better.
     ``brier_change`` is after minus before. ``ece_by_luck`` is the error that the scores would have with these labels if
-    they were calibrated, whatever the map.
+    they were calibrated, whatever the map; ``ece_after_by_luck`` is the same for the ``probabilities``.
     ``constant_brier`` is the Brier score of one probability for all answers.
     """
 
@@ -179,6 +179,7 @@ class Calibrated:
     ece_before: float
     ece_after: float
     ece_by_luck: float
+    ece_after_by_luck: float
     constant_brier: float
 
 
@@ -215,6 +216,7 @@ def calibrate(
         ece_before=calibration_error(scores, good, weight),
         ece_after=calibration_error(probabilities, good, weight),
         ece_by_luck=error_by_luck(scores, weight),
+        ece_after_by_luck=error_by_luck(probabilities, weight),
         constant_brier=share * (1 - share),
     )
 

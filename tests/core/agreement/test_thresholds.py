@@ -370,6 +370,23 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
 
 
 @on_sqlite
+def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog) -> None:
+    """People call answers with a middle score grounded least often, so no rising line fits."""
+    version, ids, rng = log.version("rag"), log.answers(400), np.random.default_rng(0)
+    scores = {each: (0.1, 0.5, 0.9, 0.9)[place % 4] for place, each in enumerate(ids)}
+    log.say(version, {each: {"groundedness": scores[each]} for each in ids})
+    grounded = {0.1: 0.5, 0.5: 0.1, 0.9: 0.9}
+    log.reviews({each: {"label": GOOD if rng.random() < grounded[scores[each]] else BAD} for each in ids})
+    with log.store.reading() as connection:
+        lines, steps = (measure_calibration(connection, how=how) for how in ("platt", "histogram"))
+    assert lines.notes[0].startswith("The map does not fit well: on average, its probability is 0.")
+    assert lines.ece_after is not None
+    assert lines.ece_after_by_luck is not None
+    assert lines.ece_after > 2 * lines.ece_after_by_luck
+    assert steps.notes == ()
+
+
+@on_sqlite
 def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(log: GradedLog) -> None:
     """Some labels stand for 600 of 840 answers: whatever map is fitted, luck is the same and nothing is advised."""
     fully_labelled_flags(log, 0.8, random_share=0.006, rest_bad_every=2)
