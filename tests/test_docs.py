@@ -219,6 +219,20 @@ def test_every_page_of_the_site_exists_and_is_in_its_menu(generate: dict[str, An
     assert menu == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} | generate["PAGES"].keys()
 
 
+def test_each_how_to_page_says_where_to_do_it_and_is_in_the_table_of_questions() -> None:
+    pages = sorted((DOCS / "how-to").glob("*.md"))
+    home = (DOCS / "index.md").read_text(encoding="utf-8")
+    assert len(pages) <= 20
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        place = text.split("\n\n")[1]
+        assert re.match(r"Commands?: `judgeboard .* In the app: \*", place), page.name
+        assert text.count("-light.png") <= 1, page.name
+        title = text.splitlines()[0].removeprefix("# ")
+        assert f"[{title}](how-to/{page.name})" in home
+        assert {title: f"how-to/{page.name}"} in next(part["How-to"] for part in site()["nav"] if "How-to" in part)
+
+
 def test_every_marked_table_is_generated_and_every_table_is_shown(generate: dict[str, Any]) -> None:
     marks = {
         mark for page in DOCS.rglob("*.md") for mark in re.findall(r"<!-- table: ([\w ]+) -->", page.read_text("utf-8"))

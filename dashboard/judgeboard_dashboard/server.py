@@ -331,7 +331,7 @@ def _open_to_others(host: str, *, signed_in: bool) -> str:
     names = ", ".join(sorted(_own_names(host) - set(LOOPBACK)))
     lines = [f"Other machines reach it at: {names}. To allow another name, such as a proxy's, add --allow-host NAME."]
     if not signed_in:
-        lines.append("Sign-in is off: everyone who opens it may do everything (see docs/how-to/sign-in.md).")
+        lines.append("Sign-in is off: everyone who opens it may do everything (see docs/how-to/teams.md).")
     return "".join(f"{line}\n" for line in lines)
 
 

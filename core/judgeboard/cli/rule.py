@@ -196,7 +196,7 @@ def add_judge(
     "--when",
     type=click.Choice([each.value for each in AlertCondition]),
     required=True,
-    help="Condition. The page Alerts and docs/how-to/alerts.md explain each.",
+    help="Condition. docs/how-to/rules.md explains each.",
 )
 @click.option(
     "--to",
