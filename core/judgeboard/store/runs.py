@@ -402,6 +402,12 @@ def list_runs(connection: Connection, *, before_id: int | None = None, limit: in
     return _read(connection, query.order_by(RUN.c.id.desc()).limit(limit))
 
 
+def runs_since(connection: Connection, since: datetime) -> list[StoredRun]:
+    """Return the runs that started at ``since`` or later, newest first, without those of imported verdicts."""
+    query = _RUNS.where(RUN.c.started_at >= since, RUN.c.kind != IMPORT)
+    return _read(connection, query.order_by(RUN.c.id.desc()))
+
+
 def run_counts(connection: Connection, run_ids: Collection[int], *, since: datetime | None = None) -> dict[int, Counts]:
     """Return the counts of each of these runs; ``since`` leaves out calls that were stored before."""
     counted: dict[int, Counter[str]] = {run_id: Counter() for run_id in run_ids}

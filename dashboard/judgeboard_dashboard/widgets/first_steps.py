@@ -149,6 +149,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "2 | rag v2 | done | 500 | 498 | $ 0.41",
         "1 | rag v1 | stopped | 320 | 301 | $ 0.28",
     ),
+    "costs": (
+        "Purpose | Judge version | Calls | Cost | This week",
+        "judge | rag v2 | 4,800 | $ 3.94 | $ 0.31",
+        "audit | supreme v1 | 120 | $ 1.07 | $ 0.00",
+    ),
     "rejudge": (
         "Question | rag v1 | rag v2 | Difference",
         "How high is the wall? | 0.95 | 0.10 | −0.85",

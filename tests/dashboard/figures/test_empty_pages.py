@@ -22,7 +22,7 @@ COMMANDS = {
 }
 STARTED = (
     *("open_flags", "people", "trends", "agreement", "disagreement", "failure_modes", "issues"),
-    *("judges", "audits", "pairs", "suites", "responses", "runs"),
+    *("judges", "audits", "pairs", "suites", "responses", "runs", "costs"),
 )
 
 

@@ -1,0 +1,108 @@
+"""What the calls of runs cost, by week, purpose and judge version."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection
+
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.store.runs import run_counts, runs_since
+from judgeboard.text import counted, money
+
+WEEKS = 13
+"""The number of weeks that `costs` returns by default: a quarter of a year."""
+
+_NO_VERSION = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """The calls of the runs with one purpose (their kind, such as "judge") and judge version.
+
+    ``by_week`` are the known costs in millionths of a dollar, the oldest week first. ``unpriced`` calls have no known
+    cost.
+    """
+
+    purpose: str
+    judge: str
+    calls: int
+    unpriced: int
+    by_week: tuple[int, ...]
+
+    @property
+    def cost_micro(self) -> int | None:
+        """The known cost; None if no call has one."""
+        return sum(self.by_week) if self.calls > self.unpriced else None
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The costs of ``weeks``, which begin on Mondays (UTC); the most expensive line is the first."""
+
+    weeks: tuple[datetime, ...]
+    lines: tuple[CostLine, ...]
+
+    @property
+    def total(self) -> CostLine:
+        """The sum of all lines."""
+        return CostLine(
+            "all",
+            "all",
+            sum(line.calls for line in self.lines),
+            sum(line.unpriced for line in self.lines),
+            tuple(sum(line.by_week[place] for line in self.lines) for place in range(len(self.weeks))),
+        )
+
+
+def costs(connection: Connection, now: datetime, weeks: int = WEEKS) -> Costs:
+    """Return the costs of the runs that started in the last ``weeks``, this one included.
+
+    All calls of a run count in the week in which it started. Imported verdicts do not count: other programs made them.
+    """
+    monday = now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=now.weekday())
+    starts = tuple(monday - timedelta(weeks=place) for place in reversed(range(weeks)))
+    runs = runs_since(connection, starts[0])
+    counts = run_counts(connection, [run.id for run in runs])
+    sums: dict[tuple[str, str], CostLine] = {}
+    for run in runs:
+        of_run = counts[run.id]
+        key = (run.kind, run.version_title or _NO_VERSION)
+        line = sums.get(key, CostLine(*key, 0, 0, (0,) * weeks))
+        week = min((run.started_at - starts[0]).days // 7, weeks - 1)
+        by_week = [*line.by_week]
+        by_week[week] += of_run.cost_micro or 0
+        sums[key] = CostLine(*key, line.calls + of_run.asked, line.unpriced + of_run.unpriced, tuple(by_week))
+    asked = (line for line in sums.values() if line.calls)
+    return Costs(starts, tuple(sorted(asked, key=lambda line: (-(line.cost_micro or 0), line.purpose, line.judge))))
+
+
+def costs_sentence(shown: Costs) -> str:
+    """Return what the calls of all weeks cost, and how many calls have no known cost."""
+    total, since = shown.total, f"since {shown.weeks[0].day} {shown.weeks[0]:%b %Y}"
+    if not total.calls:
+        return f"No calls {since}."
+    if total.cost_micro is None:
+        return f"{counted(total.calls, 'call')} {since}. Their cost is unknown, because their models have no price."
+    words = f"{counted(total.calls, 'call')} {since} cost {money(total.cost_micro)}."
+    if total.unpriced:
+        words += f" This leaves out {counted(total.unpriced, 'call')} of unknown cost."
+    return words
+
+
+def costs_table(lines: Sequence[CostLine]) -> Table:
+    """Return one row per purpose and judge version."""
+    columns: Columns[CostLine] = {
+        Column("Purpose", width=95): lambda line: line.purpose,
+        Column("Judge version", width=150): lambda line: line.judge,
+        Column("Calls", "count", width=65): lambda line: line.calls,
+        Column("Cost", width=80, right=True): lambda line: money(line.cost_micro),
+        Column("Unknown cost", "count", width=105, help="Calls of models without a price"): lambda line: line.unpriced,
+        Column("This week", width=82, right=True): lambda line: (
+            money(line.by_week[-1]) if line.cost_micro is not None else None
+        ),
+        Column("Last week", width=82, right=True): lambda line: (
+            money(line.by_week[-2]) if line.cost_micro is not None and len(line.by_week) > 1 else None
+        ),
+    }
+    return Table.of(lines, columns)

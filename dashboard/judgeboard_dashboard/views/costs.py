@@ -1,0 +1,48 @@
+"""The page Cost: what the calls of runs cost, by week, purpose and judge version."""
+
+import streamlit as st
+
+from judgeboard.reports.costs import CostLine, Costs, costs, costs_sentence, costs_table
+from judgeboard.store.clock import utc_now
+from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.widgets.first_steps import empty_page
+from judgeboard_dashboard.widgets.navigation import follow
+from judgeboard_dashboard.widgets.tables import choose_row, csv_button
+from judgeboard_dashboard.widgets.texts import caption, heading, sentence
+
+PAGE = "costs"
+TALL = 210  # px of the chart
+
+
+def cost() -> None:
+    """Show the cost of all calls, the lines by purpose and judge version, and the weeks of the selected one."""
+    follow(PAGE)
+    with reading() as connection:
+        shown = costs(connection, utc_now())
+    if not shown.lines:
+        empty_page(PAGE, "No calls yet. This page shows what judging, audits and comparisons cost, week by week.")
+        return
+    sentence(costs_sentence(shown))
+    lines = [shown.total, *shown.lines]
+    table = costs_table(lines)
+    chosen = lines[choose_row(table, key=f"costs_{len(lines)}", most=8)]
+    csv_button(table, PAGE, key="costs_csv")
+    if chosen.cost_micro is None:
+        caption("The cost of these calls is unknown. To set a price, use `judgeboard.toml` or `--price`.")
+        return
+    if not chosen.cost_micro:
+        caption("These calls cost nothing.")
+        return
+    heading("Cost per week" if chosen is lines[0] else f"Cost per week: {chosen.purpose}, {chosen.judge}")
+    _chart(shown, chosen)
+    caption("A week begins on Monday, UTC. All calls of a run count in the week in which the run started.")
+
+
+def _chart(shown: Costs, line: CostLine) -> None:
+    from judgeboard_dashboard.widgets.charts.costs import week_chart  # slow to import
+
+    st.altair_chart(week_chart(shown.weeks, line.by_week, TALL), theme=None)
+
+
+with page():
+    cost()

@@ -1,0 +1,49 @@
+"""What calls cost, by week, purpose and judge version."""
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import insert
+
+from engines import on_sqlite
+from graded_log import GradedLog
+from judgeboard.domain import RunState
+from judgeboard.reports.costs import costs, costs_sentence, costs_table
+from judgeboard.store.runs import start_import_run
+from judgeboard.store.tables import RUN
+
+NOW = datetime(2026, 3, 12, 15, tzinfo=UTC)  # a Thursday
+
+
+@on_sqlite
+def test_each_call_counts_once_in_the_week_of_its_run(log: GradedLog) -> None:
+    cheap, strict, free = log.version("cheap"), log.version("strict"), log.version("own")
+    ids = log.answers(3)
+    runs = (
+        (cheap, NOW, 1_000_000, ids),
+        (cheap, NOW - timedelta(days=4), 500_000, ids[:1]),  # the Sunday before
+        (strict, NOW - timedelta(days=3, hours=15), 2_000_000, ids[:2]),  # Monday, 0:00
+        (strict, NOW - timedelta(weeks=3), 9_000_000, ids[:1]),  # before the first week
+        (free, NOW, None, ids[:2]),
+    )
+    common = {"kind": "judge", "filter": {}, "actor": "test", "state": RunState.DONE.value}
+    for version, started_at, cost_micro, asked in runs:
+        row = common | {"judge_version_id": version.id, "started_at": started_at}
+        with log.store.writing() as connection:
+            run_id = connection.execute(insert(RUN).returning(RUN.c.id), row).scalar_one()
+        log.say(version, {each: {"groundedness": 0.5, "cost_micro": cost_micro} for each in asked}, run_id)
+    with log.store.writing() as connection:
+        imported = start_import_run(connection, cheap, "test", NOW)
+    log.say(cheap, {ids[0]: {"groundedness": 0.5}}, imported.id)
+    with log.store.reading() as connection:
+        shown = costs(connection, NOW, weeks=2)
+        nothing = costs(connection, NOW + timedelta(weeks=9), weeks=2)
+    assert shown.weeks == (datetime(2026, 3, 2, tzinfo=UTC), datetime(2026, 3, 9, tzinfo=UTC))
+    assert {line.judge: (line.calls, line.unpriced, line.by_week) for line in shown.lines} == {
+        "strict v1": (2, 0, (0, 4_000_000)),
+        "cheap v1": (4, 0, (500_000, 3_000_000)),
+        "own v1": (2, 2, (0, 0)),
+    }
+    assert [line.judge for line in shown.lines] == ["strict v1", "cheap v1", "own v1"]
+    assert costs_sentence(shown) == ("8 calls since 2 Mar 2026 cost $ 7.50. This leaves out 2 calls of unknown cost.")
+    assert costs_table([shown.total]).rows == (("all", "all", 8, "$ 7.50", 2, "$ 7.00", "$ 0.50"),)
+    assert costs_sentence(nothing) == "No calls since 4 May 2026."
