@@ -268,6 +268,11 @@ class ShareChange:
         return any(alarm.is_open for alarm in self.alarms)
 
     @property
+    def in_all_answers(self) -> bool:
+        """Whether the share of all answers changed, not only that of a query type."""
+        return any(alarm.query_type in {"", ALL_ANSWERS} for alarm in self.alarms)
+
+    @property
     def since(self) -> str:
         """The condition of the answers since then: "from=2026-08-31"."""
         return f"from={date(1970, 1, 1) + timedelta(days=self.from_day)}"

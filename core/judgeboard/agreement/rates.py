@@ -1,13 +1,13 @@
 """How many of all answers are bad: a judge's verdicts on all of them, corrected by people's labels on a sample."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.alarms import share_changes
+from judgeboard.agreement.alarms import ShareChange, share_changes
 from judgeboard.agreement.all_answers import (
     StratumCount,
     ToLabel,
@@ -50,7 +50,7 @@ from judgeboard.stats.rates import (
 from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
 from judgeboard.stats.thresholds import equal_chances
 from judgeboard.store.engine import Readable
-from judgeboard.store.filters import RowFilter, describe
+from judgeboard.store.filters import RowFilter, describe, parse_where
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.text import counted
 
@@ -109,6 +109,7 @@ class RateResult:
     to_label: ToLabel | None
     by: By | None = None
     slices: tuple["RateResult", ...] = ()
+    since: "RateResult | None" = None
 
     @property
     def estimate(self) -> Estimate:
@@ -206,7 +207,13 @@ def rate_of(
     result = replace(
         measure.result(ALL, None), by=by, slices=tuple(measure.result(name, inside) for name, inside in slices)
     )
-    result = replace(result, warnings=(*result.warnings, *_of_alarms(connection, result, measure.where)))
+    if grade == "label" and result.value is not None and measure.where == RowFilter():
+        types = {each.name for each in result.slices} if by == "query_type" else set()
+        changes = tuple(share_changes(connection, types))
+        result = replace(result, warnings=(*result.warnings, *_of_alarms(changes, by_type=bool(types))))
+        if labels_from is None and (where_since := _since_latest(changes)) is not None:
+            later = LabelledAnswers(connection, version, where_since, implied_labels=implied_labels, scores=False)
+            result = _with_rate_since(result, _Measure(later, target, where_since).result(ALL, None))
     if labels_from is not None:
         elsewhere = LabelledAnswers(
             connection, version, labels_from, implied_labels=implied_labels, scores=False
@@ -408,21 +415,28 @@ def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
     return low or 0.0, high or 0.0
 
 
-def _of_alarms(connection: Connection, result: RateResult, where: RowFilter) -> Iterator[Note]:
-    """Yield that rates are means over a change of the share of bad answers, if an alarm found one.
-
-    Without a slice for each query type, only an alarm of all answers is named. Alarms of one day are one note.
-    """
-    if result.grade != "label" or result.value is None or where != RowFilter():
-        return
-    types = {each.name for each in result.slices} if result.by == "query_type" else set()
-    by_type = " --by query_type" if types else ""
-    for change in share_changes(connection, types):
+def _of_alarms(changes: Iterable[ShareChange], *, by_type: bool) -> Iterator[Note]:
+    """Yield that the tables are means over these changes of the share of bad answers. Alarms of one day are one note."""
+    for change in changes:
         yield Note(
             "alarm",
-            f"{change.sentence} All shares here are of the whole time, before and after. For the "
-            f"{'shares' if types else 'share'} since then: `judgeboard labels rate{by_type} --where {change.since}`.",
+            f"{change.sentence} The tables are of the whole time, before and after. For the time since then: "
+            f"`judgeboard labels rate{' --by query_type' if by_type else ''} --where {change.since}`.",
         )
+
+
+def _since_latest(changes: Iterable[ShareChange]) -> RowFilter | None:
+    """Return the answers since the latest of the changes in all answers; None if there is none."""
+    latest = max((each for each in changes if each.in_all_answers), key=lambda each: each.from_day, default=None)
+    return None if latest is None else parse_where([latest.since])
+
+
+def _with_rate_since(result: RateResult, since: RateResult) -> RateResult:
+    """Return the result with the rate since a change, which begins the sentence. It stays as it is without a value."""
+    if since.value is None:
+        return result
+    over_all = f"Over the whole time, {result.sentence[:1].lower()}{result.sentence[1:]}"
+    return replace(result, since=since, sentence=f"{since.sentence} {over_all}")
 
 
 def _warnings(

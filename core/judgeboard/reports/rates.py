@@ -41,7 +41,7 @@ def rate_table(result: RateResult, title: str = "Answers of") -> Table:
         Column("Judge alone", estimate),
         Column("Verdicts", "count"),
         Column("Labels alone", estimate),
-        Column("All labels", "count"),
+        Column("n of labels alone", "count"),
     )
     rows = (
         (

@@ -172,7 +172,7 @@ def _changing(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime
             _trend_picture(change, as_table=as_table)
     if types:
         with right:
-            heading("By query type")
+            heading("By query type" if rate.since is None else "By query type, over the whole time")
             lines = [("All", rate), *((each.name, each) for each in types)]
             left_out = len(rate.slices) - len(types)
             _shares(

@@ -127,14 +127,33 @@ def test_a_rate_over_a_change_that_an_alarm_found_says_so(risen: Store) -> None:
     watch(risen, by="test", now=LATER)
     (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
     assert note.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
-    assert note.endswith("For the share since then: `judgeboard labels rate --where from=2024-11-04`.")
+    assert note.endswith("For the time since then: `judgeboard labels rate --where from=2024-11-04`.")
     since = parse_where(["from=2024-11-04"])
     assert not measure_rate(risen, where=since).warnings, "no note where the figure begins with the change"
     acknowledge(risen, 1, "a new index", by="library")
     (note,) = (each.text for each in measure_rate(risen).warnings if each.code == "alarm")
     assert note.startswith("The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to ")
     assert " (alarm 1, acknowledged). " in note, "an acknowledged change still lies within the answers"
-    assert note.endswith("For the share since then: `judgeboard labels rate --where from=2024-11-04`.")
+    assert note.endswith("For the time since then: `judgeboard labels rate --where from=2024-11-04`.")
+
+
+@on_sqlite
+def test_a_rate_over_a_change_begins_with_the_share_since_then(risen: Store) -> None:
+    before = measure_rate(risen)
+    assert before.since is None
+    assert before.sentence.startswith("About 32 % of all answers are bad (95 % CI ")
+    watch(risen, by="test", now=LATER)
+    later = measure_rate(risen, where=parse_where(["from=2024-11-04"]))
+    for _ in ("open", "acknowledged"):
+        over = measure_rate(risen, by="query_type")
+        assert over.sentence == f"{later.sentence} Over the whole time, a{before.sentence[1:]}"
+        assert over.sentence.startswith("About 50 % of the answers from 4 Nov 2024 are bad (95 % CI 43")
+        assert over.since is not None
+        assert (over.since.estimate, over.estimate) == (later.estimate, before.estimate)
+        if over.warnings[-1].text.startswith("Alarm 1 is open"):
+            acknowledge(risen, 1, "a new index", by="library")
+    assert measure_rate(risen, grade="groundedness").since is None
+    assert measure_rate(risen, labels_from=parse_where(["from=2024-11-04"])).since is None
 
 
 @on_sqlite
@@ -410,7 +429,7 @@ def test_a_rate_by_query_type_names_the_alarms_of_its_query_types(store: Store) 
     assert note.startswith("Alarms 1 and 2 are open: The share of bad answers rose in about the week of 4 Nov 2024, ")
     assert " The share of bad answers in query type risen rose in about the week of 4 Nov 2024, from 10 % " in note
     assert note.endswith(
-        "All shares here are of the whole time, before and after. For the shares since then: "
+        "The tables are of the whole time, before and after. For the time since then: "
         "`judgeboard labels rate --by query_type --where from=2024-11-04`."
     )
     (of_all,) = (each.text for each in measure_rate(store).warnings if each.code == "alarm")
