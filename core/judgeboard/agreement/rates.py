@@ -416,7 +416,7 @@ def _undecided_bounds(sample: SampledLabels) -> tuple[float, float]:
 
 
 def _of_alarms(changes: Iterable[ShareChange], *, by_type: bool) -> Iterator[Note]:
-    """Yield that the tables are means over these changes of the share of bad answers. Alarms of one day are one note."""
+    """Yield that the tables are means over these changes of the share of bad answers. Alarms of one day: one note."""
     for change in changes:
         yield Note(
             "alarm",
