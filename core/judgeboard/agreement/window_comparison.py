@@ -9,7 +9,6 @@ from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import complement, percent_words, points_words
 from judgeboard.stats.monitor import WindowChange, rate_error, window_change
-from judgeboard.stats.significance import holm
 from judgeboard.text import day_words
 
 _HIDDEN = "answers are hidden from you"
@@ -17,26 +16,27 @@ _HIDDEN = "answers are hidden from you"
 
 @dataclass(frozen=True, slots=True)
 class WindowLine:
-    """The shares of all answers or of a query type in two windows, and their change; ``p`` is corrected by Holm."""
+    """The shares of all answers or of a query type in two windows, and their change."""
 
     query_type: str
     before: Estimate
     after: Estimate
     change: WindowChange
-    p: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class WindowComparison:
     """Two windows (first and last UTC day since 1970-01-01), a line for all answers and for each query type.
 
-    ``hidden`` is why a window has no figure, if answers are hidden from the viewer.
+    The intervals of the changes hold together with 95 % confidence, for as many lines as are ``tested``. ``hidden`` is
+    why a window has no figure, if answers are hidden from the viewer.
     """
 
     judge: str | None
     before: tuple[int, int]
     after: tuple[int, int]
     lines: tuple[WindowLine, ...]
+    tested: int
     hidden: str | None = None
 
 
@@ -67,14 +67,13 @@ def compare_windows(
         shares = [
             replace(each.rate, reason=_HIDDEN) if each.rate.value is None and hidden else each.rate for each in both
         ]
-        lines.append(WindowLine(name, shares[0], shares[1], change, change.p))
-    tested = [line for line in lines if line.p is not None]
-    corrected = dict(zip((line.query_type for line in tested), holm([line.p or 0.0 for line in tested]), strict=True))
+        lines.append(WindowLine(name, shares[0], shares[1], change))
     return WindowComparison(
         None if version is None else version.title,
         before,
         after,
-        tuple(replace(line, p=corrected.get(line.query_type)) for line in lines),
+        tuple(lines),
+        len(comparable),
         hidden,
     )
 
@@ -82,9 +81,9 @@ def compare_windows(
 def window_sentence(line: WindowLine) -> str:
     """Return whether a share rose or fell between two windows, or which change would have been found."""
     change = line.change.change
-    if change.value is None or line.p is None:
+    if change.value is None:
         return f"{line.query_type}: not available ({change.reason})."
-    if line.p < 0.05:
+    if line.change.is_shown:
         verb = "rose" if change.value > 0 else "fell"
         shares = f"from {percent_words(line.before)} to {percent_words(line.after)}"
         size = points_words(change if change.value > 0 else complement(change, 0))

@@ -92,7 +92,7 @@ def trends_command(
     the same passages as one group. These figures come from the judge alone, so a change of the judge looks like a
     change of the answers. With --corrected, the first line names only changes that `judgeboard trends watch` would
     find. With --before and --after, it compares these two windows. Choose them by a known date, for example of a
-    release: if you choose them by the figures, p is too small.
+    release: if you choose them by the figures, the intervals are too narrow.
     """
     from judgeboard.agreement.alarms import share_changes
     from judgeboard.agreement.corrected_trend import corrected_trend

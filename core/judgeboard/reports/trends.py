@@ -12,7 +12,6 @@ from judgeboard.agreement.corrected_trend import (
     CorrectedTrend,
     corrected_sentence,
 )
-from judgeboard.agreement.notes import p_words
 from judgeboard.agreement.samples import no_share_words
 from judgeboard.agreement.trend_words import (
     WOULD_HAVE_BEEN_FOUND,
@@ -140,7 +139,7 @@ def evidence_words(evidence: float | None) -> str | None:
 
 def windows_lines(comparison: WindowComparison) -> Iterator[str]:
     """Yield a sentence for each query type, and the shares in both windows."""
-    known = (line for line in comparison.lines if comparison.hidden is None or line.p is not None)
+    known = (line for line in comparison.lines if comparison.hidden is None or line.change.change.value is not None)
     sentences = [window_sentence(line) for line in known]
     if len(sentences) < len(comparison.lines) and comparison.hidden is not None:
         yield no_share_words(comparison.hidden)
@@ -151,18 +150,15 @@ def windows_lines(comparison: WindowComparison) -> Iterator[str]:
 
 
 def windows_table(comparison: WindowComparison) -> Table:
-    """Return the two shares, the change and its p-value, one query type per row."""
+    """Return the two shares and the change, one query type per row."""
     before, after = (
         f"{day_words(first)} to {day_words(last)}" for first, last in (comparison.before, comparison.after)
     )
     columns = (
         *(Column("Query type"), Column(before, "share estimate"), Column(after, "share estimate")),
-        *(Column("Change"), Column("p (Holm)")),
+        Column("Change" if comparison.tested < 2 else f"Change (95 % CI of all {comparison.tested} together)"),
     )
-    rows = (
-        (line.query_type, line.before, line.after, _change_words(line), None if line.p is None else p_words(line.p))
-        for line in comparison.lines
-    )
+    rows = ((line.query_type, line.before, line.after, _change_words(line)) for line in comparison.lines)
     return Table(columns, tuple(rows))
 
 

@@ -254,11 +254,14 @@ def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     return rows[first[order]], times[order]
 
 
-def wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return the bounds of the 95 % intervals of shares (0 to 1) of ``n`` > 0 rows each; shapes broadcast."""
+def wilson(share: npt.ArrayLike, n: npt.ArrayLike, z: float = Z) -> tuple[FloatArray, FloatArray]:
+    """Return the bounds of the intervals of shares (0 to 1) of ``n`` > 0 rows each; shapes broadcast.
+
+    ``z`` is the quantile of their confidence (default: 95 %).
+    """
     p, size = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    spread = Z * np.sqrt(p * (1 - p) / size + (Z / (2 * size)) ** 2)
-    centre, scale = p + Z**2 / (2 * size), 1 + Z**2 / size
+    spread = z * np.sqrt(p * (1 - p) / size + (z / (2 * size)) ** 2)
+    centre, scale = p + z**2 / (2 * size), 1 + z**2 / size
     # For a share of 0 or 1, one bound is exactly that number; the formula in floats would miss it by one bit.
     low = np.where(p == 0, 0.0, np.maximum((centre - spread) / scale, 0))
     high = np.where(p == 1, 1.0, np.minimum((centre + spread) / scale, 1))

@@ -128,25 +128,30 @@ class Window:
 class WindowChange:
     """The rate of the second window minus the rate of the first.
 
-    ``p`` is the p-value of "nothing changed", None if a rate is not available. A change of the size ``seen`` is found
-    in 80 % of cases; it is None if no possible change is.
+    The rate has changed if the interval excludes 0. A change of the size ``seen`` is found in 80 % of cases; it is None
+    if no possible change is.
     """
 
     change: Estimate
-    p: float | None = None
     seen: float | None = None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the interval excludes 0."""
+        low, high = self.change.low, self.change.high
+        return low is not None and high is not None and (low > 0 or high < 0)
 
 
 def window_change(before: Window, after: Window, design_effect: float | None = None, *, tests: int = 1) -> WindowChange:
-    """Return the change between two windows, with an interval by the MOVER and a z test.
+    """Return the change between two windows, with an interval by the MOVER.
 
     ``design_effect`` is the one of the change (`difference_effect`); None: the windows share no evidence group. The
-    p-value is of this test alone; ``seen`` holds if it is then corrected for this number of ``tests`` (Bonferroni or
-    Holm).
+    intervals of this number of ``tests`` hold together with 95 % confidence (Bonferroni).
     """
     if design_effect is not None:
         before, after = (Window(each.strata, design_effect) for each in (before, after))
-    first, second = before.rate, after.rate
+    z = NormalDist().inv_cdf(1 - 0.025 / tests)
+    first, second = (rate(each.strata, "app", each.design_effect, z=z) for each in (before, after))
     n = first.n + second.n
     if first.value is None or first.low is None or first.high is None:
         return WindowChange(unmeasured(n, f"first window: {first.reason or 'no interval'}"))
@@ -155,11 +160,9 @@ def window_change(before: Window, after: Window, design_effect: float | None = N
     value = second.value - first.value
     low = value - math.hypot(second.value - second.low, first.high - first.value)
     high = value + math.hypot(second.high - second.value, first.value - first.low)
-    error = math.hypot(before.error, after.error)
-    seen = (NormalDist().inv_cdf(1 - 0.025 / tests) + Z_80) * error
+    seen = (z + Z_80) * math.hypot(before.error, after.error)
     return WindowChange(
-        measured(value, n, (low, high), method="post-stratified, MOVER"),
-        2 * NormalDist().cdf(-abs(value / error)),
+        measured(value, n, (low, high), method="post-stratified, MOVER" + (", Bonferroni" if tests > 1 else "")),
         None if seen > max(first.value, 1 - first.value) else seen,
     )
 

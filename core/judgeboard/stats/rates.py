@@ -176,12 +176,15 @@ def rate(
     target: Target = "app",
     design_effect: float = 1.0,
     judged_bad: Sequence[float] | None = None,
+    *,
+    z: float = Z,
 ) -> Estimate:
     """Return the share of bad answers among all: the strata's shares, weighted by their sizes.
 
     Labels must be a random sample of their stratum. A stratum without a bad answer still adds to the width. The value
     is undefined if a stratum has no label; `bounds` tells what is known then. With ``judged_bad``, the share of each
-    stratum with answers that the judge calls bad, it is the judge's share minus the rate, -1 to 1.
+    stratum with answers that the judge calls bad, it is the judge's share minus the rate, -1 to 1. For the target
+    ``app``, ``z`` is the quantile of the interval's confidence (default: 95 %).
     """
     filled = [each for each in strata if each.answers]
     n = sum(each.labelled for each in filled)
@@ -198,8 +201,8 @@ def rate(
     apart = of_judge - shares - (weights @ of_judge - value)
     between = 0.0
     if target == "app":
-        low, high = wilson(shares, labelled / design_effect)
-        between = Z**2 * design_effect * float(weights @ np.square(apart)) / float(answers.sum())
+        low, high = wilson(shares, labelled / design_effect, z)
+        between = z**2 * design_effect * float(weights @ np.square(apart)) / float(answers.sum())
     else:
         low, high = shares.copy(), shares.copy()
         part = labelled < answers

@@ -376,20 +376,30 @@ def test_two_windows_are_compared_by_name(risen: Store) -> None:
 
 def test_windows_of_several_query_types_are_tested_together(sqlite_store: Store) -> None:
     log = GradedLog(sqlite_store)
-    fill(log, [0.1, 0.1, 0.2, 0.2])
+    windows = (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27)
+    fill(log, [0.1, 0.1, 0.25, 0.25])
+    with sqlite_store.reading() as connection:
+        of_one = compare_windows(connection, *windows)
     for query_type in ("table", "summary"):
         fill(log, [0.25] * 4, query_type=query_type)
     with sqlite_store.reading() as connection:
-        lines = compare_windows(connection, (MONDAY, MONDAY + 13), (MONDAY + 14, MONDAY + 27)).lines
-    raw = {line.query_type: line.change.p or 1.0 for line in lines}
-    assert [line.query_type for line in lines] == ["All answers", "QA", "summary", "table"]
-    assert {line.query_type: line.p for line in lines} == pytest.approx(
-        {"All answers": min(3 * raw["All answers"], 1), "QA": min(4 * raw["QA"], 1), "table": 1.0, "summary": 1.0}
-    )
-    # A change is found if the p-value of one of four tests is below 0.05 / 4, in 80 % of cases.
-    change, normal = lines[1].change, NormalDist()
-    error = abs(change.change.value or 0.0) / -normal.inv_cdf((change.p or 0.0) / 2)
-    assert change.seen == pytest.approx(error * (normal.inv_cdf(1 - 0.05 / 4 / 2) + normal.inv_cdf(0.8)))
+        compared = compare_windows(connection, *windows)
+    assert [line.query_type for line in compared.lines] == ["All answers", "QA", "summary", "table"]
+    change = compared.lines[1].change
+    assert change.change.value == pytest.approx(0.15)
+    # Alone, the interval of QA would exclude 0.
+    (alone,) = (each.change for each in of_one.lines)
+    assert (alone.change.low or 0) > 0
+    assert alone.is_shown
+    assert (change.change.low or 0) < 0 < (change.change.high or 0)
+    assert window_sentence(compared.lines[1]).startswith("QA: too few labels to tell whether the share of bad answers ")
+    # A change is found if the interval for one of four tests excludes 0, in 80 % of cases.
+    normal = NormalDist()
+    power = normal.inv_cdf(0.8)
+    one_of_four = (normal.inv_cdf(1 - 0.05 / 4 / 2) + power) / (normal.inv_cdf(1 - 0.05 / 2) + power)
+    assert change.seen == pytest.approx((alone.seen or 0) * one_of_four)
+    (header,) = (line for line in windows_lines(compared) if line.startswith("Query type"))
+    assert header.endswith("Change (95 % CI of all 4 together)")
 
 
 def test_a_fall_between_windows_has_a_size_in_points_without_a_sign(sqlite_store: Store) -> None:
