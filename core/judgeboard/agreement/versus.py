@@ -435,12 +435,14 @@ def _more_labels(made: VersionsCompared, logged: int | None) -> Iterator[str]:
     elif made.evidence_groups < MIN_GROUPS:
         return
     elif made.to_label is not None and (by_lot := _by_lot(made.counts, made.answers)):
-        goal = "a change of this size"
+        shown = "it"
         if by_lot != needed:
-            points = f"{100 * made.within:g} points"
-            goal = f"that {made.second} is not worse by more than {points}, if this is the true change"
+            shown = f"that {made.second} is not worse by more than {100 * made.within:g} points"
         more = counted(_answers_to_label(made, logged), "more answer")
-        yield f"To show {goal}, label about {more} on which they differ: `{made.to_label}`"
+        yield (
+            f"If the true change is as large as observed, labels on about {more} on which they differ will probably "
+            f"show {shown}: `{made.to_label}`"
+        )
     elif needed is None or needed <= made.answers or logged == made.answers:
         # The error falls with the square root of the number of labels.
         reach, by_lot = (abs(change.value or 0.0), needed) if needed else (made.within, as_good)

@@ -97,7 +97,7 @@ def sources_command(a: str, b: str, judge_version: str | None, by: Literal["quer
 
 
 _CHANGES = {  # name, and which labels n counts
-    "kappa": ("Cohen's kappa", ""),
+    "kappa": ("Cohen's kappa", " labelled answers"),
     "sensitivity": ("recall of bad answers", " that people call bad"),
     "specificity": ("specificity", " that people call good"),
 }

@@ -369,8 +369,8 @@ def test_the_only_advice_is_to_label_answers_on_which_the_versions_differ(
     (plan,) = json.loads(capsys.readouterr().out)["plans"]
     assert 0 < plan["more"] < result.counts.labels_needed / 4
     assert (
-        f"To show a change of this size, label about {plan['more']} more answers on which they differ: "
-        f"`judgeboard queue create judges --plan judges --n {plan['more']} " in printed
+        f"If the true change is as large as observed, labels on about {plan['more']} more answers on which they differ "
+        f"will probably show it: `judgeboard queue create judges --plan judges --n {plan['more']} " in printed
     )
     assert "random sample" not in printed
     assert "would show that" not in printed
@@ -410,7 +410,7 @@ def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog, capsys
     kappa, recall, specificity = (result.changes[name].n for name in ("kappa", "sensitivity", "specificity"))
     assert line.startswith("change in all 300 answers (some labels count only for answers on which they differ): ")
     assert re.findall(r"\(n = (.*?)\)", line) == [
-        f"{kappa}",
+        f"{kappa} labelled answers",
         f"{recall} that people call bad",
         f"{specificity} that people call good",
     ]
