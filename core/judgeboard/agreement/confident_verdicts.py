@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.more_labels import more_labels_words
+from judgeboard.agreement.more_labels import answers_to_sample, labels_missing, more_labels_words
 from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample, allowed_risk, confidence, load_sample
 from judgeboard.domain import Estimate
@@ -177,9 +177,13 @@ def _more_labels(sample: ScoredSample, risk: float, delta: float) -> str:
     labels, half = sample.by_lot, _choosing(sample)
     starts = 1 if sample.alike else STARTS
     needed = math.ceil(labels_to_pass(risk, delta / starts) * design_effect_of_mean(half.wrong, half.grouping))
-    return more_labels_words(
-        sample, f"an agreement of {percent_as_given(1 - risk)}", needed, half.n, labels.n, "answers", sample.labels.n
-    )
+    goal = f"an agreement of {percent_as_given(1 - risk)}"
+    if half.n >= needed:
+        return f"No threshold found. The {counted(half.n, 'label')} that choose do not show {goal}."
+    more = labels_missing(needed, half.n, labels.n)
+    has_label = np.array([each.labelled > 0 for each in sample.counts], dtype=np.bool_)
+    answers = answers_to_sample(sample, sample.labels, more, has_label)
+    return more_labels_words(sample, goal, "answers", sample.labels.n, labels.n, more, answers)
 
 
 def _stages_words(stages: Sequence[Stage], alike: int) -> str:

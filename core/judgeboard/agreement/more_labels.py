@@ -26,23 +26,19 @@ def labels_missing(needed: int, choosing: int, counting: int) -> int:
 
 
 def more_labels_words(
-    sample: ScoredSample, goal: str, needed: int, choosing: int, counting: int, things: str, labelled: int
+    sample: ScoredSample, goal: str, things: str, labelled: int, counting: int, missing: int, answers: int | None
 ) -> str:
-    """Return how many more labels a goal needs, or that there are enough and they do not show it.
+    """Return that no threshold reaches a goal yet, and the queue of ``answers`` whose labels may show one.
 
-    A judge that errs half as often as the goal allows passes with ``needed`` labels in the half that chooses. That half
-    has ``choosing`` of the ``counting`` labels, which are all of the ``labelled`` things whose chances are equal.
+    ``counting`` of the ``labelled`` things have equal chances, so that they count. So many are ``missing``. If a queue
+    of so many ``answers`` has them, their number is not named: a reader would take it for the size of the queue.
     """
-    if choosing >= needed:
-        return f"No threshold found: the {counted(choosing, 'label')} that choose do not show {goal}."
-    more = labels_missing(needed, choosing, counting)
-    so_far = f" ({counting:,} so far)" if counting == labelled else ""
-    thing = things.replace("answers", "answer", 1) if more == 1 else things
-    words = f"No threshold found: {goal} needs about {more:,} more labelled {thing}{so_far}."
+    words = f"No threshold found. {queue_words(sample, answers, f'For {goal}')}"
+    if answers is None and counting == labelled:
+        thing = things.replace("answers", "answer", 1) if missing == 1 else things
+        words += f" About {missing:,} more {thing} must have a label ({counting:,} so far)."
     if counting < labelled:
-        words += (
-            f" Only {counting:,} of {labelled:,} labelled {things} can choose a threshold: {_uneven_words(sample)}."
-        )
+        words += f" Only {counting:,} of {labelled:,} labelled {things} count so far: {_uneven_words(sample)}."
     return words
 
 
@@ -105,7 +101,7 @@ def labels_between_words(sample: ScoredSample, threshold: float, break_even: flo
     enough = bisect_left(range(int(left.sum())), True, key=is_enough)
     words = f"To show which one is cheaper, about {counted(more, 'more label')} of answers between the two"
     words += f" {'is' if more == 1 else 'are'} needed."
-    return f"{words} {queue_words(sample, enough if is_enough(enough) else None, 0)}"
+    return f"{words} {queue_words(sample, enough if is_enough(enough) else None)}"
 
 
 def too_small_words(missing: int) -> str:
@@ -121,7 +117,7 @@ def interval_words(sample: ScoredSample, missing: int, *, has_advice: bool) -> s
     if not missing:
         return ""
     words = f"The figures of the threshold in force have no interval, because {too_small_words(missing)}"
-    return words if has_advice else f"{words} {queue_words(sample, _answers_for_intervals(sample), 0)}"
+    return words if has_advice else f"{words} {queue_words(sample, _answers_for_intervals(sample))}"
 
 
 def _answers_for_intervals(sample: ScoredSample) -> int:
@@ -136,21 +132,19 @@ def _answers_for_intervals(sample: ScoredSample) -> int:
     return bisect_left(range(sum(left)), True, key=is_enough)
 
 
-def queue_words(sample: ScoredSample, answers: int | None, uncounted: int) -> str:
-    """Return what to label for a threshold: so many ``answers`` of a planned queue, and which labels do not count.
+def queue_words(sample: ScoredSample, answers: int | None, purpose: str = "") -> str:
+    """Return what to label for a threshold: so many ``answers`` of a planned queue; None if all answers are too few.
 
-    ``uncounted`` labels cannot choose yet, because such answers are labelled more often (`more_labels_words`).
+    The sentence begins with the ``purpose``, "For a recall of at least 90 %".
     """
+    start = f"{purpose}, " if purpose else ""
     left = sum(each.answers - each.labelled for each in sample.counts)
     if answers is None:
-        words = f"Log and judge more answers: labels of the other {counted(left, 'answer')} would be too few."
-        if not left:
-            words = "Log and judge more answers: all are labelled."
-        return words
+        words = f"labels of the other {counted(left, 'answer')} would be too few." if left else "all are labelled."
+        return f"{start}{'log' if purpose else 'Log'} and judge more answers: {words}"
     command = f"judgeboard queue create threshold --plan rate --n {answers}"
-    words = f"Label a random sample of about {counted(answers, 'more answer')}: `{command}`."
-    if uncounted:
-        words += f" Then more of the other {uncounted:,} can choose, too."
+    random_sample = f"a random sample of about {counted(answers, 'more answer')}"
+    words = f"{start}{'label' if purpose else 'Label'} {random_sample}: `{command}`."
     if sample.left_out.get("extras"):
         words += " Labels that are no random sample do not count."
     return words

@@ -15,7 +15,6 @@ from judgeboard.agreement.more_labels import (
     labels_between_words,
     labels_missing,
     more_labels_words,
-    queue_words,
 )
 from judgeboard.agreement.samples import scored_version
 from judgeboard.agreement.scored_labels import (
@@ -529,12 +528,12 @@ def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str
         counting, things = of_goal.at(of_goal.by_lot), "bad answers"
     half = counting.at(counting.choosing)
     needed = math.ceil(labels_to_pass(goal.risk, delta) * design_effect_of_mean(half.wrong, half.grouping))
-    words = more_labels_words(sample, f"a {goal.words}", needed, half.n, counting.n, things, of_goal.n)
     if half.n >= needed:
-        return _joined(words, now and f"Today, {now}.")
+        none = f"No threshold found. The {counted(half.n, 'label')} that choose do not show a {goal.words}."
+        return _joined(none, now and f"Today, {now}.")
     more = labels_missing(needed, half.n, counting.n)
     answers = answers_to_sample(sample, of_goal, more, strata, query_type)
-    return _joined(words, queue_words(sample, answers, of_goal.n - counting.n))
+    return more_labels_words(sample, f"a {goal.words}", things, of_goal.n, counting.n, more, answers)
 
 
 def _curve(grid: FloatArray, figures: ThresholdFigures) -> Iterator[AtThreshold]:

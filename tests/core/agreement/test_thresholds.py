@@ -1,5 +1,6 @@
 """Thresholds, confident verdicts and calibration on a stored log."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
 from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.agreement.scored_labels import flag_from, load_sample
+from judgeboard.agreement.scored_labels import allowed_risk, flag_from, load_sample
 from judgeboard.agreement.threshold_figures import QueueChange, ThresholdFigures
 from judgeboard.agreement.thresholds import (
     Goal,
@@ -31,6 +32,7 @@ from judgeboard.people.roster import raise_flags
 from judgeboard.reports.thresholds import threshold_notes, thresholds_table
 from judgeboard.stats.calibration_maps import HOWS
 from judgeboard.stats.estimates import measured, percent, percent_words, unmeasured
+from judgeboard.stats.thresholds import DELTA, labels_to_pass
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import verdict_conditions
 from judgeboard.store.filters import RowFilter
@@ -153,8 +155,8 @@ def test_goals_at_the_ends_of_their_range_and_one_label_have_a_sentence(log: Gra
         surest = measure_confident_verdicts(connection, 1 - 1e-12)
         least_sure = measure_confident_verdicts(connection, 1e-12)
         sample = load_sample(connection, [version])
-    assert "needs about" in all_but_all.sentence
-    assert "needs about" in surest.sentence
+    assert "more bad answers must have a label" in all_but_all.sentence
+    assert "more answers must have a label" in surest.sentence
     assert almost_none.low_groundedness is not None
     assert least_sure.confident > 80
     with pytest.raises(BadInput, match="at most 1,000,000, not 1e\\+300"):
@@ -172,11 +174,11 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
         confident = measure_confident_verdicts(connection, 0.95)
     assert chosen.low_groundedness is None
     assert chosen.sentence.endswith(
-        "No threshold found: a recall of at least 80 % needs about 64 more labelled bad answers (10 so far). Log and "
-        "judge more answers: all are labelled."
+        "No threshold found. For a recall of at least 80 %, log and judge more answers: all are labelled. About 64 "
+        "more bad answers must have a label (10 so far)."
     )
     assert confident.stages[0].confidence is None
-    assert "more labelled answers (30 so far)" in confident.sentence
+    assert confident.sentence.endswith("more answers must have a label (30 so far).")
 
 
 @on_sqlite
@@ -244,16 +246,16 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
     assert re.search(
         "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
     )
-    needed = re.compile(
-        r"needs about (\d+) more labelled bad answers\. Only (\d+) of (\d+) labelled bad answers can choose a "
-        r"threshold: people labelled all answers that the threshold in force flags, but few others\."
+    counting = re.search(
+        r"Only (\d+) of (\d+) labelled bad answers count so far: people labelled all answers that the threshold in "
+        r"force flags, but few others\.$",
+        recall.sentence,
     )
-    counting = needed.search(recall.sentence)
     assert counting is not None, recall.sentence
-    more, of_all, labelled = map(int, counting.groups())
+    of_all, labelled = map(int, counting.groups())
     assert labelled == 192 + 6
-    assert 10 < of_all < 60 < 2 * (more + of_all), "labels of all flagged answers do not count as a random sample"
-    assert too_much.sentence.startswith("No threshold found: the ")
+    assert 10 < of_all < 60, "labels of all flagged answers do not count as a random sample"
+    assert too_much.sentence.startswith("No threshold found. The ")
     assert "labels that choose do not show a precision of at least 85 %" in too_much.sentence
     assert re.search("Today, 80 % \\[.*\\] of the flagged answers are bad\\.$", too_much.sentence)
 
@@ -292,7 +294,7 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log:
     assert (recall.value or 0) >= 0.75
     assert chosen.sentence.startswith(f"Today, {percent_words(recall)} of the bad answers are flagged. No threshold fo")
     assert "Keep" not in chosen.sentence
-    assert re.search("needs about \\d+ more labelled bad answers", chosen.sentence)
+    assert "No threshold found. For a recall of at least 75 %, label a random sample of about " in chosen.sentence
 
 
 def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(log: GradedLog) -> None:
@@ -427,12 +429,24 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
     version = fully_labelled_flags(log, 0.8)
     with log.store.reading() as connection:
         (before,) = measure_threshold(connection, Goal("recall", 0.9)).thresholds
-        counting = int(load_sample(connection, [version]).by_lot.bad.sum())
-    more = re.search("needs about (\\d+) more labelled bad answers", before.sentence)
-    advice = re.search("about (\\d+) more answers: `judgeboard queue create threshold --plan rate --n", before.sentence)
-    assert more is not None
+        confident = measure_confident_verdicts(connection, 0.95)
+        bad = load_sample(connection, [version]).by_lot
+        bad = bad.at(bad.bad)
+    counting, choosing = bad.n, int(bad.choosing.sum())
+    advice = re.search(
+        r"No threshold found\. For a recall of at least 90 %, label a random sample of about (\d+) more answers: "
+        r"`judgeboard queue create threshold --plan rate --n \1`\.",
+        before.sentence,
+    )
     assert advice is not None, before.sentence
-    assert re.search("Then more of the other \\d+ can choose, too\\.$", before.sentence)
+    numbers = {int(each) for each in re.findall(r"\b(\d+)\b(?! %)", before.sentence.split("No threshold")[1])}
+    assert numbers == {int(advice[1]), counting, 192 + 6}, "no second number of labels to make"
+    assert re.search(
+        r"For an agreement of 95 %, label a random sample of about \d+ more answers: `judgeboard queue create",
+        confident.sentence,
+    ), confident.sentence
+    needed = math.ceil(labels_to_pass(allowed_risk(0.9), DELTA))
+    more = max(2 * needed - counting, needed - choosing)
     with log.store.writing() as connection:  # sample as many more of the 600 answers that have no flag
         set_setting(connection, "random_share", 0.1 + int(advice[1]) / 600, "test")
     raise_flags(log.store)
@@ -444,7 +458,7 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
     log.reviews({each: {"label": BAD if place % 10 == 0 else GOOD} for place, each in enumerate(drawn)})
     with log.store.reading() as connection:
         added = int(load_sample(connection, [version]).by_lot.bad.sum()) - counting
-    assert 0.7 * int(more[1]) < added < 1.4 * int(more[1])
+    assert 0.7 * more < added < 1.4 * more
 
 
 @on_sqlite
@@ -748,7 +762,7 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     assert steps.notes == (), "platt was just shown to be worse, so it is not recommended"
     assert flat.sentence == "People and this score have nothing in common: the map is flat."
     assert nothing.confident == 0
-    assert nothing.sentence.startswith("No threshold found: ")
+    assert nothing.sentence.startswith("No threshold found. ")
 
 
 @on_sqlite
