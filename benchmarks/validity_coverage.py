@@ -330,9 +330,12 @@ def _windows(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, 
     lines = {}
     for n in WEEKS:
         holds = lines[f"change of two windows with {n} labels each"] = Line((95.7, 96.6))
+        shown = lines[f"false changes of two windows with {n} labels each"] = Line((2.6, 4.4))
         pairs = iter(known.weeks(rng, 2 * draws, n))
         for before, after in zip(pairs, pairs, strict=False):
-            holds.add(window_change(Window(before), Window(after)).change, 0.0)
+            change = window_change(Window(before), Window(after))
+            holds.add(change.change, 0.0)
+            shown.count(change.is_shown)
     return lines
 
 
