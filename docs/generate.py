@@ -32,7 +32,6 @@ from judgeboard.settings.model import variable_of
 
 DOCS = Path(__file__).parent
 PACKAGE = Path(judgeboard.__file__).parent
-sys.path.append(str(DOCS))  # for json_types.py: MkDocs runs this file without its folder
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -563,6 +562,7 @@ each element of the list `items`.
 
 def json_page() -> str:
     """Return the page of the JSON of every command."""
+    sys.path.append(str(DOCS))  # MkDocs runs this file without its folder
     from json_types import JsonTypes, fields_of
 
     types_ = JsonTypes()

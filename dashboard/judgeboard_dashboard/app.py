@@ -2,11 +2,13 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
 from judgeboard.traces import telemetry
+from judgeboard_dashboard.documentation import ADDRESS
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import let_in, may_open, who_button
 from judgeboard_dashboard.review.drafts import follow_new_name
@@ -16,34 +18,61 @@ from judgeboard_dashboard.theme import dress, follow_theme, mark_in_menu
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
 
-# Page in the menu -> view -> name of its tab. A view is a file in views/, with an address of its own.
-PAGES: dict[str, dict[str, str]] = {
-    "Overview": {"overview": "Overview"},
+
+class Tab(NamedTuple):
+    """A view of a page: the name of its tab, and its page of the documentation."""
+
+    name: str
+    documentation: str
+
+
+# Page in the menu -> view -> its tab. A view is a file in views/, with an address of its own.
+PAGES: dict[str, dict[str, Tab]] = {
+    "Overview": {"overview": Tab("Overview", "index.md")},
     "Review": {
-        "open_flags": "Open flags",
-        "queues": "Queues",
-        "plan": "Plan",
-        "conflicts": "Conflicts",
-        "my_reviews": "My reviews",
+        "open_flags": Tab("Open flags", "concepts/flags.md"),
+        "queues": Tab("Queues", "how-to/queues.md"),
+        "plan": Tab("Plan", "how-to/plans.md"),
+        "conflicts": Tab("Conflicts", "how-to/queues.md"),
+        "my_reviews": Tab("My reviews", "how-to/queues.md"),
     },
-    "Item": {"item": "Item"},
-    "Trends": {"trends": "Trends"},
-    "Agreement": {"agreement": "Figures", "disagreement": "Where they differ"},
-    "Problems": {"failure_modes": "Failure modes", "issues": "Issues"},
-    "Judges": {"judges": "Health", "audits": "Audits", "versions": "Versions"},
-    "Comparisons": {"pairs": "Pairs", "self_reference": "Self-reference", "verdicts": "Verdicts"},
-    "Suites": {"suites": "Suites"},
+    "Item": {"item": Tab("Item", "how-to/queues.md")},
+    "Trends": {"trends": Tab("Trends", "how-to/trends.md")},
+    "Agreement": {
+        "agreement": Tab("Figures", "how-to/agreement.md"),
+        "disagreement": Tab("Where they differ", "how-to/agreement.md"),
+    },
+    "Problems": {
+        "failure_modes": Tab("Failure modes", "how-to/queues.md"),
+        "issues": Tab("Issues", "how-to/queues.md"),
+    },
+    "Judges": {
+        "judges": Tab("Health", "how-to/test.md"),
+        "audits": Tab("Audits", "how-to/test.md"),
+        "versions": Tab("Versions", "concepts/judge-versions.md"),
+    },
+    "Comparisons": {
+        "pairs": Tab("Pairs", "how-to/compare.md"),
+        "self_reference": Tab("Self-reference", "how-to/compare.md"),
+        "verdicts": Tab("Verdicts", "how-to/versions.md"),
+    },
+    "Suites": {"suites": Tab("Suites", "how-to/suite.md")},
     "Runs": {
-        "runs": "All runs",
-        "rejudge": "Judge answers",
-        "judging": "Judging rules",
-        "alerts": "Alert rules",
-        "costs": "Cost",
+        "runs": Tab("All runs", "how-to/judge.md"),
+        "rejudge": Tab("Judge answers", "how-to/judge.md"),
+        "judging": Tab("Judging rules", "how-to/rules.md"),
+        "alerts": Tab("Alert rules", "how-to/rules.md"),
+        "costs": Tab("Cost", "how-to/judge.md"),
     },
-    "Answers": {"responses": "Answers"},
-    "Sources": {"imports": "Import", "sources": "Receive"},
-    "People": {"people": "Work", "accounts": "Accounts"},
-    "Settings": {"settings": "Rules", "thresholds": "Thresholds", "schemas": "Label schemas", "events": "Events"},
+    "Answers": {"responses": Tab("Answers", "concepts/signals.md")},
+    "Sources": {"imports": Tab("Import", "tools/files.md"), "sources": Tab("Receive", "how-to/traces.md")},
+    "People": {"people": Tab("Work", "how-to/queues.md"), "accounts": Tab("Accounts", "how-to/teams.md")},
+    "Settings": {
+        "settings": Tab("Rules", "how-to/settings.md"),
+        "thresholds": Tab("Thresholds", "how-to/thresholds.md"),
+        "schemas": Tab("Label schemas", "how-to/label-schemas.md"),
+        "events": Tab("Events", "how-to/teams.md"),
+    },
 }
 FIRST = "overview"  # at the address "/"
 # Old addresses -> view. Where a view was a part of another one, its parameter named the part.
@@ -73,13 +102,13 @@ def page_of(view: str) -> str:
 
 def tabs_of(page: str) -> dict[str, str]:
     """Return the views of a page that the person may open, with the names of their tabs."""
-    return {view: tab for view, tab in PAGES[page].items() if may_open(view)}
+    return {view: tab.name for view, tab in PAGES[page].items() if may_open(view)}
 
 
 def title_of(view: str) -> str:
     """Return the page of a view, and its tab if the page has several: "Review · Conflicts"."""
     page = page_of(view)
-    return page if len(PAGES[page]) == 1 else f"{page} · {PAGES[page][view]}"
+    return page if len(PAGES[page]) == 1 else f"{page} · {PAGES[page][view].name}"
 
 
 def navigation(*, everything: bool = True) -> list[st.Page]:
@@ -116,6 +145,13 @@ def head(view: str) -> None:
         show(tag("span"), width="stretch")
         with caught(), suppress(JudgeboardError):  # the view itself shows the error
             who_button()
+
+
+def help_link(view: str) -> None:
+    """Show the link to the documentation of a view, in the header, so that it stands at the same place everywhere."""
+    page = PAGES[page_of(view)][view].documentation
+    with st.container(key="help"):
+        st.link_button("Help", f"{ADDRESS}/{page}", icon=":material/menu_book:", type="tertiary", width="content")
 
 
 def _leads_to(view: st.Page, address: str) -> st.Page:
@@ -157,6 +193,7 @@ if __name__ == "__main__":
         if is_current:
             st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
             enter(view)
+            help_link(view)
         with telemetry.span(f"page {chosen.title}", {}):
             if is_current and view != HEAD_LINE:
                 head(view)

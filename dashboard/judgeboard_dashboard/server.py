@@ -27,6 +27,7 @@ from judgeboard.errors import BadInput
 from judgeboard.receiving.app import Receiver
 from judgeboard.receiving.keys import from_own_page
 from judgeboard.store.engine import database_url, open_store
+from judgeboard_dashboard import documentation
 from judgeboard_dashboard.return_page import ReturnPage
 from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
@@ -199,7 +200,7 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=receiver.routes(),
+    routes=[*receiver.routes(), *documentation.routes()],
     middleware=[Middleware(each) for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage)],
     lifespan=lifespan,
 )

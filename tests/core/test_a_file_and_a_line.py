@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 
 import judgeboard
+import judgeboard_dashboard
+from judgeboard.store.migrations import HEAD
 
 PACKAGE = Path(judgeboard.__file__).parent
+DASHBOARD = Path(judgeboard_dashboard.__file__).parent
 GENERATE = Path(__file__).parents[2] / "docs" / "generate.py"
 TESTS = Path(__file__).parents[1]
 # Compiled modules, which all processes of a run share.
@@ -229,3 +232,122 @@ def test_a_default_threshold_is_one_number(copy: Copy) -> None:
     copy.judgeboard("import", "--kind", "verdicts", str(verdicts))
     with closing(sqlite3.connect(copy.folder / "log.db")) as database:
         assert database.execute("SELECT count(*) FROM flag WHERE rule = 'low_groundedness'").fetchone() == (1,)
+
+
+REVISION = """\"""Answers have a region.\"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "9999"
+down_revision = "{head}"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    \"""Add the column.\"""
+    op.add_column("response", sa.Column("region", sa.String()))
+"""
+ITEM = """
+from judgeboard.store.engine import open_store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.items import load_item
+from judgeboard.store.open_flags import queue_page
+from judgeboard_dashboard.review.context import context_block
+
+with open_store("log.db").reading() as connection:
+    print(context_block(load_item(connection, 3)))
+    print([line.region for line in queue_page(connection, RowFilter()).lines])
+"""
+
+
+def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
+    """It is imported, exported, shown on Item and forgotten; a log that has no value stays as it was."""
+    log = rows(copy)
+    (copy.folder / "judgeboard.toml").write_text("random_share = 1\n", encoding="utf-8")
+    copy.judgeboard("import", str(log))
+    (copy.package / "store" / "migrations" / "versions" / "9999_region.py").write_text(REVISION.format(head=HEAD))
+    for file, old, new in (
+        ("store/migrations/__init__.py", f'"{HEAD}"', '"9999"'),
+        (
+            "domain.py",
+            "    derived_from: int | None = None\n\n\nclass Turn",
+            "    derived_from: int | None = None\n    region: str | None = None\n\n\nclass Turn",
+        ),
+        (
+            "store/tables/answers.py",
+            '"query", "answer", "generator_model", "reference"),\n    Column("passages"',
+            '"query", "answer", "generator_model", "reference", "region"),\n    Column("passages"',
+        ),
+        (
+            "store/responses.py",
+            '        "kind": response.kind.value,\n    }',
+            '        "kind": response.kind.value,\n'
+            '    } | ({} if response.region is None else {"region": response.region})',
+        ),
+        (
+            "store/responses.py",
+            '"generator_cost", "messages", "reference"),\n)',
+            '"generator_cost", "messages", "reference", "region"),\n)',
+        ),
+        (
+            "imports/responses.py",
+            '        "messages": ("messages",',
+            '        "region": ("region", "land"),\n        "messages": ("messages",',
+        ),
+        (
+            "imports/responses.py",
+            "            messages=_messages(cells),",
+            '            messages=_messages(cells),\n            region=cells.name("region"),',
+        ),
+        (
+            "store/export.py",
+            '    Column("reference"),\n    Column("asked_at"',
+            '    Column("reference"),\n    Column("region"),\n    Column("asked_at"',
+        ),
+        (
+            "store/triggers.py",
+            '"messages", "reference", "extra"),\n    "judgment"',
+            '"messages", "reference", "extra", "region"),\n    "judgment"',
+        ),
+        (
+            "store/triggers.py",
+            '"asked_at", "asked_day", "extra", "evidence_group"),',
+            '"asked_at", "asked_day", "extra", "evidence_group", "region"),',
+        ),
+        (
+            "store/items.py",
+            "    asked_at: datetime | None\n    forgotten_at",
+            "    region: str | None\n    asked_at: datetime | None\n    forgotten_at",
+        ),
+        (
+            "store/open_flags.py",
+            "    asked_at: datetime | None\n\n\ndef queue_page",
+            "    asked_at: datetime | None\n    region: str | None\n\n\ndef queue_page",
+        ),
+        ("store/open_flags.py", "RESPONSE.c.asked_at, QUESTION", "RESPONSE.c.asked_at, RESPONSE.c.region, QUESTION"),
+    ):
+        copy.line(file, old, new)
+    shutil.copytree(DASHBOARD, copy.folder / DASHBOARD.name, ignore=shutil.ignore_patterns("__pycache__"))
+    context = copy.folder / DASHBOARD.name / "review" / "context.py"
+    shown = "    if item.generator_model:\n"
+    text = context.read_text(encoding="utf-8")
+    assert text.count(shown) == 1
+    context.write_text(
+        text.replace(shown, f'    if item.region:\n        values.append(("region", item.region))\n{shown}')
+    )
+
+    copy.judgeboard("db", "migrate")
+    assert "all 2 rows are already stored" in copy.judgeboard("import", str(log))
+    log.write_text('{"id": "3", "question": "Is it loud?", "answer": "yes", "land": "Valais"}\n', encoding="utf-8")
+    assert "1 new" in copy.judgeboard("import", str(log))
+    item, queue = copy.run("-c", ITEM).splitlines()
+    assert "region" in item
+    assert "Valais" in item
+    assert queue == "[None, None, 'Valais']"
+    exported = [json.loads(line) for line in copy.judgeboard("export", "responses", "-o", "-").splitlines()]
+    assert [row["region"] for row in exported] == [None, None, "Valais"]
+    copy.judgeboard("db", "forget", "3", "--yes")
+    with closing(sqlite3.connect(copy.folder / "log.db")) as database:
+        assert database.execute("SELECT region FROM response").fetchall() == [(None,), (None,), (None,)]
