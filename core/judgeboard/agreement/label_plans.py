@@ -476,18 +476,24 @@ def _of_prompts(plan: LabelPlan) -> Iterator[str]:
         yield f"The prompt of {judge} was made with {counted(n, 'answer')}, which the plan leaves out."
 
 
+def _stopping_of_outcome(plan: LabelPlan) -> str | None:
+    """Return when to stop. Only the labels of a queue that was drawn before them may be looked at one after another."""
+    so_far = plan.so_far
+    if plan.to_label is not None or (so_far is not None and so_far.is_decided):
+        return None
+    if plan.labelled and not plan.more and (so_far is None or so_far.later or not so_far.left):
+        # Where the interval decides, another sentence has it already.
+        is_said = plan.is_shown and (so_far is None or so_far.later)
+        return None if is_said else "`judgeboard labels rate` shows the share with its interval."
+    continues = not plan.labelled if so_far is None else so_far.left and not so_far.later
+    if continues:
+        return "After each label of the planned queue, this command says whether you may stop."
+    return "Look at `judgeboard labels rate` once, after the last label."
+
+
 def _stopping(plan: LabelPlan) -> str | None:
     if plan.question == "outcome":
-        if plan.to_label is not None or (plan.so_far is not None and plan.so_far.is_decided):
-            return None
-        if plan.labelled and not plan.more and (plan.so_far is None or plan.so_far.later or not plan.so_far.left):
-            # Where the interval decides, another sentence has it already.
-            is_said = plan.is_shown and (plan.so_far is None or plan.so_far.later)
-            return None if is_said else "`judgeboard labels rate` shows the share with its interval."
-        return (
-            "For a queue that you create before any label of a random sample, this command says after each label "
-            "whether you may stop. Otherwise, look at `judgeboard labels rate` once, after the last label."
-        )
+        return _stopping_of_outcome(plan)
     if not plan.more or not plan.enough:
         return None
     if plan.question in {"rate", "kappa"}:

@@ -206,6 +206,9 @@ def test_a_plan_that_cannot_be_is_refused(log: GradedLog) -> None:
             planned(log.store, reach, question)
 
 
+STOPS_EARLY = "After each label of the planned queue, this command says whether you may stop."
+
+
 def labelled_queue(case: QueueCase, labels: int, bad: Callable[[int], bool]) -> None:
     """Draw a planned queue of 60 answers and label the first ones."""
     with case.store.reading() as connection:
@@ -243,8 +246,11 @@ def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> N
     before = planned(store, 0.5, "outcome")
     assert (before.labels, before.so_far) == (30, None)
     assert "First label 30 answers" in before.sentences[0]
+    assert before.sentences[-1] == STOPS_EARLY
     labelled_queue(case, 12, lambda id_: id_ <= 40)
-    early = planned(store, 0.5, "outcome").so_far
+    early_plan = planned(store, 0.5, "outcome")
+    assert early_plan.sentences[-1] == STOPS_EARLY
+    early = early_plan.so_far
     assert (early.labels, early.answers, early.decided_after) == (12, 200, None)
     assert early.low < 0.2 < early.high
     assert "Not decided yet after 12 labels" in early.sentence
@@ -318,6 +324,7 @@ def test_a_queue_without_more_answers_does_not_say_label_on(store: Store) -> Non
     plan = planned(store, 0.22, "outcome")
     assert (plan.so_far.decided_after, plan.so_far.left) == (None, 0)
     assert "This queue has no more answers." in plan.so_far.sentence
+    assert plan.sentences[-1] == "Look at `judgeboard labels rate` once, after the last label."
     assert "No more labels are needed" not in " ".join(plan.sentences)
 
 
@@ -348,6 +355,9 @@ def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_
     plan = planned(log.store, bound, "outcome")
     assert plan.more > 0
     assert plan.sentences[0].startswith(f"Label about {plan.more} more answers (")
+    # Labels of a random sample exist already, so a queue that is created now has no confidence sequence.
+    assert plan.sentences[-1] == "Look at `judgeboard labels rate` once, after the last label."
+    assert STOPS_EARLY not in plan.sentences
     nearer = planned(log.store, bound - 0.02, "outcome").more
     assert nearer > plan.more, "a bound nearer to the share needs more labels"
 
