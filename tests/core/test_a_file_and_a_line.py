@@ -283,8 +283,8 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
         (
             "store/responses.py",
             '        "kind": response.kind.value,\n    }',
-            '        "kind": response.kind.value,\n'
-            '    } | ({} if response.region is None else {"region": response.region})',
+            """        "kind": response.kind.value,
+    } | ({} if response.region is None else {"region": response.region})""",
         ),
         (
             "store/responses.py",
