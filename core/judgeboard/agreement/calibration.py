@@ -146,9 +146,7 @@ def _misfit_words(made: Calibrated) -> tuple[str, ...]:
     """Return that the map itself does not fit, if its error is clearly above that of luck."""
     if made.ece_after < _MOSTLY_LUCK * made.ece_after_by_luck:
         return ()
-    error, by_luck = two_decimals(made.ece_after), two_decimals(made.ece_after_by_luck)
-    words = f"The map does not fit well: on average, its probability is {error} away from the share of such answers"
-    return (f"{words} that people call grounded, and luck alone gives about {by_luck}.",)
+    return ("The map does not fit well: even after it, the calibration error is more than luck alone gives.",)
 
 
 def _sentence(made: Calibrated, sample: ScoredSample, how: How, example: Estimate | None, *, is_worse: bool) -> str:
@@ -161,7 +159,7 @@ def _sentence(made: Calibrated, sample: ScoredSample, how: How, example: Estimat
 def _map_sentence(made: Calibrated, labels: ScoredLabels, example: Estimate | None) -> str:
     """Return what the map says of a score; ``example`` is that of `EXAMPLE` with its interval, if there is one.
 
-    If the labels do not show that the map helps, this comes first, and nothing is said without an interval.
+    If the labels do not show that the map helps, only this is said.
     """
     score_map = made.score_map
     if score_map.slope is not None and score_map.slope < _FLAT:
@@ -172,10 +170,10 @@ def _map_sentence(made: Calibrated, labels: ScoredLabels, example: Estimate | No
         ends = f" (95 % CI {round(100 * example.low)}–{round(100 * example.high)})"
     words = f"A score of {EXAMPLE:g} means: people call {round(100 * probability)} of 100 such answers grounded{ends}."
     if (made.brier_change.high or 0) >= 0:
-        even = int(labels.by_lot.sum())
-        of_them = "" if even == labels.n else f" ({even:,} of them with equal chances)"
-        unproven = f"The {counted(labels.n, 'label')}{of_them} do not show that this map improves the scores."
-        return f"{unproven} With it, a{words.removeprefix('A')}" if ends else unproven
+        return (
+            f"The {counted(labels.n, 'label')} do not show that a map of the scores ({score_map.how}) predicts people "
+            "better than the scores themselves."
+        )
     if score_map.slope is not None and score_map.slope < _TOO_SURE:
         words += f" The judge is too sure: the slope of the map is {score_map.slope:.2f}, where 1 is calibrated."
     if made.brier_after > _LITTLE * made.constant_brier:

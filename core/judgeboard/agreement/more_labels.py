@@ -38,7 +38,8 @@ def more_labels_words(
         thing = things.replace("answers", "answer", 1) if missing == 1 else things
         words += f" About {missing:,} more {thing} must have a label ({counting:,} so far)."
     if counting < labelled:
-        words += f" Only {counting:,} of {labelled:,} labelled {things} count so far: {_uneven_words(sample)}."
+        some = f"{counting:,} of {labelled:,} labelled {things}"
+        words += f" Only {some} can choose a threshold so far: {_uneven_words(sample)}."
     return words
 
 
@@ -143,8 +144,8 @@ def queue_words(sample: ScoredSample, answers: int | None, purpose: str = "") ->
         words = f"labels of the other {counted(left, 'answer')} would be too few." if left else "all are labelled."
         return f"{start}{'log' if purpose else 'Log'} and judge more answers: {words}"
     command = f"judgeboard queue create threshold --plan rate --n {answers}"
-    random_sample = f"a random sample of about {counted(answers, 'more answer')}"
-    words = f"{start}{'label' if purpose else 'Label'} {random_sample}: `{command}`."
+    more = f"about {counted(answers, 'more answer')}, which this queue draws at random"
+    words = f"{start}{'label' if purpose else 'Label'} {more}: `{command}`."
     if sample.left_out.get("extras"):
         words += " Labels that are no random sample do not count."
     return words

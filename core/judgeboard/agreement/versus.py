@@ -315,7 +315,8 @@ def _warnings(titles: tuple[str, str], reached: Conclusion, changes: Mapping[str
     for name, words in (("sensitivity", "finds fewer bad answers"), ("specificity", "raises more false alarms")):
         change = changes.get(name)
         if reached.exit_code == 0 and change is not None and change.high is not None and change.high < 0:
-            yield f"{titles[1]} {words} than {titles[0]}, although it is right as often in all."
+            right = "right more often" if reached is Conclusion.BETTER else "not worse"
+            yield f"{titles[1]} {words} than {titles[0]}, although it is {right} in all."
 
 
 def start_words(reached: Conclusion, first: str, second: str, within: float) -> str:

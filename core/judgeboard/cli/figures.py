@@ -165,6 +165,7 @@ def stats_command() -> None:
     from judgeboard.reports.stats import (
         agreement_tables,
         agreement_words,
+        flags_sentence,
         flags_table,
         judgments_table,
         left_out_lines,
@@ -172,7 +173,9 @@ def stats_command() -> None:
     )
 
     stats = measure(options.seen(options.open_store()))
-    tables = (judgments_table(stats), flags_table(stats), *agreement_tables(stats))
     lines = [f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}"]
-    lines += [line for table in tables if table.rows for line in ("", *text_lines(table))]
+    for table in (judgments_table(stats), flags_table(stats)):
+        lines += ["", *text_lines(table)] if table.rows else []
+    lines += filter(None, [flags_sentence(stats)])
+    lines += [line for table in agreement_tables(stats) if table.rows for line in ("", *text_lines(table))]
     options.show(stats, [*lines, *agreement_words(stats), *left_out_lines(stats)])

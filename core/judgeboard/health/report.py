@@ -188,19 +188,20 @@ def figure_words(check: Check) -> str | None:
 
 
 def health_sentence(report: HealthReport) -> str:
-    """Return how many of the checks warn, are not conclusive, do not apply, and are not measured."""
-    warnings, unclear = report.in_state(State.WARNING), len(report.in_state(State.NOT_CONCLUSIVE))
-    warned, sound, missing = len(warnings), len(report.in_state(State.OK)), len(report.in_state(State.NOT_MEASURED))
-    idle = len(report.idle)
-    rest = f"; {unclear} {'is' if unclear == 1 else 'are'} not conclusive" if unclear else ""
-    rest += f"; {idle} {'does' if idle == 1 else 'do'} not apply" if idle else ""
-    rest += f"; {missing} {'is' if missing == 1 else 'are'} not measured yet" if missing else ""
-    if not warned:
-        no_warning = f"{report.judge}: none of {sound} checks warns{rest}."
-        if sound or unclear:
-            return no_warning
+    """Return how many of the checks warn, are ok, are not conclusive and are not measured; the others do not apply."""
+    warnings = report.in_state(State.WARNING)
+    warned, sound, unclear, missing = (
+        len(report.in_state(state)) for state in (State.WARNING, State.OK, State.NOT_CONCLUSIVE, State.NOT_MEASURED)
+    )
+    if not warned + sound + unclear:
         few = f" ({counted(report.asked, 'call')} so far). Judge more answers, or choose another judge version"
         return f"{report.judge}: nothing is measured yet{few if report.asked < LEAST else ''}."
     names = ", ".join(check_title(check)[0].lower() + check_title(check)[1:] for check in warnings)
-    verb = "warns" if warned == 1 else "warn"
-    return f"{report.judge}: {warned} of {warned + sound} checks {verb} ({names}){rest}."
+    parts = [
+        f"{warned} {'warns' if warned == 1 else 'warn'} ({names})" if warned else "none warns",
+        f"{sound} ok" if sound else "",
+        f"{unclear} not conclusive" if unclear else "",
+        f"{missing} not measured yet" if missing else "",
+    ]
+    checks = counted(warned + sound + unclear + missing, "check")
+    return f"{report.judge}: of {checks}, {', '.join(part for part in parts if part)}."

@@ -22,6 +22,7 @@ from judgeboard.store.overview import (
     count_graders,
     count_judgments,
     count_labels,
+    count_open_graded,
     count_responses,
     count_tied,
     count_without_groundedness,
@@ -52,10 +53,11 @@ class VersionCounts:
 
 @dataclass(frozen=True, slots=True)
 class FlagCounts:
-    """Flags by state, and by rule and state."""
+    """Flags by state, and by rule and state; ``open_graded`` of the open ones are on answers that a person graded."""
 
     by_state: Mapping[str, int]
     by_rule: Mapping[str, Mapping[str, int]]
+    open_graded: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ def stats(connection: Connection) -> Stats:
         labels=count_labels(connection),
         judgments={status: sum(version.counts[status] for version in versions) for status in map(str, Status)},
         judge_versions=versions,
-        flags=_flags(count_flags(connection)),
+        flags=_flags(count_flags(connection), count_open_graded(connection)),
         graders=tuple(graders),
         agreement=tuple(
             row for result in every_judge(connection, only=leading_statistics()) for row in _agreement(result, versions)
@@ -151,6 +153,17 @@ def flags_table(stats: Stats) -> Table:
     columns = (Column("Flag rule"), *(Column(state, "count") for state in map(str, FlagState)))
     rows = ((rule.replace("_", " "), *states.values()) for rule, states in stats.flags.by_rule.items())
     return Table(columns, tuple(rows))
+
+
+def flags_sentence(stats: Stats) -> str | None:
+    """Return that grades stand beside open flags, or None."""
+    graded, opened = stats.flags.open_graded, stats.flags.by_state[FlagState.OPEN]
+    if not graded:
+        return None
+    is_or_are = "is on an answer" if graded == 1 else "are on answers"
+    return (
+        f"Of {counted(opened, 'open flag')}, {graded:,} {is_or_are} that people graded. A grade alone closes no flag."
+    )
 
 
 def agreement_tables(stats: Stats) -> Iterator[Table]:
@@ -248,12 +261,12 @@ def _version(version: StoredVersion, totals: Counts | None, without_groundedness
     )
 
 
-def _flags(by_rule: dict[str, dict[str, int]]) -> FlagCounts:
+def _flags(by_rule: dict[str, dict[str, int]], open_graded: int) -> FlagCounts:
     nothing = dict.fromkeys(map(str, FlagState), 0)
     rules = sorted({rule.name for rule in RULES} | by_rule.keys())
     by_rule_and_state = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
     by_state = {state: sum(states[state] for states in by_rule_and_state.values()) for state in nothing}
-    return FlagCounts(by_state, by_rule_and_state)
+    return FlagCounts(by_state, by_rule_and_state, open_graded)
 
 
 def _agreement(result: AgreementResult, versions: Sequence[VersionCounts]) -> Iterator[VersionAgreement]:

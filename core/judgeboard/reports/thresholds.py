@@ -49,11 +49,11 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
     if not in_force:
         return ()
     other = "the proposed threshold" if any(each.is_advised for each in result.thresholds) else "the other threshold"
-    notes = ["Recall and precision are measured on all labels that count, as in `labels rate`."]
+    notes = ["Recall and precision are measured on all labels, weighted as in `labels rate`."]
     if proposed:
         half = f"the {counted(proposed[0].flagged.n, 'label')}" if len(result.thresholds) == 1 else "the labels"
         of_other = f"{other} only on {half} that were not used to choose it"
-        notes = [f"The threshold in force is measured on all labels that count, as in `labels rate`, {of_other}."]
+        notes = [f"The threshold in force is measured on all labels, weighted as in `labels rate`, {of_other}."]
         if len(result.thresholds) == 1:
             notes += _on_the_same_labels(result.thresholds[0])
     if len(result.thresholds) > 1 and result.goal.aim != "cost":
@@ -134,8 +134,8 @@ def calibration_lines(result: CalibrationResult) -> Iterator[str]:
         f"{change.value:+.4f}{interval}; {result.constant_brier:.4f} with one probability for all."
     )
     yield (
-        f"Calibration error (ECE): {result.ece_before:.4f} before, {result.ece_after:.4f} after; luck alone gives "
-        f"about {result.ece_by_luck:.4f} (n = {result.n:,})."
+        f"Calibration error (ECE): {result.ece_before:.4f} before (luck alone: about {result.ece_by_luck:.4f}), "
+        f"{result.ece_after:.4f} after (luck alone: about {result.ece_after_by_luck:.4f}); n = {result.n:,}."
     )
     if result.meaning:
         yield "Intervals cover the sampling error of the labels, not a map of the wrong form."

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Integer,
     Row,
     case,
+    exists,
     func,
     literal_column,
     select,
@@ -373,6 +374,13 @@ def count_without_groundedness(connection: Connection) -> dict[int, int]:
     query = select(CURRENT.c.judge_version_id, *counters).where(CURRENT_OF_VERSION)
     rows = connection.execute(query.group_by(CURRENT.c.judge_version_id))
     return {version_id: without for version_id, judged, without in rows if 0 < without < judged}
+
+
+def count_open_graded(connection: Connection) -> int:
+    """Return the number of open flags on answers that a person graded: an imported grade closes no flag."""
+    graded = exists().where(REVIEW.c.response_id == FLAG.c.response_id, is_current())
+    query = select(func.count()).select_from(FLAG).where(FLAG.c.state == FlagState.OPEN.value, graded)
+    return int(connection.execute(query).scalar_one())
 
 
 def count_flags(connection: Connection) -> dict[str, dict[str, int]]:

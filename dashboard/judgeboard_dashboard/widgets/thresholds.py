@@ -121,7 +121,9 @@ def _trade_off(sample: ScoredSample, result: ThresholdResult) -> None:
         key=f"trade_off_{name}",
         says=f"Recall and precision by the share of flagged answers, {name}",
         as_table=as_table,
-        under=(f"{result.judge_version}. Measured on all labels that count. Bands: 95 % intervals.",),
+        under=(
+            f"{result.judge_version}. Measured on all labels, weighted as in `labels rate`. Bands: 95 % intervals.",
+        ),
     )
     # The chosen threshold has one figure on the page: that of the half of the labels that measured it.
     if each.chosen is None or tried != each.chosen.low_groundedness or not each.is_advised:

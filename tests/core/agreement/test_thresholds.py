@@ -247,8 +247,8 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
         "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
     )
     counting = re.search(
-        r"Only (\d+) of (\d+) labelled bad answers count so far: people labelled all answers that the threshold in "
-        r"force flags, but few others\.$",
+        r"Only (\d+) of (\d+) labelled bad answers can choose a threshold so far: people labelled all answers that the "
+        r"threshold in force flags, but few others\.$",
         recall.sentence,
     )
     assert counting is not None, recall.sentence
@@ -294,7 +294,7 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log:
     assert (recall.value or 0) >= 0.75
     assert chosen.sentence.startswith(f"Today, {percent_words(recall)} of the bad answers are flagged. No threshold fo")
     assert "Keep" not in chosen.sentence
-    assert "No threshold found. For a recall of at least 75 %, label a random sample of about " in chosen.sentence
+    assert "No threshold found. For a recall of at least 75 %, label about " in chosen.sentence
 
 
 def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(log: GradedLog) -> None:
@@ -344,7 +344,7 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
     assert (other[1], in_force[1]) == ("not shown to be cheaper", "in force")
     assert in_force[-2:] == (figures["sensitivity"], figures["precision"])
     first, compared = threshold_notes(result)[:2]
-    assert first.startswith("The threshold in force is measured on all labels that count, as in `labels rate`, ")
+    assert first.startswith("The threshold in force is measured on all labels, weighted as in `labels rate`, ")
     assert compared.startswith("To compare the two: on these labels, the threshold in force has a recall of ")
 
 
@@ -360,15 +360,11 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
         steps = measure_calibration(connection, how="isotonic")
     assert result.brier_change is not None
     assert (result.brier_change.low or 0) < 0 < (result.brier_change.high or 0)
-    unproven = "The 120 labels do not show that this map improves the scores."
-    shown = dict(result.meaning)[0.7]
-    assert shown.low is not None
-    assert shown.high is not None
-    assert result.sentence == (
-        f"{unproven} With it, a score of 0.7 means: people call {round(100 * (shown.value or 0))} of 100 such answers "
-        f"grounded (95 % CI {round(100 * shown.low)}–{round(100 * shown.high)})."
+    unproven = (
+        "The 120 labels do not show that a map of the scores ({}) predicts people better than the scores themselves."
     )
-    assert (steps.meaning, steps.sentence) == ((), unproven)
+    assert result.sentence == unproven.format("platt")
+    assert (steps.meaning, steps.sentence) == ((), unproven.format("isotonic"))
 
 
 @on_sqlite
@@ -381,7 +377,9 @@ def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog
     log.reviews({each: {"label": GOOD if rng.random() < grounded[scores[each]] else BAD} for each in ids})
     with log.store.reading() as connection:
         lines, steps = (measure_calibration(connection, how=how) for how in ("platt", "histogram"))
-    assert lines.notes[0].startswith("The map does not fit well: on average, its probability is 0.")
+    assert lines.notes[0].startswith(
+        "The map does not fit well: even after it, the calibration error is more than luck"
+    )
     assert lines.ece_after is not None
     assert lines.ece_after_by_luck is not None
     assert lines.ece_after > 2 * lines.ece_after_by_luck
@@ -434,15 +432,15 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
         bad = bad.at(bad.bad)
     counting, choosing = bad.n, int(bad.choosing.sum())
     advice = re.search(
-        r"No threshold found\. For a recall of at least 90 %, label a random sample of about (\d+) more answers: "
-        r"`judgeboard queue create threshold --plan rate --n \1`\.",
+        r"No threshold found\. For a recall of at least 90 %, label about (\d+) more answers, which this queue draws at "
+        r"random: `judgeboard queue create threshold --plan rate --n \1`\.",
         before.sentence,
     )
     assert advice is not None, before.sentence
     numbers = {int(each) for each in re.findall(r"\b(\d+)\b(?! %)", before.sentence.split("No threshold")[1])}
     assert numbers == {int(advice[1]), counting, 192 + 6}, "no second number of labels to make"
     assert re.search(
-        r"For an agreement of 95 %, label a random sample of about \d+ more answers: `judgeboard queue create",
+        r"For an agreement of 95 %, label about \d+ more answers, which this queue draws at random: `judgeboard queue ",
         confident.sentence,
     ), confident.sentence
     needed = math.ceil(labels_to_pass(allowed_risk(0.9), DELTA))
@@ -481,7 +479,7 @@ def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(log: G
     (row,) = thresholds_table(result).rows
     assert row[-2:] == (figures["sensitivity"], figures["precision"])
     assert threshold_notes(result) == (
-        "Recall and precision are measured on all labels that count, as in `labels rate`.",
+        "Recall and precision are measured on all labels, weighted as in `labels rate`.",
     )
 
 
@@ -572,8 +570,8 @@ def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(log: GradedL
     )
     assert "Keep" not in chosen.sentence, "what is not shown is no advice"
     missing = re.search(
-        r"To show which one is cheaper, about (\d+) more labels of answers between the two are needed\. Label a random "
-        r"sample of about (\d+) more answers: `judgeboard queue create threshold --plan rate --n \2`",
+        r"To show which one is cheaper, about (\d+) more labels of answers between the two are needed\. Label about "
+        r"(\d+) more answers, which this queue draws at random: `judgeboard queue create threshold --plan rate --n \2`",
         chosen.sentence,
     )
     assert missing is not None

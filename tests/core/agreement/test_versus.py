@@ -294,7 +294,7 @@ def test_a_better_judge_that_misses_more_bad_answers_says_so(log: GradedLog) -> 
     with log.store.reading() as connection:
         result = compare_versions(connection, "old", "new")
     assert (result.conclusion, result.as_wrong) == (Conclusion.BETTER, None)
-    assert "new v1 finds fewer bad answers than old v1, although it is right as often in all." in result.warnings
+    assert "new v1 finds fewer bad answers than old v1, although it is right more often in all." in result.warnings
 
 
 @on_sqlite

@@ -33,7 +33,7 @@ def test_a_threshold_is_printed_with_what_it_changes(database: str, capsys: pyte
         "flag answers with groundedness below",
         "of 200 answers instead of ",
         "in force",
-        "The threshold in force is measured on all labels that count, as in `labels rate`, ",
+        "The threshold in force is measured on all labels, weighted as in `labels rate`, ",
     ):
         assert part in printed, part
     assert run([*words, "--by", "query_type", "--json"]) == 0
@@ -93,7 +93,7 @@ def test_calibration_says_what_a_score_means(database: str, capsys: pytest.Captu
         assert run(["labels", "calibrate", "--how", how, "--db", database]) == 0
         printed = capsys.readouterr().out
         assert "A score of 0.7 means: people call" in printed
-        assert "luck alone gives about" in printed
+        assert "(luck alone: about 0." in printed
     assert run(["labels", "calibrate", "--json", "--db", database]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["score_map"]["slope"] > 0

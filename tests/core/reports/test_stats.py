@@ -9,10 +9,12 @@ import pytest
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import every_judge
+from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.reports.output import text_lines, to_plain
 from judgeboard.reports.stats import agreement_tables, agreement_words, left_out_lines, measure, stats
 from judgeboard.store.engine import Store
+from judging_log import address
 
 KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags", "graders", "agreement"]
 
@@ -225,3 +227,15 @@ def test_the_tables_fit_in_80_columns(store: Store) -> None:
     lines = [line for table in agreement_tables(shown) for line in text_lines(table)]
     assert lines
     assert max(map(len, lines)) <= 80
+
+
+@on_sqlite
+def test_grades_beside_open_flags_are_named(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = log.answers(4)
+    log.flag(ids, "low_groundedness")
+    assert run(["stats", "--db", address(log.store)]) == 0
+    assert "that people graded. A grade" not in capsys.readouterr().out
+    log.review_all(ids[:3], label=BAD)
+    assert run(["stats", "--db", address(log.store)]) == 0
+    expected = "Of 4 open flags, 3 are on answers that people graded. A grade alone closes no flag."
+    assert expected in capsys.readouterr().out

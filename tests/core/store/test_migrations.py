@@ -373,6 +373,7 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/plan/plans/0/": "Answers of a question are not taken for independent.",
     r"/figures/anchors report/comparisons/\d+/sentences/": "One notation for a difference.",
     r"/figures/rate by type/warnings: ": "Open alarms of query types are named.",
+    r"/figures/stats/flags": "Open flags on graded answers are counted.",
     r"/figures/health/checks/\d+/command": "The commands are a tree: `test controls`.",
 }
 # In this log people labelled what was flagged, and a random sample: these figures are now of all answers, and have no

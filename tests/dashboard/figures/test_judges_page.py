@@ -55,7 +55,9 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     assert own_model.startswith(f"Family of judge and generator100 % [90, 100], n = 34{HOSTILE} judges its own answers")
     assert collapse.startswith("Score collapse100 % [90, 100], n = 34")
     (sentence,) = texts(app, "jb-say")
-    assert "2 of 3 checks warn (family of judge and generator, score collapse); 14 are not measured yet." in sentence
+    assert (
+        "of 17 checks, 2 warn (family of judge and generator, score collapse), 1 ok, 14 not measured yet." in sentence
+    )
     commands = [element.value for element in app.code]
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS), "none for what is sound, one for all controls"
     assert sum("test controls make" in command for command in commands) == 2, "the collapse check names one too"

@@ -28,7 +28,7 @@ def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) ->
     assert "For fewer flags, flag answers with groundedness below" in sentence
     assert "of 200 answers instead of " in sentence
     assert table(app, "Threshold")["Threshold"].tolist() == ["proposed", "in force"]
-    assert "The threshold in force is measured on all labels that count, as in" in shown(app)
+    assert "The threshold in force is measured on all labels, weighted as in" in shown(app)
     assert len(charts(app)) == 1
     app = open_page("thresholds", goal="Cost", by_type="true")
     assert "cheap" in shown(app) or "cost per answer" in shown(app)
