@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import evenly_sampled
+from judgeboard.agreement.all_answers import evenly_sampled, is_as_frequent, what_to_label
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, scored_version
 from judgeboard.agreement.versus import labels_on_all, start_words
 from judgeboard.domain import Estimate
@@ -144,10 +144,11 @@ def compare_sources(
     whole, labels_only = changes.predicted(), changes.labels_only()
     reached = conclusion(complement(whole.change, 0), within)
     needed = labels_beside_scores(whole, labels_only, len(usable))
-    to_label = None
+    to_label, why = None, _NotCounted("", "")
     if reached is Conclusion.NOT_SHOWN and len(usable) >= MIN_GROUPS:
         wanted = min(_TO_LABEL, len(usable)) if whole.change.value is None else needed or len(usable)
         sample = known.sample(inside, by_group=False)
+        why = _not_counted_because(known, inside, sample, asked.where)
         to_label = _to_label(connection, sample, asked.where, wanted / len(usable), f"{a} and {b}")
     result = SourcesCompared(
         a=a,
@@ -170,7 +171,7 @@ def compare_sources(
         left_out={reason: n for reason, n in left_out.items() if n},
         warnings=(),
     )
-    return _with_words(result, usable, to_label, labels_only.smallest_shown(len(usable)))
+    return _with_words(result, usable, to_label, why, labels_only.smallest_shown(len(usable)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -304,8 +305,39 @@ def _to_label(
     return _ToLabel(f"label {words} of {both}", f"judgeboard queue create ab {options} {conditions}")
 
 
+class _NotCounted(NamedTuple):
+    """Why labels do not count, and the command that weights them, as a sentence ("" if it cannot)."""
+
+    reason: str
+    advice: str
+
+
+def _not_counted_because(
+    known: LabelledAnswers, inside: BoolArray, sample: SampledLabels, where: RowFilter
+) -> _NotCounted:
+    """Return why labels of the answers ``inside`` (the ``sample``), which ``where`` selects, need weights."""
+    if sample.has_gap:
+        need = what_to_label(sample)
+        if need is None:
+            return _NotCounted("the labels are no random sample.", "")
+        # The queue may have more answers than the questions of both sides, so their number would be a second one.
+        none = f"none of the {need.words} has a label of a random sample"
+        return _NotCounted(f"{need.missing if need.uncounted else none}.", "")
+    flagged, sampled = known.picked[inside], sample.is_sampled
+    often = "people labelled some kinds of answers more often than others"
+    if not is_as_frequent(flagged, sampled):
+        parts = [f"{int(sampled[each].sum()):,} of the {int(each.sum()):,}" for each in (flagged, ~flagged)]
+        often = f"people labelled {parts[0]} flagged answers and {parts[1]} others"
+    by = "source" if where.sources else "generator"
+    conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
+    return _NotCounted(
+        f"{often}. This comparison needs labels with equal chances.",
+        f"For the weighted share of bad answers of each, run `judgeboard labels rate --by {by} {conditions}`.",
+    )
+
+
 def _with_words(
-    result: SourcesCompared, usable: BoolArray, to_label: _ToLabel | None, all_show: float | None
+    result: SourcesCompared, usable: BoolArray, to_label: _ToLabel | None, why: _NotCounted, all_show: float | None
 ) -> SourcesCompared:
     unusable = int((~usable).sum())
     warnings = []
@@ -316,15 +348,19 @@ def _with_words(
         warnings.append(
             f"The judge alone would find {result.b} {alone.value} than {result.a}. The labels do not show it."
         )
-    return replace(result, sentence=" ".join(_sentences(result, to_label, all_show)), warnings=tuple(warnings))
+    return replace(result, sentence=" ".join(_sentences(result, to_label, why, all_show)), warnings=tuple(warnings))
 
 
-def _sentences(result: SourcesCompared, to_label: _ToLabel | None, all_show: float | None) -> Iterator[str]:
-    """Yield the conclusion and what to do next; labels on all questions find a change of ``all_show``."""
+def _sentences(
+    result: SourcesCompared, to_label: _ToLabel | None, why: _NotCounted, all_show: float | None
+) -> Iterator[str]:
+    """Yield the conclusion, ``why`` no label counts (reason, command), and what to do. All labels show ``all_show``."""
     start = start_words(result.conclusion, result.a, result.b, result.within)
     if result.change.value is None:
         yield f"{start}."
-        yield from _no_figure(result)
+        yield from _no_figure(result, why.reason)
+        if why.advice and "no_random_sample" in result.left_out:
+            yield why.advice
         if to_label is not None:
             yield f"For a first figure, {to_label.words}: `{to_label.command}`"
         return
@@ -341,19 +377,17 @@ def _sentences(result: SourcesCompared, to_label: _ToLabel | None, all_show: flo
         yield labels_on_all(result.questions, "question", all_show, result.to_label)
 
 
-def _no_figure(result: SourcesCompared) -> Iterator[str]:
+def _no_figure(result: SourcesCompared, reason: str) -> Iterator[str]:
     """Yield why there is no figure for all questions."""
     chosen = result.left_out.get("no_random_sample", 0)
     if result.questions < MIN_GROUPS:
         yield f"Too few questions (n = {result.questions}, at least {MIN_GROUPS} needed)."
     elif result.labelled:
-        reason = result.change.reason or ""
-        yield f"{reason[:1].upper()}{reason[1:]}."
+        few = result.change.reason or ""
+        yield f"{few[:1].upper()}{few[1:]}."
         yield from _not_counted(result)
     elif chosen:
-        are = "is" if chosen == 1 else "are"
-        of_them = f"the {chosen:,} with labels on both answers {are} no random sample"
-        yield f"There is no figure for all {result.questions:,} questions: {of_them}."
+        yield f"There is no figure for all {result.questions:,} questions: {reason}"
     else:
         yield f"There is no figure for all {result.questions:,} questions: none of them has labels on both answers."
 
@@ -361,4 +395,4 @@ def _no_figure(result: SourcesCompared) -> Iterator[str]:
 def _not_counted(result: SourcesCompared) -> Iterator[str]:
     if chosen := result.left_out.get("no_random_sample"):
         others = counted(chosen, "other question")
-        yield f"The labels on both answers of {others} do not count, because they are no random sample."
+        yield f"The labels on both answers of {others} do not count, because they are not part of the random sample."

@@ -361,12 +361,12 @@ def evenly_sampled(loaded: LabelledAnswers, inside: BoolArray | None = None) -> 
     classes = [loaded.picked[inside], loaded.answers.verdicts[inside] == BAD]
     by_rule = sample.is_sampled & loaded.drawn[inside]
     for rows in (sample.is_sampled, by_rule) if sample.is_random else (by_rule,):
-        if all(_is_as_frequent(each, rows) for each in classes):
+        if all(is_as_frequent(each, rows) for each in classes):
             return np.sort(ids[rows])
     return no_ints()
 
 
-def _is_as_frequent(of_class: BoolArray, rows: BoolArray) -> bool:
+def is_as_frequent(of_class: BoolArray, rows: BoolArray) -> bool:
     """Whether a class is as frequent in ``rows`` as in all rows, but for luck."""
     share, n = float(of_class.mean()), int(rows.sum())
     return n > 0 and abs(float(of_class[rows].mean()) - share) <= _BY_LUCK * math.sqrt(share * (1 - share) / n)

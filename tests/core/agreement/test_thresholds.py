@@ -432,8 +432,8 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
         bad = bad.at(bad.bad)
     counting, choosing = bad.n, int(bad.choosing.sum())
     advice = re.search(
-        r"No threshold found\. For a recall of at least 90 %, label about (\d+) more answers, which this queue draws at "
-        r"random: `judgeboard queue create threshold --plan rate --n \1`\.",
+        r"No threshold found\. For a recall of at least 90 %, label about (\d+) more answers, which this queue draws "
+        r"at random: `judgeboard queue create threshold --plan rate --n \1`\.",
         before.sentence,
     )
     assert advice is not None, before.sentence

@@ -28,6 +28,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
+from judgeboard.store.response_pages import rules_of
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, QUEUE_ITEM, RESPONSE, REVIEW, REVIEWER
@@ -592,9 +593,9 @@ def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(l
     assert (result.labelled, result.left_out, result.exit_code) == (0, {"no_random_sample": 20}, 2)
     assert (result.change.value, result.change.low, result.labels_only.value, result.p) == (None,) * 4
     assert result.sentence == (
-        "Not shown yet whether app b is better or worse than app a. There is no figure for all 40 questions: the 20 "
-        "with labels on both answers are no random sample. For a first figure, label all 40 other answers of app a and "
-        f"app b: `{result.to_label}`"
+        "Not shown yet whether app b is better or worse than app a. There is no figure for all 40 questions: none of "
+        "the answers that no rule flagged has a label of a random sample. For a first figure, label all 40 other "
+        f"answers of app a and app b: `{result.to_label}`"
     )
     assert result.to_label is not None
     assert say_in_queue(log, result.to_label, set()) == 40
@@ -602,6 +603,48 @@ def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(l
         result = compare_sources(connection, "app a", "app b")
     assert (result.labelled, result.change.value, result.left_out, result.to_label) == (40, -0.5, {}, None)
     assert result.conclusion is Conclusion.BETTER
+
+
+MORE_OFTEN = (
+    "There is no figure for all 200 questions: people labelled 120 of the 120 flagged answers and {others} of the 280 "
+    "others. This comparison needs labels with equal chances. "
+)
+NOT_IN_SAMPLE = (
+    "The labels on both answers of {chosen} other questions do not count, because they are not part of the random "
+    "sample. "
+)
+
+
+@pytest.mark.parametrize(("random_share", "why"), [(0.04, MORE_OFTEN), (0.15, NOT_IN_SAMPLE)])
+def test_labels_with_known_but_unequal_chances_lead_to_the_weighted_share_of_each(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], random_share: float, why: str
+) -> None:
+    """All flagged answers have a label, and a random sample of the rest, so that `labels rate` weights them."""
+    log = sqlite_log
+    with log.store.writing() as connection:
+        set_setting(connection, "random_share", random_share, "test")
+    a, b = two_sources(log, 200, labelled=0)
+    flagged, rest = [*a[:60], *b[:60]], np.array([*a[60:], *b[60:]])
+    log.say(log.version(), {each: {"label": BAD, "groundedness": 0.1} for each in flagged})
+    with log.store.reading() as connection:
+        drawn = rules_of(connection, rest)["random_sample"].tolist()
+    log.review_all(flagged, label=BAD)
+    log.reviews({each: {"label": BAD if place < 12 else GOOD} for place, each in enumerate(drawn)})
+    with log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b")
+    chosen = result.left_out["no_random_sample"]
+    assert result.change.value is None
+    assert chosen >= 59, "nearly all questions with two flagged answers"
+    assert why.format(others=len(drawn), chosen=chosen) + "For the weighted share " in result.sentence
+    command = re.search(
+        "For the weighted share of bad answers of each, run `(judgeboard labels rate [^`]*)`", result.sentence
+    )
+    assert command is not None, result.sentence
+    assert run([*shlex.split(command[1])[1:], "--json", "--db", address(log.store)]) == 0
+    slices = json.loads(capsys.readouterr().out)["slices"]
+    assert {each["name"] for each in slices} == {"app a", "app b"}
+    if random_share > 0.1:  # enough labels of the others on each side
+        assert all(each["value"] is not None for each in slices)
 
 
 @on_sqlite
@@ -689,8 +732,8 @@ def test_the_sentence_and_the_queue_have_one_number(sqlite_log: GradedLog) -> No
     with sqlite_log.store.reading() as connection:
         result = compare_sources(connection, "app a", "app b")
     assert result.sentence.endswith(
-        "There is no figure for all 40 questions: the 20 with labels on both answers are no random sample. For a first "
-        f"figure, label all 43 other answers of app a and app b: `{result.to_label}`"
+        "There is no figure for all 40 questions: none of the answers that no rule flagged has a label of a random "
+        f"sample. For a first figure, label all 43 other answers of app a and app b: `{result.to_label}`"
     )
     assert result.to_label is not None
     assert " --limit 43 " in result.to_label
