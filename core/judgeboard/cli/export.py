@@ -55,8 +55,9 @@ def export_command(
 ) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
-    A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
-    With --as, export the reviewed answers that --where selects as a dataset.
+    A file is complete or not written at all. These tables can be imported again, in this order: responses, pairs,
+    samples, judgments (--kind verdicts), comparisons, reviews and preferences (--kind grades). With --as, export the
+    reviewed answers that --where selects as a dataset.
     """
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables

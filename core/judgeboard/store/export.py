@@ -213,8 +213,10 @@ def _preferences() -> Select[Any]:
         "response_id judgment_seen_id label label_implied groundedness quality spans corrected_answer why_differs "
         "claim_marks label_schema_id choices texts in_suite"
     )
-    query = _query(REVIEW, f"{of_answers} comparison_seen_id stage seen decision", review="preference")
+    query = _query(REVIEW, f"{of_answers} comparison_seen_id")
+    pair_id = next(column for column in query.selected_columns if column.name == "external_id")
     return query.add_columns(
+        pair_id.label("pair_id"),  # by which an import tells preferences from grades of answers
         func.coalesce(cast(REVIEW.c.seen, Text), "null").in_(("null", "[]")).label("blind"),
         (func.coalesce(REVIEW.c.decision, "") == Decision.WITHDRAWN.value).label("withdrawn"),
     ).where(REVIEW.c.pair_id.is_not(None))
@@ -384,7 +386,10 @@ def _human(preferences: Sequence[CurrentPreference]) -> list[dict[str, Any]] | N
 
 
 def _reviews() -> ExportTable:
-    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` the scores on a rubric."""
+    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` the scores on a rubric.
+
+    Each score has its own scale: a column ``scale`` would also be the scale of the quality.
+    """
     query = _query(REVIEW, "pair_id comparison_seen_id shown label_schema_id")
     query = (
         query.add_columns(LABEL_SCHEMA_TITLE)
@@ -399,14 +404,15 @@ def _reviews() -> ExportTable:
     def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
         for row in plain.rows(connection, *where):
             scores = row.pop("scores") or ()
-            values = {score.dimension: score.value for score in scores} or None
             fields = {**(row.pop("choices") or {}), **(row.pop("texts") or {})}
             if row["label_schema"] is not None:
-                yield row | {"fields": {**fields, **(values or {})} or None, "aspects": None, "scale": None}
+                values = {score.dimension: score.value for score in scores}
+                yield row | {"fields": {**fields, **values} or None, "aspects": None}
             else:
-                yield row | {"fields": None, "aspects": values, "scale": scores[0].scale if scores else None}
+                aspects = {score.dimension: _fields(score, "value", "scale") for score in scores}
+                yield row | {"fields": None, "aspects": aspects or None}
 
-    more = (Column("fields", ColumnType.JSON), Column("aspects", ColumnType.JSON), Column("scale"))
+    more = (Column("fields", ColumnType.JSON), Column("aspects", ColumnType.JSON))
     return ExportTable((*named, *more), rows)
 
 
