@@ -450,23 +450,6 @@ class Grade:
 
 
 @dataclass(frozen=True, slots=True)
-class ImportedGrade:
-    """A person's grade from a file; ``response_id`` is an external id. Each of the ``scores`` has its own scale.
-
-    ``fields`` are values of the label schema with the title ``schema``.
-    """
-
-    response_id: str
-    annotator: str
-    grade: Grade
-    source: str | None = None
-    at: datetime | None = None
-    scores: tuple[DimensionScore, ...] = ()
-    schema: str | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Rejected:
     """A row of a file that cannot be stored: its line, the field, the reason, and the row itself."""
 

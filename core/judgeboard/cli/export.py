@@ -17,12 +17,15 @@ TABLES = (
     *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
     *("failure_modes", "issues", "label_schemas"),
 )
+WITHOUT_SUBJECT = ("failure_modes", "issues", "label_schemas")
+"""The tables whose rows are not about an answer or a pair."""
 SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", "suite")
 
 
 @options.command(
     "judgeboard export responses -o answers.jsonl",
     "judgeboard export comparisons -o - | judgeboard import - --kind comparisons --db other.db",
+    "judgeboard export reviews --where source=shop --text question --text answer -o reviews.csv",
     "judgeboard export all --format parquet -o export/",
     "judgeboard export --as ragas --where source=shop -o reviewed.jsonl",
     json=False,
@@ -38,6 +41,14 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
 )
 @options.where
 @click.option(
+    "--text",
+    "texts",
+    type=click.Choice(["question", "answer", "context"]),
+    multiple=True,
+    help="Add this text of the answer to each row of a table. Of pairs: the question, or both answers. Repeat it to "
+    "add more texts.",
+)
+@click.option(
     "--format",
     "format_",
     type=click.Choice([*FORMATS]),
@@ -51,12 +62,18 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     help="Output file; - for standard output. For `export all`: a folder.",
 )
 def export_command(
-    table: str | None, shape: str | None, where: RowFilter, format_: str | None, output: str | None
+    table: str | None,
+    shape: str | None,
+    where: RowFilter,
+    texts: tuple[str, ...],
+    format_: str | None,
+    output: str | None,
 ) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
 
-    A file is complete or not written at all. Exported responses, pairs, comparisons and samples can be imported again.
-    With --as, export the reviewed answers that --where selects as a dataset.
+    A file is complete or not written at all. These tables can be imported again, in this order: responses, pairs,
+    samples, judgments (--kind verdicts), comparisons, reviews and preferences (--kind grades). --where selects the
+    answers or pairs whose rows are exported. With --as, the answers that people reviewed are exported as a dataset.
     """
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables
@@ -65,14 +82,17 @@ def export_command(
     if output == "-" and sys.stdout is None:
         raise BadInput("standard output is closed: use -o FILE")
     if shape is not None:
-        if format_ is not None:
-            command = options.same_command(without=["--format"])
-            raise BadInput(f"--format is for tables, and every dataset has its own format: `{command}`")
+        if format_ is not None or texts:
+            needless = "--text" if format_ is None else "--format"
+            command = options.same_command(without=[needless])
+            raise BadInput(f"{needless} is for tables, and every dataset has its own form: `{command}`")
         _export_dataset(shape, where, output)
         return
-    if where != RowFilter():
-        command = options.same_command("--as", "ragas", instead={str(table): ""})
-        raise BadInput(f"--where selects the answers of a dataset, which needs --as: `{command}`")
+    chosen = None if where == RowFilter() else where
+    if (chosen or texts) and table in WITHOUT_SUBJECT:
+        option = "--where" if chosen else "--text"
+        command = options.same_command(without=[option])
+        raise BadInput(f"{option} is for tables about answers or pairs; export {table} whole: `{command}`")
     store = options.open_store()
     format_ = format_ or format_by_ending(output) or "jsonl"
     targets: dict[str, Path | BinaryIO]
@@ -87,7 +107,8 @@ def export_command(
         targets = {name: folder / f"{name}.{format_}" for name in TABLES}
     else:
         targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
-    for name, count in export_tables(store, targets, format=format_, viewer=options.seen(store).viewer).items():
+    viewer = options.seen(store).viewer
+    for name, count in export_tables(store, targets, format=format_, viewer=viewer, where=chosen, texts=texts).items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
 
 

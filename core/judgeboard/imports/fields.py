@@ -23,7 +23,7 @@ Plan = tuple[Mapping[str, str], tuple[str, ...]]
 
 EXTRA = "extra"  # with --map COLUMN=extra, the column is not recognised as a field
 # These names are fields only in files with a column `external_id`, such as Judgeboard's own exports. In other files, a
-# "source" can be the address of a document, and a "kind" can be anything.
+# "source" can be the address of a document, and a "kind" can be anything. A kind of files may have more of them.
 OWN_EXPORT_ONLY = frozenset({"source", "kind"})
 
 PER_PERSON = frozenset({"human"})

@@ -9,26 +9,47 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 
 from judgeboard.domain import (
+    ClaimMark,
+    ClaimStatus,
+    Decision,
     GivenPreference,
     Grade,
-    ImportedGrade,
     Label,
     Shown,
+    Stage,
+    WhyDiffers,
     checked_groundedness,
     checked_quality,
 )
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports import known_names
-from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked
+from judgeboard.imports.fields import MAX_ID, OWN_EXPORT_ONLY, Cells, ColumnNames, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
 from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
-from judgeboard.store.grades import GradeOf, author_spellings, insert_grades, one_spelling, several_of_spelling
+from judgeboard.store.grades import (
+    GradeOf,
+    ImportedGrade,
+    author_spellings,
+    imported_reviewers,
+    insert_grades,
+    one_spelling,
+    review_of_grade,
+    several_of_spelling,
+)
+from judgeboard.store.imported_reviews import FileReviews
 from judgeboard.store.issues import ensure_modes
 from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
-from judgeboard.store.preferences import PreferenceOf, store_preferences
+from judgeboard.store.preferences import PreferenceOf, review_of_preference, store_preferences
+from judgeboard.store.reviews import ReviewRecord
+
+# In exports: the number of the review, that of the review which it replaces, and what is no grade.
+_OF_REVIEWS = (
+    *("review", "replaces", "decision", "stage", "seconds", "seen", "flags"),
+    *("why_differs", "claim_marks", "in_suite"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +59,15 @@ class ImportedPreference:
     pair_id: str
     preference: GivenPreference
     source: str | None = None
+    review: ReviewRecord | None = None
 
 
 class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     """Grades and preferences by people. In one file, a person can grade a response only once.
 
     A grade needs a label, groundedness, quality, scores, ``fields`` of a label schema, or failure modes. If a row has a
-    ``scale``, its quality and the numbers in ``aspects`` are scores on that scale.
+    ``scale``, its quality and the numbers in ``aspects`` are scores on that scale. A row of an export has the number of
+    its ``review``. Then a person may have several reviews, and a review may be a decision without a grade.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -74,15 +97,24 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             *("at", "graded_at", "reviewed_at", "annotated_at", "created_at", "timestamp", "ts", "time", "date"),
             "updated_at",
         ),
+        **{name: (name,) for name in _OF_REVIEWS},
     }
     needed = ("annotator",)
-    choices: ClassVar[Mapping[str, type[StrEnum]]] = {"label": Label, "shown": Shown}
+    choices: ClassVar[Mapping[str, type[StrEnum]]] = {
+        "label": Label,
+        "shown": Shown,
+        "decision": Decision,
+        "stage": Stage,
+        "why_differs": WhyDiffers,
+    }
+    own_export_only = OWN_EXPORT_ONLY.union(_OF_REVIEWS)
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._spellings: dict[str, set[str]] = {}
         self._stored: dict[str, set[str]] | None = None  # the reviewers before this import, by their spelling
         self._respelled: set[tuple[str, str]] = set()  # ids and reviewers graded before in another spelling
+        self._reviews = FileReviews()
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -111,7 +143,11 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             note=cells.text("note"),
             corrected_answer=cells.text("corrected_answer"),
             modes=_modes(cells),
+            claim_marks=_claim_marks(cells),
+            why_differs=cells.choice("why_differs", WhyDiffers),
+            in_suite=_is_true(cells, "in_suite"),
         )
+        review = _review_record(cells)
         schema, fields = cells.text("label_schema"), cells.object("fields") or {}
         label_set, word = self.labels.label_set, self.labels.word(cells)
         if label_set is not None and word is not None:
@@ -121,13 +157,15 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         if fields and schema is None:
             raise Unusable("label_schema", "fields need the name of their label schema")
         graded = (grade.label, grade.groundedness, grade.quality) != (None, None, None)
-        if not (scores or fields or grade.modes or graded):
+        if not (scores or fields or grade.modes or graded or review):
             raise Unusable(None, "no grade: give label, groundedness, quality or failure_modes")
         at = cells.time("at")
         source = cells.name("source") or self.source
-        if not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator):
+        if review is not None:
+            self._check_number(review)
+        elif not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator):
             raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
-        return ImportedGrade(response_id, annotator, grade, source, at, scores, schema, fields)
+        return ImportedGrade(response_id, annotator, grade, source, at, scores, schema, fields, review)
 
     def store(
         self, connection: Connection, records: Sequence[ImportedGrade | ImportedPreference], now: datetime
@@ -160,19 +198,53 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             if index in grades
         ]
         ensure_modes(connection, {mode for each in graded for mode in each.imported.grade.modes}, self.actor, now)
-        new = insert_grades(connection, graded, self.batch_id, now) if graded else 0
+        new = self._insert_grades(connection, graded, now) if graded else 0
         pair_names = {index: (record.pair_id, record.source) for index, record in preferences.items()}
         pairs = pairs_named(connection, {name for name, _ in pair_names.values()}) if preferences else {}
         preferred = {
-            index: PreferenceOf(pair.id, pair.source, preferences[index].pair_id, preferences[index].preference)
+            index: PreferenceOf(
+                pair.id,
+                pair.source,
+                preferences[index].pair_id,
+                preferences[index].preference,
+                preferences[index].review,
+            )
             for index, pair in rows.find("pair", "pair_id", pair_names, pairs).items()
         }
-        are_new = store_preferences(connection, list(preferred.values()), self.batch_id, now) if preferred else []
-        rows.new |= {index for index, is_new in zip(preferred, are_new, strict=True) if is_new}
+        rows.new |= self._insert_preferences(connection, preferred, now)
         stored = rows.stored()
         stored.new += new
         stored.unchanged -= new
         return stored
+
+    def _insert_grades(self, connection: Connection, grades: Sequence[GradeOf], now: datetime) -> int:
+        """Store grades, and return how many are new."""
+        new = insert_grades(connection, [each for each in grades if each.imported.review is None], self.batch_id, now)
+        recorded = [(each.imported.review, each) for each in grades if each.imported.review is not None]
+        if recorded:
+            reviewers = imported_reviewers(connection, {each.imported.annotator for _, each in recorded})
+            reviews = [(record, review_of_grade(each, reviewers, self.batch_id, now)) for record, each in recorded]
+            new += len(self._reviews.store(connection, reviews))
+        return new
+
+    def _insert_preferences(
+        self, connection: Connection, preferences: Mapping[int, PreferenceOf], now: datetime
+    ) -> set[int]:
+        """Store preferences, and return the rows of the new ones."""
+        plain = {index: each for index, each in preferences.items() if each.review is None}
+        are_new = store_preferences(connection, list(plain.values()), self.batch_id, now) if plain else []
+        new = {index for index, is_new in zip(plain, are_new, strict=True) if is_new}
+        recorded = {index: each for index, each in preferences.items() if index not in plain}
+        if recorded:
+            names = {each.preference.annotator for each in recorded.values()}
+            reviewers = imported_reviewers(connection, names)
+            reviews = {
+                index: review_of_preference(each, reviewers, self.batch_id, now) for index, each in recorded.items()
+            }
+            records = [(each.review, reviews[index]) for index, each in recorded.items()]
+            keys = self._reviews.store(connection, [(record, review) for record, review in records if record])
+            new |= {index for index, review in reviews.items() if review.request_key in keys}
+        return new
 
     def messages(self) -> Iterator[str]:
         """Yield the names that are written in several ways, here or in earlier imports, which are one reviewer."""
@@ -195,6 +267,10 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             self._respelled.add((graded, annotator))
         return True
 
+    def _check_number(self, review: ReviewRecord) -> None:
+        if not self.seen.add(f"review\0{review.number}"):
+            raise Unusable("review", f"an earlier row of this file has the review {review.number}")
+
     def _refuse_respelled(
         self, connection: Connection, rows: RowOutcomes, field: str, named: Mapping[int, tuple[str, str]]
     ) -> set[int]:
@@ -216,12 +292,61 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         source = cells.name("source") or self.source
         shown, scale = cells.choice("shown", Shown), scale_of_pairs("scale", cells.text("scale"))
         aspects = aspects_in("", _aspect_columns(cells), scale, cells.get("preference"))
-        if not aspects:
+        review = _review_record(cells)
+        if not (aspects or review):
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
-        if not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator):
+        if review is not None:
+            self._check_number(review)
+        elif not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator):
             raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
         preference = GivenPreference(annotator, aspects, shown, cells.text("note"), cells.time("at"))
-        return ImportedPreference(pair_id, preference, source)
+        return ImportedPreference(pair_id, preference, source, review)
+
+
+def _review_record(cells: Cells) -> ReviewRecord | None:
+    """Return what a row of an export knows of its review besides the grade; None without a number of the review."""
+    number, replaces = _number_of_review(cells, "review"), _number_of_review(cells, "replaces")
+    if number is None:
+        return None
+    seconds = cells.number("seconds")
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0):
+        raise Unusable("seconds", "not a number of seconds")
+    seen = cells.json("seen")
+    if seen is not None and not (isinstance(seen, list) and all(isinstance(each, str) for each in seen)):
+        raise Unusable("seen", "not a list of texts")
+    rules = [flag.get("rule") for flag in cells.objects("flags") or ()]
+    if not all(isinstance(rule, str) for rule in rules):
+        raise Unusable("flags", "each flag needs its rule")
+    return ReviewRecord(
+        number=number,
+        replaces=replaces,
+        at=cells.time("at"),
+        decision=cells.choice("decision", Decision),
+        stage=cells.choice("stage", Stage),
+        seconds=None if seconds is None else float(seconds),
+        seen=None if seen is None else tuple(seen),
+        rules=tuple(map(str, rules)),
+    )
+
+
+def _number_of_review(cells: Cells, field: str) -> int | None:
+    number = cells.number(field)
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)  # pandas writes 3 as 3.0 in a column with missing values
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
+        raise Unusable(field, "not the number of a review")
+    return number
+
+
+def _claim_marks(cells: Cells) -> tuple[ClaimMark, ...]:
+    """Return the marks on statements. The numbers of judgments are left out: they are those of another database."""
+    marks = []
+    for mark in cells.objects("claim_marks") or ():
+        text, ends = mark.get("text", ""), (mark.get("start"), mark.get("end"))
+        if not isinstance(text, str) or not all(end is None or isinstance(end, int) for end in ends):
+            raise Unusable("claim_marks", "each mark needs a text, and start and end as whole numbers")
+        marks.append(ClaimMark(checked("claim_marks", ClaimStatus, mark.get("status")), text, *ends))
+    return tuple(marks)
 
 
 def _with_fields(connection: Connection, rows: RowOutcomes, grades: dict[int, ImportedGrade | Any]) -> dict[int, int]:

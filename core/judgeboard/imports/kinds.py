@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import check_known
-from judgeboard.imports.fields import Cells, ColumnNames, simple_name
+from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, simple_name
 from judgeboard.imports.labels import LabelWords
 
 DEFAULT_SOURCE = "default"
@@ -137,7 +137,8 @@ class ImportKind(ABC, Generic[Record]):
     ``source`` is the source of rows that name no source. For kinds that refer to stored responses or pairs, it is their
     source (None: any). ``columns`` has the other names of each field. The fields ``needed`` show the kind of a row.
     ``left_over`` tells people how columns that are not fields are handled. ``brings_answers`` is False for kinds that
-    only refer to stored responses or pairs. ``choices`` has the values of fields with few values. ``labels`` counts the
+    only refer to stored responses or pairs. ``choices`` has the values of fields with few values. Fields in
+    ``own_export_only`` are read only in files with a column ``external_id``. ``labels`` counts the
     words for labels. With ``newer_counts``, a verdict that differs from the stored one is a newer one. ``batch_id`` is
     the import batch of the records that are stored next, None if they came without a file. ``runs`` has the runs of
     recorded judges by judge version. With ``of_traces``, the answers are those of traces: a trace is one answer,
@@ -152,6 +153,7 @@ class ImportKind(ABC, Generic[Record]):
     left_over: ClassVar[str] = "not stored"
     brings_answers: ClassVar[bool] = False
     choices: ClassVar[Mapping[str, type[StrEnum]]] = {}
+    own_export_only: ClassVar[frozenset[str]] = OWN_EXPORT_ONLY
     batch_id: int | None = None
 
     def __init__(self, source: str | None, actor: str = "library") -> None:

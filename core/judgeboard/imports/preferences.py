@@ -185,6 +185,12 @@ def _person(entry: Mapping[str, Any], models: Mapping[str, Preference] | None) -
 def _preference(
     field: str, value: Any, scale: NumberScale, models: Mapping[str, Preference] | None = None
 ) -> AspectPreference:
+    if isinstance(value, dict):  # as in an export: a side, a grade on a scale of its own, or both
+        side, grade, own = (value.get(name) for name in ("preference", "value", "scale"))
+        if grade is None:
+            return AspectPreference(preference_word(field, side, models))
+        of_grade = _preference(field, grade, scale_of_pairs(field, own), models)
+        return of_grade if side is None else replace(of_grade, preference=preference_word(field, side, models))
     number = spelled_number(value) if isinstance(value, str) else value
     if isinstance(number, int | float) and not isinstance(number, bool):
         return AspectPreference(None, scale.checked(field, number), str(scale))

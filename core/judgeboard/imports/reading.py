@@ -21,7 +21,6 @@ from judgeboard.imports.exports import (
 )
 from judgeboard.imports.exports.turns import IN_MESSAGES
 from judgeboard.imports.fields import (
-    OWN_EXPORT_ONLY,
     Cells,
     Columns,
     ColumnUse,
@@ -79,7 +78,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             reads_left_over=kind.reads_left_over,
             meanings=meanings,
             constants=constants,
-            own_export_only=OWN_EXPORT_ONLY - ({"source"} if names_source else set()),
+            own_export_only=kind.own_export_only - ({"source"} if names_source else set()),
         )
         self.export = export
         self._recognises = recognises

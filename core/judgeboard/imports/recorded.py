@@ -23,7 +23,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput
 from judgeboard.imports import known_names
-from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable, checked, json_text
+from judgeboard.imports.fields import MAX_ID, OWN_EXPORT_ONLY, Cells, ColumnNames, Unusable, checked, json_text
 from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.scales import own_scale, scores_in
@@ -141,7 +141,10 @@ def store_recorded(
 
 @dataclass(frozen=True, slots=True)
 class ImportedVerdict:
-    """A recorded verdict, with the external id of its response; ``word`` is its label in a label set."""
+    """A recorded verdict, with the external id of its response; ``word`` is its label in a label set.
+
+    ``ask`` and ``repeat`` are numbers from 0, as in an export. Without an ``ask``, it is the judge's first verdict.
+    """
 
     response_id: str
     judge: str
@@ -150,6 +153,8 @@ class ImportedVerdict:
     word: str | None = None
     judge_version: str | None = None
     judge_model: str | None = None
+    ask: int | None = None
+    repeat: int = 0
 
     @property
     def recorded_judge(self) -> RecordedJudge:
@@ -158,7 +163,10 @@ class ImportedVerdict:
 
 
 class VerdictImport(RecordedImport[ImportedVerdict]):
-    """Recorded judgments, with one run per judge and file. In one file, a judge version can judge a response only once.
+    """Recorded judgments, with one run per judge and file.
+
+    In one file, a judge version can judge a response only once, unless the rows have different numbers ``ask`` (judged
+    again later) and ``repeat`` (the same judge called again).
 
     A verdict has a label, groundedness, quality or scores. A row without a verdict has a ``status`` (unparsable,
     refused, error). If a row has a ``scale``, its quality and the numbers in ``scores`` are scores on that scale.
@@ -180,9 +188,12 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         "raw": known_names.RAW,
         "status": ("status",),
         "error": known_names.ERROR,
+        "ask": ("ask",),
+        "repeat": ("repeat",),
     }
     needed = ("external_id", "judge")
     choices: ClassVar[Mapping[str, type[StrEnum]]] = {"label": Label, "status": Status}
+    own_export_only = OWN_EXPORT_ONLY | {"ask", "repeat"}
 
     def build(self, cells: Cells) -> ImportedVerdict:
         """Return the verdict of a row."""
@@ -199,7 +210,14 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         has_verdict = bool(scores) or (label, word, groundedness, quality) != (None, None, None, None)
         if said_nothing and not has_verdict and status is Status.OK:
             status = Status.UNPARSABLE
-        if has_verdict and status is not Status.OK:
+        ask, repeat = cells.number("ask"), cells.number("repeat")
+        for field, number in (("ask", ask), ("repeat", repeat)):
+            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
+                raise Unusable(field, "not a whole number from 0")
+        # A reply that could not be read may name dimensions without a value.
+        has_value = any(score.value is not None for score in scores)
+        has_value |= (label, word, groundedness, quality) != (None, None, None, None)
+        if has_value and status is not Status.OK:
             raise Unusable("status", f"a row with a verdict cannot have the status {status}")
         if not has_verdict and status is Status.OK:
             raise Unusable(None, "no verdict: give label, groundedness or quality, or a status with the reason")
@@ -215,9 +233,10 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             scores=scores,
         )
         source = cells.name("source") or self.source
-        if not self.seen.add("\0".join((source or "", response_id, judge, version or "", model or ""))):
+        number = () if ask is None and repeat is None else (str(ask or 0), str(repeat or 0))
+        if not self.seen.add("\0".join((source or "", response_id, judge, version or "", model or "", *number))):
             raise Unusable("external_id", f"{judge} has judged {response_id!r} in an earlier row of this file")
-        return ImportedVerdict(response_id, judge, verdict, source, word, version, model)
+        return ImportedVerdict(response_id, judge, verdict, source, word, version, model, ask, repeat or 0)
 
     def store(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> Stored:
         """Store the verdicts on responses of logs and pairs. Reject a verdict that differs from the stored verdict."""
@@ -263,7 +282,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         rows: RowOutcomes,
     ) -> dict[int, NewJudgment]:
         """Return the judgments of a version that are not stored yet, by row. Refuse rows with other stored verdicts."""
-        known = recorded_verdicts(connection, version.id, set(response_ids.values()), latest=self.newer_counts)
+        known = recorded_verdicts(connection, version.id, set(response_ids.values()))
+        latest = {response_id: ask for response_id, ask, repeat in known if repeat == 0}
         new: dict[int, NewJudgment] = {}
         with_claims = [id_ for index, id_ in response_ids.items() if records[index].verdict.claims]
         inputs = judge_inputs(connection, with_claims) if with_claims else {}
@@ -274,11 +294,15 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             if verdict.claims and (item := inputs.get(response_id)) is not None:
                 claims = tuple(located(claim, item.answer, item.passages) for claim in verdict.claims)
                 verdict = replace(verdict, claims=claims)
-            stored_verdict = known.get(response_id)
+            record = records[index]
+            newest = latest.get(response_id, 0) if self.newer_counts else 0
+            ask = newest if record.ask is None else record.ask
+            stored_verdict = known.get((response_id, ask, record.repeat))
             differs = stored_verdict is not None and not stored_verdict.equals(verdict)
             if stored_verdict is None or (differs and self.newer_counts):
-                ask = 0 if stored_verdict is None else stored_verdict.ask + 1
-                new[index] = NewJudgment(response_id, ask, 0, verdict)
+                new[index] = NewJudgment(
+                    response_id, latest.get(response_id, 0) + 1 if differs else ask, record.repeat, verdict
+                )
             elif differs:
                 reason = f"{version.name} has another verdict on {records[index].response_id!r}"
                 rows.refuse(index, "external_id", reason, differs=True)

@@ -1,7 +1,7 @@
 """Exports tables of the store to files, row by row."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,17 +29,19 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import OVERALL, Decision, Feedback, Response, ResponseKind
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.formats.jsonl import object_text
 from judgeboard.store.engine import Store
+from judgeboard.store.filter_conditions import pair_conditions, response_conditions
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import ORIGIN
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.responses import response_of
 from judgeboard.store.reviews import flags_decided, modes_of
-from judgeboard.store.statements import record_of
+from judgeboard.store.statements import record_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
     COMPARISON,
@@ -95,6 +97,16 @@ def _feedback(feedback: Feedback) -> dict[str, Any]:
 
 
 _CHUNK = 1_000
+TEXTS = ("question", "answer", "context")
+"""The texts of an answer or a pair that an export can have beside each row. Pairs have no context of their own."""
+_TEXT_COLUMNS: tuple[Mapping[str, tuple[Column, ...]], ...] = (
+    {
+        "question": (Column("query"),),
+        "answer": (Column("answer"),),
+        "context": (Column("context", ColumnType.TEXTS),),
+    },
+    {"question": (Column("question"),), "answer": (Column("answer_a"), Column("answer_b"))},
+)
 _KEY = "row_key"  # the column by which rows are read in chunks
 
 
@@ -107,10 +119,43 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportTable:
-    """One exported table: its columns, and its rows as dicts by column name."""
+    """One exported table: its columns, and its rows as dicts by column name.
+
+    ``response`` or ``pair`` is the column with the id of the answer or the pair that a row is about.
+    """
 
     columns: tuple[Column, ...]
     rows: Rows
+    response: ColumnElement[int] | None = None
+    pair: ColumnElement[int] | None = None
+
+    def selected(self, connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
+        """Return the conditions on the rows of the answers or pairs that match. Other tables are not filtered."""
+        if self.response is not None:
+            answers = select(RESPONSE.c.id).where(*response_conditions(connection, where))
+            return [self.response.in_(answers.correlate(None))]
+        if self.pair is not None:
+            return [self.pair.in_(select(PAIR.c.id).where(*pair_conditions(where)).correlate(None))]
+        return []
+
+    def with_texts(self, texts: Collection[str]) -> "ExportTable":
+        """Return the table with these `TEXTS` of the answer or the pair of each row, unless it has them already."""
+        of_pairs = self.pair is not None
+        known = {column.name for column in self.columns}
+        wanted = [column for text in texts for column in _TEXT_COLUMNS[of_pairs].get(text, ())]
+        added = tuple(column for column in wanted if column.name not in known)
+        if not added or (self.response is None and not of_pairs):
+            return self
+
+        def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
+            unread = self.rows(connection, *where)
+            while chunk := list(itertools.islice(unread, _CHUNK)):
+                by_name = (_pair_texts if of_pairs else _answer_texts)(connection, chunk)
+                for row in chunk:
+                    named = by_name.get((row["source"], row["external_id"]), {})
+                    yield row | {column.name: named.get(column.name) for column in added}
+
+        return replace(self, columns=(*self.columns, *added), rows=rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +209,12 @@ def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
     return query
 
 
-def _exported(query: Select[Any], *parts: _Parts) -> ExportTable:
+def _exported(
+    query: Select[Any],
+    *parts: _Parts,
+    response: ColumnElement[int] | None = None,
+    pair: ColumnElement[int] | None = None,
+) -> ExportTable:
     """The export of a query; source and external id come first."""
     columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != _KEY]
     columns += [Column(part.name, ColumnType.JSON) for part in parts]
@@ -178,7 +228,36 @@ def _exported(query: Select[Any], *parts: _Parts) -> ExportTable:
                     row[part.name] = belonging and part.value(belonging)
                 yield row
 
-    return ExportTable(tuple(sorted(columns, key=lambda column: column.name not in _NAMED)), rows)
+    return ExportTable(tuple(sorted(columns, key=lambda column: column.name not in _NAMED)), rows, response, pair)
+
+
+_Texts = Mapping[tuple[str, str], Mapping[str, Any]]
+
+
+def _answer_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> _Texts:
+    """Return the texts of the answers of these rows, by source and external id."""
+    query = select(RESPONSE.c.id, *(RESPONSE.c[name] for name in (*_NAMED, "query", "answer", "passages")))
+    texts = {}
+    for row in _of_names(connection, query, RESPONSE, rows):
+        context = None if row.passages is None else list(row.passages)
+        texts[row.source, row.external_id] = {"query": row.query, "answer": row.answer, "context": context}
+    return texts
+
+
+def _pair_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> _Texts:
+    """Return the texts of the pairs of these rows, by source and external id."""
+    ids = [row.id for row in _of_names(connection, select(PAIR.c.id), PAIR, rows)]
+    return {(item["source"], item["external_id"]): item for item in _items(connection, ids).values()}
+
+
+def _of_names(
+    connection: Connection, query: Select[Any], table: Table, rows: Sequence[Mapping[str, Any]]
+) -> Iterator[Row[Any]]:
+    by_source: dict[str, list[str]] = {}
+    for row in rows:
+        by_source.setdefault(row["source"], []).append(row["external_id"])
+    for source, names in by_source.items():
+        yield from rows_with(connection, query.where(table.c.source == source), table.c.external_id, names)
 
 
 def _column_type(column: Any) -> ColumnType:
@@ -213,8 +292,10 @@ def _preferences() -> Select[Any]:
         "response_id judgment_seen_id label label_implied groundedness quality spans corrected_answer why_differs "
         "claim_marks label_schema_id choices texts in_suite"
     )
-    query = _query(REVIEW, f"{of_answers} comparison_seen_id stage seen decision", review="preference")
+    query = _query(REVIEW, f"{of_answers} comparison_seen_id")
+    pair_id = next(column for column in query.selected_columns if column.name == "external_id")
     return query.add_columns(
+        pair_id.label("pair_id"),  # by which an import tells preferences from grades of answers
         func.coalesce(cast(REVIEW.c.seen, Text), "null").in_(("null", "[]")).label("blind"),
         (func.coalesce(REVIEW.c.decision, "") == Decision.WITHDRAWN.value).label("withdrawn"),
     ).where(REVIEW.c.pair_id.is_not(None))
@@ -384,7 +465,10 @@ def _human(preferences: Sequence[CurrentPreference]) -> list[dict[str, Any]] | N
 
 
 def _reviews() -> ExportTable:
-    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` the scores on a rubric."""
+    """Every review of an answer; ``fields`` are the values of its label schema, ``aspects`` the scores on a rubric.
+
+    Each score has its own scale: a column ``scale`` would also be the scale of the quality.
+    """
     query = _query(REVIEW, "pair_id comparison_seen_id shown label_schema_id")
     query = (
         query.add_columns(LABEL_SCHEMA_TITLE)
@@ -399,19 +483,20 @@ def _reviews() -> ExportTable:
     def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
         for row in plain.rows(connection, *where):
             scores = row.pop("scores") or ()
-            values = {score.dimension: score.value for score in scores} or None
             fields = {**(row.pop("choices") or {}), **(row.pop("texts") or {})}
             if row["label_schema"] is not None:
-                yield row | {"fields": {**fields, **(values or {})} or None, "aspects": None, "scale": None}
+                values = {score.dimension: score.value for score in scores}
+                yield row | {"fields": {**fields, **values} or None, "aspects": None}
             else:
-                yield row | {"fields": None, "aspects": values, "scale": scores[0].scale if scores else None}
+                aspects = {score.dimension: _fields(score, "value", "scale") for score in scores}
+                yield row | {"fields": None, "aspects": aspects or None}
 
-    more = (Column("fields", ColumnType.JSON), Column("aspects", ColumnType.JSON), Column("scale"))
-    return ExportTable((*named, *more), rows)
+    more = (Column("fields", ColumnType.JSON), Column("aspects", ColumnType.JSON))
+    return ExportTable((*named, *more), rows, REVIEW.c.response_id)
 
 
 EXPORTS: Mapping[str, ExportTable] = {
-    "responses": ExportTable(RESPONSE_COLUMNS, _responses),
+    "responses": ExportTable(RESPONSE_COLUMNS, _responses, RESPONSE.c.id),
     "judgments": _exported(
         _query(JUDGMENT, "id"),
         _Parts(
@@ -419,20 +504,24 @@ EXPORTS: Mapping[str, ExportTable] = {
             partial(_gathered, JUDGMENT_SCORE),
             lambda scores: [_fields(score, "dimension", "value", "scale", "reasoning") for score in scores],
         ),
+        response=JUDGMENT.c.response_id,
     ),
     "flags": _exported(
         _query(
             FLAG,
             "leads source asked_day groundedness quality judgment_id raise_key decided_before_id",
             judge_name="judge",
-        )
+        ),
+        response=FLAG.c.response_id,
     ),
     "reviews": _reviews(),
     "failure_modes": _exported(_query(FAILURE_MODE, "id")),
     "issues": _exported(_query(ISSUE, "id")),
     "label_schemas": _exported(_query(LABEL_SCHEMA, "hash")),
-    "comments": _exported(_query(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None))),
-    "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs),
+    "comments": _exported(
+        _query(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None)), response=COMMENT.c.response_id
+    ),
+    "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs, pair=PAIR.c.id),
     "comparisons": _exported(
         _query(COMPARISON, "id attempts", shown="order"),
         _Parts(
@@ -440,6 +529,7 @@ EXPORTS: Mapping[str, ExportTable] = {
             partial(_gathered, COMPARISON_SCORE),
             lambda scores: {score.aspect: score.preference for score in scores},
         ),
+        pair=COMPARISON.c.pair_id,
     ),
     "preferences": _exported(
         _preferences(),
@@ -448,10 +538,11 @@ EXPORTS: Mapping[str, ExportTable] = {
             partial(_gathered, PREFERENCE_SCORE),
             lambda scores: {score.aspect: _fields(score, "preference", "value", "scale") for score in scores},
         ),
+        pair=REVIEW.c.pair_id,
     ),
-    "samples": ExportTable(_SAMPLE_COLUMNS, _samples),
-    "refinements": _exported(_refinements()),
-    "audits": _exported(_audits()),
+    "samples": ExportTable(_SAMPLE_COLUMNS, _samples, pair=PAIR.c.id),
+    "refinements": _exported(_refinements(), response=REFINEMENT.c.root_response_id),
+    "audits": _exported(_audits(), response=JUDGMENT.c.response_id),
 }
 
 
@@ -472,22 +563,30 @@ def export_tables(
     *,
     format: str = "jsonl",  # noqa: A002 - the name of the command's option
     viewer: int | None = None,
+    where: RowFilter | None = None,
+    texts: Collection[str] = (),
 ) -> dict[str, int]:
     """Write a consistent snapshot of tables, one line per row, and return the number of lines by table.
 
     ``targets`` maps each table (a key of `EXPORTS`) to a path or a binary stream. A file is replaced only after all
     rows are written; a stream stays open. ``format`` is ``jsonl`` or ``parquet`` (exact values), or ``csv`` (formulas
-    are defused). Rows that the ``viewer`` may not see are left out (default: export all rows). Raises BadInput if the
-    table or format is unknown, or a file cannot be written or is the database itself.
+    are defused). Rows that the ``viewer`` may not see are left out (default: export all rows). ``where`` selects the
+    answers or pairs whose rows are written; tables about neither are written whole. ``texts`` are those of `TEXTS` to
+    add to each row. Raises BadInput if the table, the format or a text is unknown, pairs do not have a field of the
+    filter, or a file cannot be written or is the database itself.
     """
     unknown = sorted(targets.keys() - EXPORTS.keys())
     if unknown:
         raise BadInput(f"there is no table {unknown[0]!r} to export; choose {', '.join(EXPORTS)}")
+    for text in texts:
+        check_known("text", text, TEXTS)
     for target in targets.values():
         if isinstance(target, str | Path) and store.lives_in(Path(target)):
             raise BadInput(f"{target} is the database itself: export to another file")
+    tables = {name: EXPORTS[name].with_texts(texts) for name in targets}
     with Seen(store, viewer).reading() as connection:
+        selected = {name: table.selected(connection, where) if where else [] for name, table in tables.items()}
         return {
-            name: write_rows(EXPORTS[name].rows(connection), EXPORTS[name].columns, target, format)
-            for name, target in targets.items()
+            name: write_rows(table.rows(connection, *selected[name]), table.columns, targets[name], format)
+            for name, table in tables.items()
         }

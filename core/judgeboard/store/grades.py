@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from itertools import zip_longest
@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
 
-from judgeboard.domain import EXPECTED, ImportedGrade, Label, ResponseKind, Stage
+from judgeboard.domain import EXPECTED, DimensionScore, Grade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, anchor_groups, evidence_role
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
-from judgeboard.store.reviews import NewReview, has_grade, insert_reviews, is_current, is_imported, is_test
+from judgeboard.store.reviews import (
+    NewReview,
+    ReviewRecord,
+    has_grade,
+    insert_reviews,
+    is_current,
+    is_imported,
+    is_test,
+)
 from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
@@ -336,6 +344,24 @@ NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite", "l
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedGrade:
+    """A person's grade from a file; ``response_id`` is an external id. Each of the ``scores`` has its own scale.
+
+    ``fields`` are values of the label schema with the title ``schema``. ``review`` has what an export knows besides.
+    """
+
+    response_id: str
+    annotator: str
+    grade: Grade
+    source: str | None = None
+    at: datetime | None = None
+    scores: tuple[DimensionScore, ...] = ()
+    schema: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    review: ReviewRecord | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class GradeOf:
     """An imported grade with its response."""
 
@@ -354,24 +380,27 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
     by_key = {_request_key(grade): grade for grade in grades}
     known = known_keys(connection, by_key)
-    new = [
-        NewReview(
-            reviewer_id=reviewers[grade.imported.annotator],
-            request_key=key,
-            at=grade.imported.at or now,
-            response_id=grade.response_id,
-            grade=replace(grade.imported.grade, scores=grade.imported.scores),
-            label_schema_id=grade.label_schema_id,
-            import_batch_id=batch_id,
-        )
-        for key, grade in by_key.items()
-        if key not in known
-    ]
+    new = [review_of_grade(grade, reviewers, batch_id, now) for key, grade in by_key.items() if key not in known]
     current = _current_reviews(connection, new)
     for turn in in_turns(new, _owner):
         reviews = [replace(review, replaces=current.get(_owner(review))) for review in turn]
         current |= zip(map(_owner, reviews), insert_reviews(connection, reviews), strict=True)
     return len(new)
+
+
+def review_of_grade(grade: GradeOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime) -> NewReview:
+    """Return the review of an imported grade; ``reviewers`` has the ids of people by name."""
+    record = grade.imported.review
+    return NewReview(
+        reviewer_id=reviewers[grade.imported.annotator],
+        request_key=_request_key(grade),
+        at=grade.imported.at or now,
+        response_id=grade.response_id,
+        grade=replace(grade.imported.grade, scores=grade.imported.scores),
+        label_schema_id=grade.label_schema_id,
+        import_batch_id=batch_id,
+        **(record.columns if record else {}),
+    )
 
 
 def known_keys(connection: Connection, keys: Collection[str]) -> set[str]:
@@ -449,6 +478,7 @@ def _request_key(grade: GradeOf) -> str:
     content += [asdict(score) for score in grade.imported.scores]
     fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}
     content += [each for each in (fields, grade.imported.grade.modes, grade.imported.grade.label_implied) if each]
+    content += [grade.imported.review.content] if grade.imported.review else []
     return import_key([*content, None if grade.imported.at is None else iso_z(grade.imported.at)])
 
 

@@ -275,7 +275,6 @@ class RecordedVerdict(NamedTuple):
     reasoning: str | None
     raw: str | None
     forgotten: bool
-    ask: int
     scores: dict[str, float | None]
 
     def equals(self, verdict: Verdict) -> bool:
@@ -288,24 +287,23 @@ class RecordedVerdict(NamedTuple):
 
 
 def recorded_verdicts(
-    connection: Connection, version_id: int, response_ids: Collection[int], *, latest: bool
-) -> dict[int, RecordedVerdict]:
-    """Return the first or the latest judgment of a version (repeat 0) on each of these responses, by response id."""
+    connection: Connection, version_id: int, response_ids: Collection[int]
+) -> dict[tuple[int, int, int], RecordedVerdict]:
+    """Return the judgments of a version on these responses, by response id, ask and repeat, in the order of asks."""
     names = ("status", "label", "groundedness", "quality", "reasoning", "raw")
     of_version = JUDGMENT.c.judge_version_id == version_id, JUDGMENT.c.response_id.in_(response_ids)
     query: Select[Any] = (
         select(JUDGMENT.c.id, JUDGMENT.c.response_id, *(JUDGMENT.c[name] for name in names))
-        .add_columns(RESPONSE.c.answer.is_(None).label("forgotten"), JUDGMENT.c.ask)
+        .add_columns(RESPONSE.c.answer.is_(None).label("forgotten"), JUDGMENT.c.ask, JUDGMENT.c.repeat)
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
-        .where(*of_version, JUDGMENT.c.repeat == 0)
-        .order_by(JUDGMENT.c.ask)
+        .where(*of_version)
+        .order_by(JUDGMENT.c.ask, JUDGMENT.c.repeat)
     )
-    rows = connection.execute(query if latest else query.where(JUDGMENT.c.ask == 0)).all()
-    newest = {row.response_id: row for row in rows}
-    scores: dict[int, dict[str, float | None]] = {row.id: {} for row in newest.values()}
+    stored = {(row.response_id, row.ask, row.repeat): row for row in connection.execute(query)}
+    scores: dict[int, dict[str, float | None]] = {row.id: {} for row in stored.values()}
     for score in rows_with(connection, select(JUDGMENT_SCORE), JUDGMENT_SCORE.c.judgment_id, scores):
         scores[score.judgment_id][score.dimension] = score.value
-    return {id_: record_of(RecordedVerdict, row, scores=scores[row.id]) for id_, row in newest.items()}
+    return {key: record_of(RecordedVerdict, row, scores=scores[row.id]) for key, row in stored.items()}
 
 
 def recorded_scores(

@@ -26,7 +26,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import BothOrders, question_groups
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.reviews import NewReview, insert_reviews, is_current, is_imported
+from judgeboard.store.reviews import NewReview, ReviewRecord, insert_reviews, is_current, is_imported
 from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
@@ -46,12 +46,16 @@ _Owner = tuple[int, int, Shown | None]  # pair, reviewer, order shown: a person 
 
 @dataclass(frozen=True, slots=True)
 class PreferenceOf:
-    """An imported preference on a stored pair, with the source and external id, which never change."""
+    """An imported preference on a stored pair, with the source and external id, which never change.
+
+    ``review`` has what an export knows besides.
+    """
 
     pair_id: int
     source: str
     external_id: str
     preference: GivenPreference
+    review: ReviewRecord | None = None
 
 
 class CurrentPreference(NamedTuple):
@@ -152,23 +156,29 @@ def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -
     return any_row(connection, COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
 
 
+def review_of_preference(
+    preference: PreferenceOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime
+) -> NewReview:
+    """Return the review of an imported preference; ``reviewers`` has the ids of people by name."""
+    choice = preference.preference
+    return NewReview(
+        reviewer_id=reviewers[choice.annotator],
+        request_key=_request_key(preference),
+        at=choice.at or now,
+        pair_id=preference.pair_id,
+        grade=Grade(note=choice.note),
+        preferences=choice.aspects,
+        shown=choice.shown,
+        import_batch_id=batch_id,
+        **(preference.review.columns if preference.review else {}),
+    )
+
+
 def _store_batch(
     connection: Connection, preferences: Sequence[PreferenceOf], batch_id: int | None, now: datetime
 ) -> list[bool]:
     reviewers = imported_reviewers(connection, {each.preference.annotator for each in preferences})
-    reviews = [
-        NewReview(
-            reviewer_id=reviewers[each.preference.annotator],
-            request_key=_request_key(each),
-            at=each.preference.at or now,
-            pair_id=each.pair_id,
-            grade=Grade(note=each.preference.note),
-            preferences=each.preference.aspects,
-            shown=each.preference.shown,
-            import_batch_id=batch_id,
-        )
-        for each in preferences
-    ]
+    reviews = [review_of_preference(each, reviewers, batch_id, now) for each in preferences]
     owners: list[_Owner] = [(each.pair_id or 0, each.reviewer_id, each.shown) for each in reviews]
     current = _current_at(connection, owners)
     known = known_keys(connection, [review.request_key for review in reviews])
@@ -216,7 +226,8 @@ def _request_key(preference: PreferenceOf) -> str:
     at = None if choice.at is None else iso_z(choice.at)
     aspects = {aspect: asdict(part) for aspect, part in choice.aspects.items()}
     names = preference.source, preference.external_id, choice.annotator
-    return import_key([*names, choice.shown, aspects, choice.note, at])
+    more = [preference.review.content] if preference.review else []
+    return import_key([*names, choice.shown, aspects, choice.note, at, *more])
 
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)

@@ -149,6 +149,35 @@ class StoredReview:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewRecord:
+    """The parts of a review in an export that are no grade.
+
+    ``number`` is the id of the review in the file, and ``replaces`` that of the review which it replaces. ``rules`` are
+    the rules of the flags that it decides. ``seen`` is what the person saw of others.
+    """
+
+    number: int
+    replaces: int | None = None
+    at: datetime | None = None
+    decision: Decision | None = None
+    stage: Stage | None = None
+    seconds: float | None = None
+    seen: tuple[str, ...] | None = None
+    rules: tuple[str, ...] = ()
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What the review says, without what only has a meaning in its file."""
+        parts = {"decision": self.decision, "stage": self.stage, "seconds": self.seconds, "seen": self.seen}
+        return {name: value for name, value in parts.items() if value is not None}
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of a stored review that have these parts."""
+        return {name: getattr(self, name) for name in ("decision", "stage", "seconds", "seen")}
+
+
+@dataclass(frozen=True, slots=True)
 class NewReview:
     """A review to be written: of an answer, or of a pair with its preference by aspect."""
 

@@ -122,5 +122,5 @@ def test_preferences_are_told_with_those_they_replaced(recorded: Store, bring, t
     rows = [json.loads(line) for line in (tmp_path / "preferences.jsonl").read_text().splitlines()]
     assert [(row["reviewer"], row["replaces"], row["aspects"]["depth"]["value"]) for row in rows] == [
         *(("ada", None, None), ("bo", None, -1)),
-        ("bo", rows[1]["preference"], 2),
+        ("bo", rows[1]["review"], 2),
     ]

@@ -46,7 +46,20 @@ RESPONSE = {
     "kind": "candidate",
     "extra": "e",
 }
+REVIEW = {
+    "review": 7,
+    "replaces": 6,
+    "decision": "confirm",
+    "stage": "blind",
+    "seconds": 2.5,
+    "seen": ["people"],
+    "flags": [{"id": 3, "rule": "low_quality"}],
+    "why_differs": "other",
+    "claim_marks": [{"status": "supported", "text": "left", "start": 0, "end": 4}],
+    "in_suite": True,
+}
 GRADE = {
+    **REVIEW,
     "external_id": "r1",
     "source": "log",
     "annotator": "ada",
@@ -89,6 +102,8 @@ VERDICT = {
     "raw": '{"quality": 4}',
     "status": "ok",
     "error": "none",
+    "ask": 1,
+    "repeat": 2,
 }
 COMPARISON = {
     "external_id": "p1",
@@ -174,7 +189,7 @@ OF_RESPONSES = {
 CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row]]]] = [
     ("responses", RESPONSE, set(), OTHER_ANSWER, []),
     ("grades", GRADE, OF_PAIRS | OF_SCHEMAS, [], ANSWERS),
-    ("grades", PREFERENCE, OF_RESPONSES | OF_SCHEMAS, [], [("pairs", ASKED)]),
+    ("grades", PREFERENCE, OF_RESPONSES | OF_SCHEMAS | set(REVIEW), [], [("pairs", ASKED)]),
     ("verdicts", VERDICT, set(), [], ANSWERS),
     ("feedback", FEEDBACK, set(), [], ANSWERS),
     ("pairs", JUDGED_PAIR, OF_PUBLIC_PAIRS, OTHER_PAIR, ANSWERS),

@@ -15,7 +15,6 @@ from judgeboard.domain import (
     DimensionScore,
     GivenPreference,
     Grade,
-    ImportedGrade,
     Pair,
     Preference,
     Response,
@@ -28,7 +27,7 @@ from judgeboard.domain import (
 from judgeboard.methods.control_answers import make_control_answers
 from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.grades import GradeOf, insert_grades
+from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences

@@ -1,0 +1,70 @@
+"""Every exported table can be limited to the answers that a filter selects, and have their texts beside each row."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.cli.app import run
+from judgeboard.cli.export import TABLES, WITHOUT_SUBJECT
+from judgeboard.errors import BadInput
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.export import EXPORTS, TEXTS, export_tables
+from judgeboard.store.filters import RowFilter
+
+ABOUT_PAIRS = {"pairs", "comparisons", "preferences", "samples"}
+
+
+@pytest.fixture(scope="module")
+def filled(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    path = tmp_path_factory.mktemp("selection") / "demo.db"
+    shutil.copyfile(demo, path)
+    store = open_store(str(path))
+    yield store
+    store.close()
+
+
+def exported(store: Store, folder: Path, table: str, **options: Any) -> list[dict[str, Any]]:
+    file = folder / f"{table}.jsonl"
+    export_tables(store, {table: file}, **options)
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_command_knows_the_tables_without_a_subject() -> None:
+    whole = {name for name, table in EXPORTS.items() if table.response is None and table.pair is None}
+    assert (whole, set(TABLES)) == (set(WITHOUT_SUBJECT), set(EXPORTS))
+
+
+@pytest.mark.parametrize("table", [name for name in TABLES if name not in WITHOUT_SUBJECT])
+def test_each_table_has_the_rows_and_texts_of_the_selected_answers(filled: Store, tmp_path: Path, table: str) -> None:
+    everything = exported(filled, tmp_path, table)
+    tables = ("pairs", "samples") if table in ABOUT_PAIRS else ("responses",)
+    subjects = {row["external_id"]: row for each in tables for row in exported(filled, tmp_path, each)}
+    logged = {name: row for name, row in subjects.items() if row.get("kind", "log") == "log"}
+    types = sorted({logged[row["external_id"]]["query_type"] for row in everything if row["external_id"] in logged})
+    for query_type in types[:2]:
+        rows = exported(filled, tmp_path, table, where=RowFilter(query_types=(query_type,)), texts=TEXTS)
+        expected = [row for row in everything if logged.get(row["external_id"], {}).get("query_type") == query_type]
+        assert 0 < len(rows) == len(expected)
+        for row in rows:
+            subject = logged[row["external_id"]]
+            texts = ("question", "answer_a", "answer_b") if table in ABOUT_PAIRS else ("query", "answer", "context")
+            assert [row[name] for name in texts] == [subject[name] for name in texts]
+
+
+def test_a_field_that_pairs_do_not_have_is_refused(filled: Store, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="pairs can be filtered only by"):
+        exported(filled, tmp_path, "comparisons", where=RowFilter(min_quality=2))
+
+
+def test_a_table_of_the_whole_database_takes_no_filter(
+    filled: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["export", "issues", "--where", "source=sample", "-o", str(tmp_path / "issues.jsonl")]
+    assert run([*command, "--db", str(filled.engine.url.database)]) == 2
+    assert "--where is for tables about answers or pairs; export issues whole" in " ".join(
+        capsys.readouterr().err.split()
+    )
