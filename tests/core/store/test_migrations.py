@@ -373,6 +373,8 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/plan/plans/0/": "Answers of a question are not taken for independent.",
     r"/figures/anchors report/comparisons/\d+/sentences/": "One notation for a difference.",
     r"/figures/rate by type/warnings: ": "Open alarms of query types are named.",
+    r"/exports/reviews/\d+/scale: missing": "Each score of a review has its own scale, as an import reads it.",
+    r"/exports/preferences/\d+/preference: missing": "The id of a review has one name: review.",
     r"/figures/stats/flags": "Open flags on graded answers are counted.",
     r"/figures/health/checks/\d+/command": "The commands are a tree: `test controls`.",
 }
