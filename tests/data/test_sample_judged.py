@@ -122,7 +122,7 @@ def test_graded_answers_that_only_the_random_sample_selected_have_left_the_queue
     assert (worth.flagged.n, worth.not_flagged.n) == (89, 119), "all labels that count, not only those with a decision"
 
 
-@pytest.mark.parametrize("page", ["rates", "plans", "thresholds", "trends", "versus"])
+@pytest.mark.parametrize("page", ["rates", "plans", "thresholds", "trends", "versions"])
 def test_the_output_in_a_how_to_page_is_that_of_the_demo(
     demo: Path, page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -202,5 +202,5 @@ def test_the_command_writes_datasets(sqlite_store: Store, tmp_path: Path, capsys
     assert "1 row written" in capsys.readouterr().out
     assert run(["export", "--as", "suite", "-o", str(file), *database]) == 2
     assert "there is no case" in capsys.readouterr().err
-    for wrong in (["responses", "--as", "ragas"], ["responses", "--where", "id=a2"], []):
+    for wrong in (["responses", "--as", "ragas"], ["issues", "--where", "id=a2"], []):
         assert run(["export", *wrong, "-o", str(file), *database]) == 2
