@@ -211,9 +211,9 @@ def test_each_name_in_a_section_is_an_option_of_its_command(section: str, comman
     context = click.Context(root)
     for word in command:
         assert isinstance(context.command, click.Group)
-        found = context.command.get_command(context, word)
-        assert found is not None
-        context = click.Context(found, parent=context)
+        subcommand = context.command.get_command(context, word)
+        assert subcommand is not None
+        context = click.Context(subcommand, parent=context)
     options = {name for option in context.command.params for name in option.opts}
     names = {f"--{name.replace('_', '-')}" for name in fields_of(SECTIONS[section])}
     assert names - options <= {"--file"}, "a suite is its file, or a name"

@@ -302,6 +302,7 @@ def simple_name(name: str) -> str:
     return _NOT_WORD.sub("_", _CAMEL.sub("_", name.strip())).strip("_").lower()
 
 
+MAX_NUMBER = 2**31 - 2  # so that it and the next number fit a column of PostgreSQL
 MAX_ID = 512  # characters; an index entry with source and external id has at most 2,704 bytes on PostgreSQL
 NOT_JSON = "a text that is not JSON"
 
@@ -400,6 +401,17 @@ class Cells:
             if _fault(value) is None:
                 self.parsed[self.taken[field]] = value
         return value
+
+    def whole_number(self, field: str) -> int | None:
+        """Return a whole number from 0 that the database can store, or raise Unusable."""
+        value = self.number(field)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # pandas writes 3 as 3.0 in a column with missing values
+        if value is None:
+            return None
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_NUMBER:
+            return value
+        raise Unusable(field, f"not a whole number from 0 to {MAX_NUMBER:,}")
 
     def time(self, field: str) -> datetime | None:
         """Return a moment in UTC."""

@@ -305,7 +305,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
 
 def _review_record(cells: Cells) -> ReviewRecord | None:
     """Return what a row of an export knows of its review besides the grade; None without a number of the review."""
-    number, replaces = _number_of_review(cells, "review"), _number_of_review(cells, "replaces")
+    number, replaces = cells.whole_number("review"), cells.whole_number("replaces")
     if number is None:
         return None
     seconds = cells.number("seconds")
@@ -329,17 +329,8 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
     )
 
 
-def _number_of_review(cells: Cells, field: str) -> int | None:
-    number = cells.number(field)
-    if isinstance(number, float) and number.is_integer():
-        number = int(number)  # pandas writes 3 as 3.0 in a column with missing values
-    if number is not None and (isinstance(number, bool) or not isinstance(number, int)):
-        raise Unusable(field, "not the number of a review")
-    return number
-
-
 def _claim_marks(cells: Cells) -> tuple[ClaimMark, ...]:
-    """Return the marks on statements. The numbers of judgments are left out: they are those of another database."""
+    """Return the marks on statements. Ids of judgments are left out: they are those of another database."""
     marks = []
     for mark in cells.objects("claim_marks") or ():
         text, ends = mark.get("text", ""), (mark.get("start"), mark.get("end"))

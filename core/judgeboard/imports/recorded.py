@@ -210,10 +210,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         has_verdict = bool(scores) or (label, word, groundedness, quality) != (None, None, None, None)
         if said_nothing and not has_verdict and status is Status.OK:
             status = Status.UNPARSABLE
-        ask, repeat = cells.number("ask"), cells.number("repeat")
-        for field, number in (("ask", ask), ("repeat", repeat)):
-            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 0):
-                raise Unusable(field, "not a whole number from 0")
+        ask, repeat = cells.whole_number("ask"), cells.whole_number("repeat")
         # A reply that could not be read may name dimensions without a value.
         has_value = any(score.value is not None for score in scores)
         has_value |= (label, word, groundedness, quality) != (None, None, None, None)

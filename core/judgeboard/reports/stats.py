@@ -156,7 +156,7 @@ def flags_table(stats: Stats) -> Table:
 
 
 def flags_sentence(stats: Stats) -> str | None:
-    """Return that grades stand beside open flags, or None."""
+    """Return how many open flags are on answers that people graded; None if there are none."""
     graded, opened = stats.flags.open_graded, stats.flags.by_state[FlagState.OPEN]
     if not graded:
         return None

@@ -39,7 +39,7 @@ def cost() -> None:
 
 
 def _chart(shown: Costs, line: CostLine) -> None:
-    from judgeboard_dashboard.widgets.charts.costs import week_chart  # slow to import
+    from judgeboard_dashboard.widgets.charts.trend import week_chart  # slow to import
 
     st.altair_chart(week_chart(shown.weeks, line.by_week, TALL), theme=None)
 

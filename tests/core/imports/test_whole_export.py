@@ -148,6 +148,19 @@ def test_a_judge_that_judged_again_keeps_its_asks_and_repeats(
         assert rows_of(store, "judgments") == rows_of(case.store, "judgments")
 
 
+def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(store: Store, tmp_path: Path) -> None:
+    case = flagged_case(store)
+    file = tmp_path / "verdicts.jsonl"
+    asks = (3.0, 2**31, -1, True, "many")  # pandas writes 3 as 3.0 beside missing values
+    row = {"source": "log", "external_id": "a", "judge": "own", "groundedness": 0.5}
+    with store.reading() as connection:
+        [answer] = EXPORTS["responses"].rows(connection)
+    row |= {name: answer[name] for name in ("source", "external_id")}
+    file.write_text("".join(json.dumps(row | {"ask": ask}) + "\n" for ask in asks))
+    summary = import_file(case.store, file, kind="verdicts")
+    assert (summary.new, summary.rejected) == (1, 4)
+
+
 def flag_states(store: Store) -> list[tuple[str, str]]:
     with store.reading() as connection:
         return [
