@@ -192,7 +192,12 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
     return SOME_REJECTED if undone.kept else ALL_IN
 
 
-@options.command("judgeboard import list", "judgeboard import list --json", group=import_command)
+@options.command(
+    "judgeboard import list",
+    "judgeboard import list --json",
+    group=import_command,
+    rows="imports",
+)
 def import_list() -> None:
     """List the 50 latest imports, newest first: number, time, file, kind, rows, and when one was undone.
 
