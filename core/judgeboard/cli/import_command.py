@@ -256,11 +256,11 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
     from judgeboard.imports.questions import UnclearFile
 
     try:
-        with options.progress(Path(file).name, "{task.fields[rows]:,} rows", rows=0) as update:
+        with options.progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
             summary = import_file(
                 store,
                 file,
-                on_progress=lambda rows, share: update(completed=share or 0, total=1, rows=rows),
+                on_progress=lambda rows, share: update(completed=share or 0, total=1, units=rows),
                 actor=options.actor(),
                 **choices,
             )

@@ -447,19 +447,37 @@ def show(
 def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[..., None]]:
     """Yield a function that updates a progress bar (completed, total, ``fields``) if stderr is a terminal.
 
-    ``columns`` are further columns, as rich format strings over ``task.fields``.
+    The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich format strings over
+    ``task.fields``. With a field ``units``, the rate is that of these units, and ``completed`` is the share that is
+    done.
     """
     if not sys.stderr.isatty():
         yield lambda **_fields: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            units, elapsed = task.fields.get("units", task.completed), task.elapsed
+            return Text(f"{units / elapsed:,.1f}/s" if units and elapsed else "")
 
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        TaskProgressColumn() if "units" in fields else MofNCompleteColumn(),
         *(TextColumn(column) for column in columns),
+        Rate(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
