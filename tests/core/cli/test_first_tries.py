@@ -83,8 +83,8 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
         (["export"], ["export", "responses", "-o", "responses.jsonl"]),
         (["export", "flags"], ["export", "flags", "-o", "flags.jsonl"]),
         (
-            ["export", "flags", "-o", "-", "--where", "text=a"],
-            ["export", "-o", "-", "--where", "text=a", "--as", "ragas"],
+            ["export", "issues", "-o", "-", "--where", "text=a"],
+            ["export", "issues", "-o", "-"],
         ),
         (["compare", "--a", "shop"], ["compare", "--recorded"]),
         (["labels", "threshold"], ["labels", "threshold", "--recall", "0.9"]),
