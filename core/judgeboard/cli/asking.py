@@ -382,7 +382,7 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
     with options.progress("judging", "{task.fields[more]}", more="") as update:
 
         def show(tally: "Tally", selected: int) -> None:
-            more = f"{tally.rate:.1f}/s  {tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
+            more = f"{tally.asked - tally.ok} failed  {money(tally.cost_micro)}"
             update(completed=tally.asked, total=selected, more=more)
 
         run: RunOptions = {

@@ -23,6 +23,7 @@ def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., A
     "judgeboard compare versions 'rag v1' 'rag v2'",
     "judgeboard compare versions large small --within 0.03 --json",
     "judgeboard compare versions 'rag v1' 'rag v2' --answers away --csv > away.csv",
+    rows="answers",
 )
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
@@ -33,7 +34,6 @@ def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., A
     help="List the answers that both judged instead: all, changed verdicts first, or those whose verdict moved towards "
     "or away from people.",
 )
-@options.csv
 def versions_command(first: str, second: str, within: float, answers: Literal["all", "towards", "away"] | None) -> int:
     """Show whether the judge version B is better than the judge version A.
 

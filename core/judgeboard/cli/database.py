@@ -28,6 +28,7 @@ def db_command() -> None:
     "judgeboard db events --actor ann@example.org --since 2026-03-01",
     "judgeboard db events --kind refused --json | jq .events[].actor",
     group=db_command,
+    rows="events",
 )
 @click.option("--kind", help="Only events of this kind, for example decide, set_setting or refused.")
 @click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
@@ -128,7 +129,12 @@ def db_forget(response: str | None, source: str | None, unused: bool, older_than
         click.echo("another program reads the database; until it stops, the file keeps the old texts", err=True)
 
 
-@options.command("judgeboard db index", "judgeboard db index metadata.tenant metadata.user.plan", group=db_command)
+@options.command(
+    "judgeboard db index",
+    "judgeboard db index metadata.tenant metadata.user.plan",
+    group=db_command,
+    rows="fields",
+)
 @click.argument("fields", nargs=-1, metavar="[metadata.KEY]...")
 @click.option("--drop", is_flag=True, help="Drop the indexes of these fields instead.")
 def db_index(fields: tuple[str, ...], drop: bool) -> None:
@@ -155,7 +161,11 @@ def db_index(fields: tuple[str, ...], drop: bool) -> None:
     options.show({"fields": known}, lines or ["the answers have no metadata"])
 
 
-@options.command("judgeboard doctor", "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1")
+@options.command(
+    "judgeboard doctor",
+    "judgeboard doctor --model gpt-4o-mini --base-url http://localhost:8000/v1",
+    rows="findings",
+)
 @click.option("--model", help="Name of the judge's chat model (default: JUDGEBOARD_MODEL).")
 @address_options
 def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:

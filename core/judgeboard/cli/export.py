@@ -108,7 +108,17 @@ def export_command(
     else:
         targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
     viewer = options.seen(store).viewer
-    for name, count in export_tables(store, targets, format=format_, viewer=viewer, where=chosen, texts=texts).items():
+    with options.progress("exporting") as update:
+        written = export_tables(
+            store,
+            targets,
+            format=format_,
+            viewer=viewer,
+            where=chosen,
+            texts=texts,
+            on_rows=lambda rows: update(completed=rows),
+        )
+    for name, count in written.items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
 
 

@@ -44,7 +44,11 @@ def mode_retire(name: str) -> None:
     options.show(mode, [f"{mode.name} is retired. Its tags are kept."])
 
 
-@options.command("judgeboard problem mode list", group=mode_command)
+@options.command(
+    "judgeboard problem mode list",
+    group=mode_command,
+    rows="failure_modes",
+)
 def mode_list() -> None:
     """List all failure modes, and frequent phrases in the notes of answers without a failure mode."""
     from judgeboard.reports.output import Column, Table, text_lines
@@ -63,7 +67,11 @@ def mode_list() -> None:
     options.show({"failure_modes": modes, "suggestions": suggestions}, lines)
 
 
-@options.command("judgeboard problem mode counts --by week --json", group=mode_command)
+@options.command(
+    "judgeboard problem mode counts --by week --json",
+    group=mode_command,
+    rows="counts",
+)
 @options.with_default(
     "--by",
     type=click.Choice(["query_type", "judge_version", "week"]),

@@ -68,6 +68,7 @@ def apply(*, yes: bool) -> None:
     "judgeboard flags list --where rule=low_groundedness --limit 20",
     "judgeboard flags list --json",
     group=flags_command,
+    rows="flags",
 )
 @options.where
 @options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of answers.")
@@ -106,6 +107,7 @@ def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) ->
     "judgeboard flags apply",
     "judgeboard flags checks --json",
     group=flags_command,
+    rows="checks",
 )
 @click.argument("file", type=options.FILE, required=False)
 def checks(file: Path | None) -> None:

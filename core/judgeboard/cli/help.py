@@ -12,7 +12,9 @@ SHORT = "-h"
 
 
 class Command(click.Command):
-    """A command with a short and a whole help."""
+    """A command with a short and a whole help; ``rows`` is the key of the rows in its JSON, if it prints rows."""
+
+    rows: str | None = None
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the option for the whole help."""

@@ -192,7 +192,12 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
     return SOME_REJECTED if undone.kept else ALL_IN
 
 
-@options.command("judgeboard import list", "judgeboard import list --json", group=import_command)
+@options.command(
+    "judgeboard import list",
+    "judgeboard import list --json",
+    group=import_command,
+    rows="imports",
+)
 def import_list() -> None:
     """List the 50 latest imports, newest first: number, time, file, kind, rows, and when one was undone.
 
@@ -251,11 +256,11 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
     from judgeboard.imports.questions import UnclearFile
 
     try:
-        with options.progress(Path(file).name, "{task.fields[rows]:,} rows", rows=0) as update:
+        with options.progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
             summary = import_file(
                 store,
                 file,
-                on_progress=lambda rows, share: update(completed=share or 0, total=1, rows=rows),
+                on_progress=lambda rows, share: update(completed=share or 0, total=1, units=rows),
                 actor=options.actor(),
                 **choices,
             )

@@ -24,7 +24,12 @@ def test_command() -> None:
     """
 
 
-@options.command("judgeboard test health rag", "judgeboard test health 'rag v3' --json", group=test_command)
+@options.command(
+    "judgeboard test health rag",
+    "judgeboard test health 'rag v3' --json",
+    group=test_command,
+    rows="checks",
+)
 @click.argument("judge_version", metavar="JUDGE")
 @click.option(
     "--families",

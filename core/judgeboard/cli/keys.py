@@ -65,7 +65,11 @@ def keys_create(
     options.show({"name": name, "token": token}, [token])
 
 
-@options.command("judgeboard sources keys list", group=keys_command)
+@options.command(
+    "judgeboard sources keys list",
+    group=keys_command,
+    rows="keys",
+)
 def keys_list() -> None:
     """List all keys by name, without their tokens."""
     from judgeboard.store.api_keys import list_keys

@@ -81,6 +81,7 @@ def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -
     "judgeboard labels plan --reach 0.1 --for kappa --judge-version 'rag v3'",
     "judgeboard labels plan --reach 0.04 --for judges --judge-version 'rag v2' --judge-version 'rag v3'",
     group=labels_command,
+    rows="plans",
 )
 @options.with_default(
     "--reach",

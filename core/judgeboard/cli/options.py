@@ -100,6 +100,7 @@ def keep(context: click.Context, option: click.Parameter, value: Any) -> None:
 
 
 _JSON = click.Option(["--json"], is_flag=True, callback=keep, expose_value=False, help="Print JSON only.")
+_CSV = click.Option(["--csv"], is_flag=True, callback=keep, expose_value=False, help="Print the rows as CSV only.")
 _DATABASE = click.Option(
     ["--db"],
     metavar="PATH|URL",
@@ -110,7 +111,7 @@ _DATABASE = click.Option(
 )
 
 
-GROUPS |= dict.fromkeys((_JSON, _DATABASE), "Output and database")
+GROUPS |= dict.fromkeys((_JSON, _CSV, _DATABASE), "Output and database")
 
 
 def _use_project_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
@@ -137,15 +138,19 @@ def example(*lines: str) -> str:
 
 
 def command(
-    *examples: str, group: click.Group | None = None, json: bool = True, **settings: Any
+    *examples: str, group: click.Group | None = None, json: bool = True, rows: str | None = None, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command with these examples, --db and, unless ``json`` is False, --json.
 
+    ``rows`` is the key of the rows in the JSON of a command that prints rows. Such a command also has --csv.
     In a ``group``, the function's name is the command's name: `schema_list` or `list_` is the `list` of `schema`.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
         made = click.command(None, Command, epilog=example(*examples), **settings)(function)
+        if rows is not None:
+            made.rows = rows
+            made.params.append(_CSV)
         made.params += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
         if group is not None:
             prefix = f"{str(group.name).replace('-', '_')}_"
@@ -267,12 +272,6 @@ host = with_default(
 port = with_default("--port", default=8501, type=click.IntRange(1, 65535), help="Port to listen on.")
 
 
-csv: Callable[[F], F] = decorator(
-    click.option("--csv", is_flag=True, callback=keep, expose_value=False, help="Print the table as CSV only."),
-    group=GROUPS[_DATABASE],
-)
-
-
 def listed(names: str) -> list[str]:
     """Return the names in a list that is separated by commas."""
     return [name.strip() for name in names.split(",") if name.strip()]
@@ -349,6 +348,11 @@ def as_json() -> bool:
     return bool(click.get_current_context().meta.get("json"))
 
 
+def as_csv() -> bool:
+    """Whether the command prints CSV."""
+    return bool(click.get_current_context().meta.get("csv"))
+
+
 def same_command(*more: str, instead: Mapping[str, str] | None = None, without: Iterable[str] = ()) -> str:
     """Return the command that the user typed, with more options, for a message; passwords in it are masked.
 
@@ -403,8 +407,8 @@ def _print(text: str, *, err: bool = False) -> None:
 
 
 def show_lines(lines: Iterable[str], *, verbatim: bool = False) -> None:
-    """Print lines as `echo` does, unless ``--json`` is given."""
-    if not as_json():
+    """Print lines as `echo` does, unless ``--json`` or ``--csv`` is given."""
+    if not (as_json() or as_csv()):
         for line in lines:
             echo(line, verbatim=verbatim)
 
@@ -419,14 +423,20 @@ def show(
 ) -> None:
     """Print the lines as `echo` does. With ``--json``, print the result and the keys of ``more`` as JSON instead.
 
-    With ``--csv``, print the table as CSV instead.
+    With ``--csv``, print the table as CSV instead; without a table, the rows of the result. A result without rows is
+    one row.
     """
-    from judgeboard.reports.output import to_csv, to_json, to_plain
+    from judgeboard.reports.output import rows_table, to_csv, to_json, to_plain
 
-    if table is not None and click.get_current_context().meta.get("csv"):
+    if as_csv():
         if as_json():
             raise BadInput(f"--json and --csv both choose the output: remove one: `{same_command(without=['--csv'])}`")
-        _print(_STEERING.sub("\N{REPLACEMENT CHARACTER}", to_csv(table).replace("\r\n", "\n").removesuffix("\n")))
+        if table is None:
+            plain = to_plain(result)
+            table = rows_table(plain.get(getattr(click.get_current_context().command, "rows", None), [plain]))
+        text = to_csv(table).replace("\r\n", "\n").removesuffix("\n")
+        if table.columns:
+            _print(_STEERING.sub("\N{REPLACEMENT CHARACTER}", text))
     elif as_json():
         _print(to_json(to_plain(result) | more if more else result))
     else:
@@ -437,18 +447,36 @@ def show(
 def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[..., None]]:
     """Yield a function that updates a progress bar (completed, total, ``fields``) if stderr is a terminal.
 
-    ``columns`` are further columns, as rich format strings over ``task.fields``.
+    The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich format strings over
+    ``task.fields``. With a field ``units``, the rate is that of these units, and ``completed`` is the share that is
+    done.
     """
     if not sys.stderr.isatty():
         yield lambda **_fields: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            units, elapsed = task.fields.get("units", task.completed), task.elapsed
+            return Text(f"{units / elapsed:,.1f}/s" if units and elapsed else "")
 
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        MofNCompleteColumn(),
+        TaskProgressColumn() if "units" in fields else MofNCompleteColumn(),
+        Rate(),
         *(TextColumn(column) for column in columns),
         TimeRemainingColumn(),
         console=Console(stderr=True),

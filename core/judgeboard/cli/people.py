@@ -108,6 +108,7 @@ def people_link(person: str | None, annotator: str | None, remove: bool) -> None
     "judgeboard people work --over-time",
     "judgeboard people work --json",
     group=people_command,
+    rows="people",
 )
 @click.option(
     "--over-time",
@@ -140,7 +141,11 @@ def people_work(over_time: bool) -> None:
     options.show({"people": people}, lines)
 
 
-@options.command("judgeboard people list --json", group=people_command)
+@options.command(
+    "judgeboard people list --json",
+    group=people_command,
+    rows="people",
+)
 def people_list() -> None:
     """List all people who have ever used this database, with role and last visit."""
     from judgeboard.people.roster import list_people

@@ -46,7 +46,12 @@ def problem_create(title: str, where: RowFilter, description: str | None, owner:
     options.suggest("problem", "list", str(issue.number))
 
 
-@options.command("judgeboard problem list", "judgeboard problem list 1 --json", group=problem_command)
+@options.command(
+    "judgeboard problem list",
+    "judgeboard problem list 1 --json",
+    group=problem_command,
+    rows="issues",
+)
 @click.argument("number", type=options.ROW_ID, required=False)
 @click.option("--closed", is_flag=True, help="List closed issues too.")
 def problem_list(number: int | None, closed: bool) -> None:

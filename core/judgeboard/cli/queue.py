@@ -341,7 +341,12 @@ def assign(name: str, people: str, remove: str | None) -> None:
     )
 
 
-@options.command("judgeboard queue list", "judgeboard queue list legal --json", group=queue_command)
+@options.command(
+    "judgeboard queue list",
+    "judgeboard queue list legal --json",
+    group=queue_command,
+    rows="queues",
+)
 @click.argument("name", required=False)
 @click.option("--open", "only_open", is_flag=True, help="Omit closed queues.")
 def list_(name: str | None, only_open: bool) -> None:

@@ -409,10 +409,10 @@ def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
     "judgeboard rule list live",
     "judgeboard rule list --kind push --csv",
     group=rule_command,
+    rows="rules",
 )
 @click.argument("name", required=False)
 @click.option("--kind", type=click.Choice(list(NOUNS)), help="Only rules of this kind (default: all kinds).")
-@options.csv
 def rule_list(name: str | None, kind: Kind | None) -> None:
     """List the judging rules, alert rules and push targets.
 
@@ -507,7 +507,11 @@ def rule_import(file: Path | None) -> None:
     options.show(imported._asdict(), [counts])
 
 
-@options.command("judgeboard rule test old", group=rule_command)
+@options.command(
+    "judgeboard rule test old",
+    group=rule_command,
+    rows="deliveries",
+)
 @click.argument("name")
 def rule_test(name: str) -> int:
     """Send a test message of an alert rule.
@@ -521,7 +525,12 @@ def rule_test(name: str) -> int:
     return int(any(delivery.state != "sent" for delivery in deliveries))
 
 
-@options.command("judgeboard rule log", "judgeboard rule log --limit 500 --json", group=rule_command)
+@options.command(
+    "judgeboard rule log",
+    "judgeboard rule log --limit 500 --json",
+    group=rule_command,
+    rows="deliveries",
+)
 @options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of messages.")
 def rule_log(limit: int) -> None:
     """List the latest messages of alert rules.

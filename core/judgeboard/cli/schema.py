@@ -36,7 +36,12 @@ def schema_add(file: Path) -> None:
     options.show({"schema": stored.title}, [f"{stored.title}: {fields}. Next: {next_step}"])
 
 
-@options.command("judgeboard queue schema list", "judgeboard queue schema list 'support v2'", group=schema_command)
+@options.command(
+    "judgeboard queue schema list",
+    "judgeboard queue schema list 'support v2'",
+    group=schema_command,
+    rows="schemas",
+)
 @click.argument("name", required=False)
 def schema_list(name: str | None) -> None:
     """List all versions by name. With NAME, print one schema as YAML.

@@ -22,7 +22,12 @@ def sources_command() -> None:
     """
 
 
-@options.command("judgeboard sources list", "judgeboard sources list shop --limit 5", group=sources_command)
+@options.command(
+    "judgeboard sources list",
+    "judgeboard sources list shop --limit 5",
+    group=sources_command,
+    rows="sources",
+)
 @click.argument("source", required=False)
 @options.with_default("--limit", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show.")
 @click.option("--unused", is_flag=True, help="Show only traces without an answer.")

@@ -143,7 +143,12 @@ def run(
     return code
 
 
-@options.command("judgeboard suite list", "judgeboard suite list 3 --baseline latest", group=suite_command)
+@options.command(
+    "judgeboard suite list",
+    "judgeboard suite list 3 --baseline latest",
+    group=suite_command,
+    rows="runs",
+)
 @click.argument("run_id", type=options.ROW_ID, metavar="[RUN]", required=False)
 @click.option("--name", help="Only runs of this suite.")
 @click.option(

@@ -23,7 +23,11 @@ def versions_command() -> None:
     """
 
 
-@options.command("judgeboard versions list --json", group=versions_command)
+@options.command(
+    "judgeboard versions list --json",
+    group=versions_command,
+    rows="versions",
+)
 def versions_list() -> None:
     """List all judge versions by name and number."""
     from judgeboard.store.judge_versions import list_versions, retired_versions

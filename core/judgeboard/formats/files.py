@@ -438,16 +438,27 @@ def _is_line_of_json(start: bytes, *, sure: bool) -> bool:
         return bool(feed) and line.rstrip().endswith(b"}")
 
 
+def _counted(rows: Iterable[dict[str, Any]], on_rows: Callable[[int], None]) -> Iterator[dict[str, Any]]:
+    for number, row in enumerate(rows, start=1):
+        yield row
+        if number % 1_000 == 0:
+            on_rows(number)
+
+
 def write_rows(
     rows: Iterable[dict[str, Any]],
     columns: Sequence[Column],
     target: str | Path | BinaryIO,
     format: str,  # noqa: A002 - the name of the command's option
+    on_rows: Callable[[int], None] | None = None,
 ) -> int:
     """Write the ``columns`` of each row, and return the number of rows. A missing key is None.
 
     ``target`` is a path (`write_whole`) or a stream for bytes, which stays open. ``format`` is a key of `FORMATS`.
+    ``on_rows`` gets the number of rows so far after each 1,000 rows.
     """
+    if on_rows is not None:
+        rows = _counted(rows, on_rows)
     if format not in FORMATS:
         raise BadInput(f"there is no format {format!r}: choose {', '.join(FORMATS)}")
     if not isinstance(target, str | Path):

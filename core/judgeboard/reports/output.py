@@ -155,6 +155,21 @@ def to_csv(table: Table) -> str:
     return out.getvalue()
 
 
+def rows_table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """Return JSON objects as a table: a column for each value, named with dots inside objects. Lists are JSON texts."""
+    flat = [dict(_flat(row)) for row in rows]
+    titles = list(dict.fromkeys(title for row in flat for title in row))
+    return Table(tuple(map(Column, titles)), tuple(tuple(row.get(title) for title in titles) for row in flat))
+
+
+def _flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in row.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{start}{key}.")
+        else:
+            yield f"{start}{key}", orjson.dumps(value).decode() if isinstance(value, list) else value
+
+
 def _texts(table: Table) -> list[list[str]]:
     return [[cell_text(value, column) for value, column in zip(row, table.columns, strict=True)] for row in table.rows]
 

@@ -82,18 +82,11 @@ class Tally:
     refused: int = 0
     error: int = 0
     cost_micro: int | None = 0
-    started: float = field(default_factory=time.monotonic)
 
     @property
     def asked(self) -> int:
         """Number of all steps."""
         return self.ok + self.unparsable + self.refused + self.error
-
-    @property
-    def rate(self) -> float:
-        """Steps a second since the start."""
-        elapsed = time.monotonic() - self.started
-        return self.asked / elapsed if elapsed > 0 else 0.0
 
     def add(self, record: StepRecord) -> None:
         """Count one step."""

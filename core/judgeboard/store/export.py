@@ -565,6 +565,7 @@ def export_tables(
     viewer: int | None = None,
     where: RowFilter | None = None,
     texts: Collection[str] = (),
+    on_rows: Callable[[int], None] | None = None,
 ) -> dict[str, int]:
     """Write a consistent snapshot of tables, one line per row, and return the number of lines by table.
 
@@ -572,8 +573,9 @@ def export_tables(
     rows are written; a stream stays open. ``format`` is ``jsonl`` or ``parquet`` (exact values), or ``csv`` (formulas
     are defused). Rows that the ``viewer`` may not see are left out (default: export all rows). ``where`` selects the
     answers or pairs whose rows are written; tables about neither are written whole. ``texts`` are those of `TEXTS` to
-    add to each row. Raises BadInput if the table, the format or a text is unknown, pairs do not have a field of the
-    filter, or a file cannot be written or is the database itself.
+    add to each row. ``on_rows`` gets the number of rows of a table after each 1,000. Raises BadInput if the table, the
+    format or a text is unknown, pairs do not have a field of the filter, or a file cannot be written or is the database
+    itself.
     """
     unknown = sorted(targets.keys() - EXPORTS.keys())
     if unknown:
@@ -587,6 +589,6 @@ def export_tables(
     with Seen(store, viewer).reading() as connection:
         selected = {name: table.selected(connection, where) if where else [] for name, table in tables.items()}
         return {
-            name: write_rows(table.rows(connection, *selected[name]), table.columns, targets[name], format)
+            name: write_rows(table.rows(connection, *selected[name]), table.columns, targets[name], format, on_rows)
             for name, table in tables.items()
         }

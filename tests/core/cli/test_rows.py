@@ -1,0 +1,76 @@
+"""Every command that prints rows has one output: lines for a terminal, JSON and CSV with the same rows."""
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from judgeboard.cli.app import root, run
+
+# Words that a command with arguments needs, and commands whose rows are not in the database.
+ARGUMENTS = {"test health": ["lexical"], "compare versions": ["lexical", "climb-judge-8b", "--answers", "all"]}
+NOT_RUN = {"rule test"}  # sends a message
+NAMES_OF_LISTS = {"list", "log", "events", "work", "counts", "checks"}
+
+
+def leaves(command: click.Command = root, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield name, command
+        return
+    context = click.Context(command)
+    for word in command.list_commands(context):
+        inner = command.get_command(context, word)
+        assert inner is not None
+        yield from leaves(inner, f"{name} {word}".strip())
+
+
+LEAVES = dict(leaves())
+WITH_ROWS = sorted(name for name, command in LEAVES.items() if getattr(command, "rows", None))
+
+
+@pytest.fixture(scope="module")
+def database(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(shutil.copyfile(demo, tmp_path_factory.mktemp("rows") / "demo.db"))
+
+
+def test_every_list_prints_rows() -> None:
+    assert {name for name in LEAVES if name.split()[-1] in NAMES_OF_LISTS} <= set(WITH_ROWS)
+    assert len(WITH_ROWS) >= 20
+
+
+@pytest.mark.parametrize("option", ["--csv", "--json"])
+def test_no_command_defines_the_output_on_its_own(option: str) -> None:
+    options = {id(each) for command in LEAVES.values() for each in command.params if option in each.opts}
+    assert len(options) == 1
+
+
+@pytest.mark.parametrize("name", [each for each in WITH_ROWS if each not in NOT_RUN])
+def test_json_and_csv_have_the_same_rows(name: str, database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = {}
+    for output in ("", "--json", "--csv"):
+        words = [*name.split(), *ARGUMENTS.get(name, []), *([output] if output else []), "--db", database]
+        assert run(words) in {0, 1}
+        printed[output] = capsys.readouterr().out
+    rows = json.loads(printed["--json"])[LEAVES[name].rows]  # type: ignore[attr-defined]
+    table = list(csv.DictReader(io.StringIO(printed["--csv"])))
+    assert len(table) == len(rows)
+    assert printed[""].strip()
+    assert not printed[""].lstrip().startswith(("{", "["))
+    assert all(any(row.values()) for row in table)
+
+
+def test_csv_and_json_together_are_refused(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["people", "list", "--csv", "--json", "--db", database]) == 2
+    assert "--json and --csv both choose the output" in capsys.readouterr().err
+
+
+def test_a_value_inside_an_object_has_its_own_column(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["problem", "list", "--csv", "--db", database]) == 0
+    (row,) = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert row["issue.title"] == "Complex answers are not grounded"
+    assert json.loads(row["issue.where.query_types"]) == ["complex"]
