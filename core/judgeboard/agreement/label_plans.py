@@ -455,14 +455,15 @@ def _of_groups(plan: LabelPlan) -> str | None:
     if plan.question not in {"rate", "kappa"} or plan.design_effect < _LEAST_EFFECT:
         return None
     answers = "answers to one question from the same passages"
-    larger = f"the variance is {plan.design_effect:.2f} times larger"
+    more = f"{plan.design_effect:.2f} times as many labels"
     if plan.question == "kappa":  # its correlation is that of the judge's errors, measured or assumed
-        return (
-            f"{answers.capitalize()} may be alike, so the plan counts a variance {plan.design_effect:.2f} times larger."
-        )
+        return f"{answers.capitalize()} may be alike, so the plan counts {more} as for unrelated answers."
     if plan.correlation is None or plan.correlation_from in {None, "labels"}:
-        return f"{answers.capitalize()} are alike, so {larger}."
-    alike = f"If {answers} are alike (correlation {two_decimals(plan.correlation)}), {larger}."
+        return f"{answers.capitalize()} are alike, so {more} are needed as for unrelated answers."
+    alike = (
+        f"If {answers} are alike (correlation {two_decimals(plan.correlation)}), {more} are needed as for unrelated "
+        "answers."
+    )
     if plan.correlation_from == "verdicts":
         return (
             f"{alike} The plan estimates this correlation from the judge's verdicts, because there are too few labels "

@@ -147,10 +147,14 @@ def labels_plan(
     if first.to_label is not None:
         options.suggest_command(first.to_label.command)
     elif first.more and question != "versions" and _is_worth_labelling(first):
+        options.show_lines([_BY_QUEUE])
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
         named += [word for condition in first.conditions for word in ("--where", condition)]
         options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
+
+
+_BY_QUEUE = "A queue draws these answers at random. Labels of answers that you choose yourself do not count."
 
 
 def _is_worth_labelling(plan: "LabelPlan") -> bool:

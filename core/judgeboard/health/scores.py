@@ -168,7 +168,8 @@ def _direction(within: Estimate) -> str:
     if surely_below(within, 0):
         return "Shorter answers score higher although people grade them alike"
     if _low(within) > 0 or (within.high or 0) < 0:
-        return "No clear influence of the length (not significant at 99 %)"
+        which = "Longer" if _low(within) > 0 else "Shorter"
+        return f"{which} answers may score higher (shown at 95 %, not at the 99 % from which this check warns)"
     if not _is_small(within):
         return "Not shown whether length influences the judge"
     return "Length has at most a small influence on the judge"

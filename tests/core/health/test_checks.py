@@ -312,7 +312,7 @@ def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
     within = check("verbosity_at_equal_grades", scored=scored, graded=people)
     assert within.state is State.NOT_CONCLUSIVE
     assert within.statistic.low > 0
-    assert within.sentence.startswith("No clear influence of the length (not significant at 99 %)")
+    assert within.sentence.startswith("Longer answers may score higher (shown at 95 %, not at the 99 %")
     assert "is not significant at 99 %" in check("verbosity", scored=scored, graded=people).sentence
 
 
