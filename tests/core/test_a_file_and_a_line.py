@@ -234,6 +234,209 @@ def test_a_default_threshold_is_one_number(copy: Copy) -> None:
         assert database.execute("SELECT count(*) FROM flag WHERE rule = 'low_groundedness'").fetchone() == (1,)
 
 
+CHECK = """from judgeboard.health.record import Check, JudgeRecord, State, unmeasured
+
+
+def empty_replies(record: JudgeRecord) -> Check:
+    \"""Warn if the judge was never asked.\"""
+    asked = sum(record.asked.values())
+    return Check("empty_replies", State.OK, unmeasured(asked, ""), f"Asked {asked} times.")
+"""
+
+
+def test_a_health_check(copy: Copy) -> None:
+    imported = "from judgeboard.health.family"
+    copy.add(
+        "health/replies.py",
+        CHECK,
+        "health/report.py",
+        (imported, f"from judgeboard.health.replies import empty_replies\n{imported}"),
+        ('        "cost": cost,\n', '        "cost": cost,\n        "empty_replies": empty_replies,\n'),
+    )
+    copy.judgeboard("import", str(rows(copy)))
+    copy.judgeboard("judge", "--judge", "lexical")
+    *_, last = json.loads(copy.judgeboard("test", "health", "lexical", "--json"))["checks"]
+    assert (last["name"], last["sentence"]) == ("empty_replies", "Asked 2 times.")
+
+
+DIALECT = """from judgeboard.traces.spans import Operation, Part
+
+
+def read(span, logs):
+    \"""Read a span of an assistant that has names of its own.\"""
+    fields = span.attributes
+    if "parrot.heard" not in fields:
+        return None
+    return Part(
+        dialect="parrot",
+        operation=Operation.APP,
+        question=str(fields["parrot.heard"]),
+        answer=str(fields["parrot.repeated"]),
+    )
+"""
+
+
+def test_a_dialect_of_traces(copy: Copy) -> None:
+    copy.add(
+        "traces/dialects/parrot.py",
+        DIALECT,
+        "traces/dialects/__init__.py",
+        ("    openllmetry,\n", "    openllmetry,\n    parrot,\n"),
+        ("    haystack.read,\n)", "    haystack.read,\n    parrot.read,\n)"),
+    )
+    attributes = {"parrot.heard": "Is it loud?", "parrot.repeated": "Loud!"}
+    span = {
+        "traceId": "0af7651916cd43dd8448eb211c80319c",
+        "spanId": "b7ad6b7169203331",
+        "name": "squawk",
+        "startTimeUnixNano": "1700000000000000000",
+        "endTimeUnixNano": "1700000001000000000",
+        "attributes": [{"key": key, "value": {"stringValue": text}} for key, text in attributes.items()],
+    }
+    (copy.folder / "spans.jsonl").write_text(json.dumps(span) + "\n", encoding="utf-8")
+    copy.judgeboard("import", "spans.jsonl")
+    (answer,) = (json.loads(line) for line in copy.judgeboard("export", "responses", "-o", "-").splitlines())
+    assert (answer["query"], answer["answer"]) == ("Is it loud?", "Loud!")
+
+
+EXPORT = """from judgeboard.imports.exports.entry import Entry, answer_row, each_row
+
+
+def matches(row):
+    return "squawks" in row
+
+
+@each_row
+def read(row):
+    first, last = row["squawks"]
+    yield Entry(answer_row({}, external_id=row["cage"], query=first, answer=last))
+"""
+
+
+def test_an_export_of_a_tool(copy: Copy) -> None:
+    copy.add(
+        "imports/exports/aviary.py",
+        EXPORT,
+        "imports/exports/__init__.py",
+        ("    argilla,\n    deepeval", "    argilla,\n    aviary,\n    deepeval"),
+        ("EXPORTS = (\n", 'EXPORTS = (\n    Export("an aviary", "aviary", aviary.matches, aviary.read),\n'),
+    )
+    (copy.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
+    assert "an aviary" in copy.judgeboard("import", "birds.jsonl")
+    (answer,) = (json.loads(line) for line in copy.judgeboard("export", "responses", "-o", "-").splitlines())
+    assert [answer[name] for name in ("source", "external_id", "query")] == ["aviary", "7", "Is it loud?"]
+
+
+FORMAT = """from judgeboard.formats.files import Row
+
+
+def read(source):
+    names, *lines = b"".join(source.chunks()).decode().splitlines()
+    for number, line in enumerate(lines, start=2):
+        yield Row(number, dict(zip(names.split("|"), line.split("|"), strict=True)))
+
+
+def write(rows, columns, stream):
+    names = [column.name for column in columns]
+    stream.write("|".join(names).encode() + b"\\n")
+    count = 0
+    for count, row in enumerate(rows, start=1):
+        stream.write("|".join(str(row.get(name) or "") for name in names).encode() + b"\\n")
+    return count
+"""
+
+
+def test_a_file_format(copy: Copy) -> None:
+    line = '    "json": Format("JSON", (".json",), "judgeboard.formats.json"),\n'
+    added = '    "pipes": Format("pipes", (".pipes",), "judgeboard.formats.pipes", textual=True),\n'
+    copy.add("formats/pipes.py", FORMAT, "formats/files.py", (line, line + added))
+    (copy.folder / "log.pipes").write_text("id|question|answer\n1|Is it loud?|yes\n", encoding="utf-8")
+    copy.judgeboard("import", "log.pipes")
+    copy.judgeboard("export", "responses", "-o", "answers.pipes")
+    names, answer = (copy.folder / "answers.pipes").read_text(encoding="utf-8").splitlines()
+    assert dict(zip(names.split("|"), answer.split("|"), strict=True))["answer"] == "yes"
+
+
+KIND = """from judgeboard.imports.responses import FeedbackImport
+
+
+class PraiseImport(FeedbackImport):
+    columns = {**FeedbackImport.columns, "thumbs": ("praised",)}
+"""
+
+
+def test_a_kind_of_import(copy: Copy) -> None:
+    line = '    "feedback": Kind(\n'
+    added = '    "praise": Kind("judgeboard.imports.praise:PraiseImport", "Praise", "word of praise", "praise"),\n'
+    copy.add("imports/praise.py", KIND, "imports/kinds.py", (line, added + line))
+    (copy.folder / "praise.csv").write_text("response_id,praised\n1,up\n", encoding="utf-8")
+    copy.judgeboard("import", str(rows(copy)))
+    assert "1 new" in copy.judgeboard("import", "--kind", "praise", "praise.csv")
+    assert "praise" in copy.judgeboard("import", "--help")
+
+
+def test_a_statistic_of_agreement(copy: Copy) -> None:
+    copy.add(
+        "stats/squared.py",
+        "def squared(pairs):\n    return pairs.table.kappa('quadratic')\n",
+        "stats/pair_statistics.py",
+        (
+            "from judgeboard.stats.intervals",
+            "from judgeboard.stats.squared import squared\nfrom judgeboard.stats.intervals",
+        ),
+        (
+            '    "accuracy": Statistic(',
+            '    "squared": Statistic("Squared kappa", _categorical, squared),\n    "accuracy": Statistic(',
+        ),
+    )
+    log, grades = copy.folder / "log.csv", copy.folder / "grades.csv"
+    texts = ["Loud; very loud.", "Quiet."]
+    answers = "".join(f"{n},Is it loud? {n},{texts[n % 2]},It is very loud.\n" for n in range(12))
+    log.write_text(f"id,question,answer,context\n{answers}", encoding="utf-8")
+    labels = "".join(f"{n},ann,{('grounded', 'hallucinated')[n % 2]}\n" for n in range(12))
+    grades.write_text(f"response_id,reviewer,label\n{labels}", encoding="utf-8")
+    copy.judgeboard("import", str(log))
+    copy.judgeboard("judge", "--judge", "lexical")
+    copy.judgeboard("import", "--kind", "grades", str(grades))
+    assert "Squared kappa" in copy.judgeboard("agreement", "--grade", "label")
+
+
+VIEW = """\"""The page Parrots.\"""
+
+import streamlit as st
+
+from judgeboard_dashboard.session import page
+
+with page():
+    st.text("Polly")
+"""
+SHOW = """
+from pathlib import Path
+import judgeboard_dashboard
+from streamlit.testing.v1 import AppTest
+
+app = AppTest.from_file(str(Path(judgeboard_dashboard.__file__).parent / "app.py"), default_timeout=60)
+app.switch_page("views/parrots.py").run()
+assert not app.exception, app.exception
+print([each.value for each in app.text])
+"""
+
+
+def test_a_page_of_the_app(copy: Copy) -> None:
+    dashboard = copy.folder / DASHBOARD.name
+    shutil.copytree(DASHBOARD, dashboard, ignore=shutil.ignore_patterns("__pycache__"))
+    (dashboard / "views" / "parrots.py").write_text(VIEW, encoding="utf-8")
+    app = dashboard / "app.py"
+    line = '    "Suites": {'
+    text = app.read_text(encoding="utf-8")
+    assert text.count(line) == 1
+    app.write_text(
+        text.replace(line, f'    "Parrots": {{"parrots": Tab("Parrots", "index.md")}},\n{line}'), encoding="utf-8"
+    )
+    copy.judgeboard("import", str(rows(copy)))
+    assert "Polly" in copy.run("-c", SHOW, JUDGEBOARD_DB=str(copy.folder / "log.db"))
+
+
 REVISION = """\"""Answers have a region.\"""
 
 import sqlalchemy as sa
