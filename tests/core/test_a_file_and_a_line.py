@@ -234,31 +234,6 @@ def test_a_default_threshold_is_one_number(copy: Copy) -> None:
         assert database.execute("SELECT count(*) FROM flag WHERE rule = 'low_groundedness'").fetchone() == (1,)
 
 
-CHECK = """from judgeboard.health.record import Check, JudgeRecord, State, unmeasured
-
-
-def empty_replies(record: JudgeRecord) -> Check:
-    \"""Warn if the judge was never asked.\"""
-    asked = sum(record.asked.values())
-    return Check("empty_replies", State.OK, unmeasured(asked, ""), f"Asked {asked} times.")
-"""
-
-
-def test_a_health_check(copy: Copy) -> None:
-    imported = "from judgeboard.health.family"
-    copy.add(
-        "health/replies.py",
-        CHECK,
-        "health/report.py",
-        (imported, f"from judgeboard.health.replies import empty_replies\n{imported}"),
-        ('        "cost": cost,\n', '        "cost": cost,\n        "empty_replies": empty_replies,\n'),
-    )
-    copy.judgeboard("import", str(rows(copy)))
-    copy.judgeboard("judge", "--judge", "lexical")
-    *_, last = json.loads(copy.judgeboard("test", "health", "lexical", "--json"))["checks"]
-    assert (last["name"], last["sentence"]) == ("empty_replies", "Asked 2 times.")
-
-
 DIALECT = """from judgeboard.traces.spans import Operation, Part
 
 

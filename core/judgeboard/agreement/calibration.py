@@ -1,5 +1,6 @@
 """The calibration of a judge version: what its scores mean, before and after a map."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,7 @@ from judgeboard.stats.calibration_maps import (
     platt_at,
 )
 from judgeboard.stats.detection import Tenth, calibration
-from judgeboard.stats.estimates import two_decimals
+from judgeboard.stats.estimates import percent_words, surely_above, surely_below, two_decimals
 from judgeboard.stats.rates import missing_of_strata
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
@@ -35,6 +36,7 @@ _TOO_SURE = 0.9  # slopes below this are said
 _WORSE = "Do not use this map ({}): with it, the scores predict people worse."
 _ONE_SCORE = "The judge gives all answers the same score, so the map is the share of grounded answers."
 _MOSTLY_LUCK = 1.5  # times the calibration error of calibrated scores, below which the error may be luck
+_EVEN = 0.8  # share of the labels' number; if they tell less than that, this is said
 _LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
 
 
@@ -109,7 +111,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         shown = np.array(SHOWN_SCORES)
         probabilities = platt_at(made.score_map, shown, scores, good, labels.grouping, labels.weights)
         meaning = dict(zip(SHOWN_SCORES, probabilities, strict=True))
-    sentence = _sentence(made, sample, how, meaning.get(EXAMPLE), is_worse=is_worse) if np.ptp(scores) else _ONE_SCORE
+    sentence = _sentence(made, sample, how, meaning, is_worse=is_worse) if np.ptp(scores) else _ONE_SCORE
     notes = _misfit_words(made) if not is_worse else ()
     if how == "isotonic" and labels.n < ISOTONIC_LABELS:
         platt = calibrate("platt", scores, good, folds, labels.grouping, labels.weights)
@@ -139,29 +141,36 @@ def _worse_sentence(made: Calibrated, how: How, n: int) -> str:
     words = f"{_WORSE.format(how)} {away}"
     if made.ece_before < _MOSTLY_LUCK * made.ece_by_luck:
         return f"{words} With {counted(n, 'label')}, luck alone gives about {by_luck}, so a map has little to correct."
-    return f"{words} Luck alone gives only about {by_luck}. So the scores are off, but a map of this form does not fit."
+    return (
+        f"{words} Luck alone gives only about {by_luck}. So the scores are off, but this map does not fit, or the "
+        "labels are too few for it."
+    )
 
 
 def _misfit_words(made: Calibrated) -> tuple[str, ...]:
-    """Return that the map itself does not fit, if its error is clearly above that of luck."""
+    """Return that an error is left that is clearly above that of luck: few labels and a wrong form look the same."""
     if made.ece_after < _MOSTLY_LUCK * made.ece_after_by_luck:
         return ()
-    return ("The map does not fit well: even after it, the calibration error is more than luck alone gives.",)
+    other = "" if made.score_map.how == "platt" else " Compare `--how platt`, which needs the fewest labels."
+    still = "After this map, the calibration error is still more than luck alone gives"
+    return (f"{still}: the labels are too few for it, or its form does not fit.{other}",)
 
 
-def _sentence(made: Calibrated, sample: ScoredSample, how: How, example: Estimate | None, *, is_worse: bool) -> str:
+def _sentence(
+    made: Calibrated, sample: ScoredSample, how: How, meaning: Mapping[float, Estimate], *, is_worse: bool
+) -> str:
     """Return what the map says, or why nothing can be said of it: too few labels, or a map that is worse."""
     if missing := missing_of_strata(*sample.per_stratum):
         return f"The labels do not show whether a map helps, because {too_small_words(missing)}"
-    return _worse_sentence(made, how, sample.labels.n) if is_worse else _map_sentence(made, sample.labels, example)
+    return _worse_sentence(made, how, sample.labels.n) if is_worse else _map_sentence(made, sample.labels, meaning)
 
 
-def _map_sentence(made: Calibrated, labels: ScoredLabels, example: Estimate | None) -> str:
-    """Return what the map says of a score; ``example`` is that of `EXAMPLE` with its interval, if there is one.
+def _map_sentence(made: Calibrated, labels: ScoredLabels, meaning: Mapping[float, Estimate]) -> str:
+    """Return what the map says of a score; ``meaning`` has probabilities with intervals, if the map gives some.
 
-    If the labels do not show that the map helps, only this is said.
+    If the labels do not show that the map helps, only this is said, and where the scores themselves are surely off.
     """
-    score_map = made.score_map
+    score_map, example = made.score_map, meaning.get(EXAMPLE)
     if score_map.slope is not None and score_map.slope < _FLAT:
         return "People and this score have nothing in common: the map is flat."
     probability = float(score_map(np.array([EXAMPLE]))[0])
@@ -170,12 +179,27 @@ def _map_sentence(made: Calibrated, labels: ScoredLabels, example: Estimate | No
         ends = f" (95 % CI {round(100 * example.low)}–{round(100 * example.high)})"
     words = f"A score of {EXAMPLE:g} means: people call {round(100 * probability)} of 100 such answers grounded{ends}."
     if (made.brier_change.high or 0) >= 0:
-        return (
-            f"The {counted(labels.n, 'label')} do not show that a map of the scores ({score_map.how}) predicts people "
-            "better than the scores themselves."
-        )
+        return " ".join(_unproven_words(score_map.how, labels, meaning))
     if score_map.slope is not None and score_map.slope < _TOO_SURE:
         words += f" The judge is too sure: the slope of the map is {score_map.slope:.2f}, where 1 is calibrated."
     if made.brier_after > _LITTLE * made.constant_brier:
         words += " Even calibrated, the score tells little: one probability for all answers is nearly as good."
     return words
+
+
+def _unproven_words(how: str, labels: ScoredLabels, meaning: Mapping[float, Estimate]) -> Iterator[str]:
+    """Yield that a map is not shown to help, how much the labels tell, and the score that is farthest off."""
+    yield f"Not shown whether a map of the scores ({how}) predicts people better than the scores themselves."
+    even = round(float(labels.weights.sum() ** 2 / (labels.weights**2).sum()))
+    if even < _EVEN * labels.n:
+        yield (
+            f"The {counted(labels.n, 'label')} tell about as much as {even:,} of a random sample, because labels of "
+            "some kinds of answers stand for many answers."
+        )
+    off = {score: each for score, each in meaning.items() if surely_below(each, score) or surely_above(each, score)}
+    if off:
+        score = max(off, key=lambda each: abs((off[each].value or 0.0) - each))
+        yield (
+            f"But the scores are off: people call about {percent_words(off[score])} of the answers with a score of "
+            f"{score:g} grounded."
+        )

@@ -499,9 +499,9 @@ def _stopping(plan: LabelPlan) -> str | None:
         return None
     if plan.question in {"rate", "kappa"}:
         return (
-            "You may look at the figure after every label, and stop when its interval is narrow enough. If it is "
-            "still wider after the last label, a new plan asks for more. People to whom the queue is assigned see no "
-            "figure of all answers while more than 5 % of the answers are hidden from them."
+            "Somebody who reviews nothing in the queue may look at the figure after every label, and stop when its "
+            "interval is narrow enough. The queue's reviewers see it only when at most 5 % of all answers still wait "
+            "for them. If it is still too wide after the last label, plan again."
         )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 

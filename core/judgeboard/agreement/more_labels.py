@@ -38,8 +38,9 @@ def more_labels_words(
         thing = things.replace("answers", "answer", 1) if missing == 1 else things
         words += f" About {missing:,} more {thing} must have a label ({counting:,} so far)."
     if counting < labelled:
-        some = f"{counting:,} of {labelled:,} labelled {things}"
-        words += f" Only {some} can choose a threshold so far: {_uneven_words(sample)}."
+        some = f"{counting:,} of the {labelled:,} labelled {things}"
+        words += f" A threshold is chosen on labels that answers had equal chances to get. So far, these are {some},"
+        words += f" because {_uneven_words(sample)}."
     return words
 
 

@@ -57,7 +57,7 @@ _LEFT_OUT = {
     "extras": "labels that are no random sample",
     "extras_of_differing": "labels that are no random sample, of the answers on which they differ",
     "without_score": "no score of the judge",
-    "more_often_labelled": "labels that cannot choose a threshold, because such answers are labelled more often",
+    "more_often_labelled": "labels of answers that are labelled more often than others, when a threshold is chosen",
 }
 """Why answers are left out, in words."""
 

@@ -173,7 +173,7 @@ def source_words(trend: Trend) -> str | None:
     drawn = any(panel.points for panel in trend.panels)
     if not drawn or trend.judge is None or not trend.of_measure.of_judge:
         return None
-    return f"Verdicts of {trend.judge}, not corrected by labels."
+    return f"The scores are those of the judge {trend.judge}, not corrected by labels."
 
 
 def _figure(measure: Measure) -> Figure:

@@ -397,7 +397,7 @@ def _change_sentences(made: VersionsCompared) -> Iterator[str]:
         yield f"{in_all}, this changes the share of right verdicts by {change}."
         return
     yield f"{in_all}, the share of right verdicts changes by {change} from {made.first} to {made.second}."
-    yield "Answers that were less likely to get a label count more."
+    yield "Each label counts for all the answers that it stands for."
     more_right = counts.only_second - counts.only_first
     if (counts.change.value or 0.0) * more_right < 0:
         labels = "Some labels stand for more answers than others"

@@ -115,9 +115,7 @@ def _version_lines(result: "VersionsCompared") -> Iterator[str]:
     if not result.alone:
         yield _counts_line(result, result.counts)
     if result.changes:
-        where = f" in all {counted(result.answers, 'answer')}" if result.alone else ""
-        if result.changes["kappa"].n < result.counts.n:
-            where += " (some labels count only for answers on which they differ)"
+        where = f" in all {counted(result.answers, 'answer')}, from labels that stand for all" if result.alone else ""
         yield f"change{where}: " + ", ".join(
             f"{_CHANGES[name][0]} {number_words(each, sign=True)} (n = {each.n:,}{_CHANGES[name][1]})"
             if each.value is not None

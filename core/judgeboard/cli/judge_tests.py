@@ -65,4 +65,5 @@ def _lines(report: "HealthReport") -> Iterator[str]:
             continue
         yield f"{check.state.value.replace('_', ' ')}  {name}: {check.sentence}"
         if check.state is not State.OK and check.command:
-            yield f"    {options.completed(check.command)}"
+            purpose = "to measure it" if check.state is State.NOT_MEASURED else "for more data"
+            yield f"    {purpose}: {options.completed(check.command)}"

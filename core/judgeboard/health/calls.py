@@ -106,7 +106,7 @@ def unusable(record: JudgeRecord) -> Check:
 
 
 def _without_groundedness(record: JudgeRecord) -> str:
-    """Return how many usable replies have no verdict, because they have other scores only; "" if none."""
+    """Return how many judged answers have no verdict, because they have other scores only; "" if none."""
     scores = record.scored.scores
     if not {"groundedness", "label"} <= scores.keys():
         return ""
@@ -115,7 +115,7 @@ def _without_groundedness(record: JudgeRecord) -> str:
     if n in {0, len(without)}:  # a judge of quality alone gives no groundedness at all
         return ""
     have = "has" if n == 1 else "have"
-    return f" {n:,} of {len(without):,} judged answers {have} a usable reply without groundedness, so no verdict."
+    return f" {n:,} of {len(without):,} judged answers {have} neither groundedness nor a label, so no verdict."
 
 
 def cost(record: JudgeRecord) -> Check:

@@ -103,21 +103,25 @@ def verbosity(record: JudgeRecord) -> Check:
     correlation, rise = defined[measure]
     longer = surely_above(correlation, 0)
     within = _within(record).get(measure)
-    explained = longer and within is not None and not surely_above(within, 0)
+    explained = longer and within is not None and _is_small(within)
+    unclear = longer and within is not None and not explained and not surely_above(within, 0)
     sentence = (
         f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
         f"{counted(correlation.n, 'answer')}. The score changes by {rise.value or 0:+.3f} per {PER} characters."
     )
-    if explained and within is not None:
-        gone = within.low is not None and within.low <= 0
-        rest = "disappears: longer answers are better here" if gone else "is not significant at 99 %"
-        sentence += f" At equal human grades the correlation {rest}."
+    if explained:
+        sentence += " At equal human grades the correlation disappears: longer answers are better here."
+    elif unclear and within is not None:
+        sentence += (
+            f" At equal human grades it is {effect_words(within)} (n = {within.n:,}), too few grades to tell whether "
+            "longer answers are only better."
+        )
     elif longer:
         sentence += " Longer answers score higher."
     elif surely_below(correlation, 0):
         sentence += " Longer answers score lower. Only grades of people show whether they are worse."
     is_shorter = surely_below(correlation, 0) and not (within is not None and _is_small(within))
-    state = State.NOT_CONCLUSIVE if is_shorter else state_of(warns=longer and not explained)
+    state = State.NOT_CONCLUSIVE if is_shorter or unclear else state_of(warns=longer and not explained)
     return Check(
         "verbosity",
         state,
@@ -169,7 +173,7 @@ def _direction(within: Estimate) -> str:
         return "Shorter answers score higher although people grade them alike"
     if _low(within) > 0 or (within.high or 0) < 0:
         which = "Longer" if _low(within) > 0 else "Shorter"
-        return f"{which} answers may score higher (shown at 95 %, not at the 99 % from which this check warns)"
+        return f"{which} answers may score higher (significant at 95 %; this check warns at 99 %)"
     if not _is_small(within):
         return "Not shown whether length influences the judge"
     return "Length has at most a small influence on the judge"

@@ -191,7 +191,10 @@ def agreement_words(stats: Stats) -> Iterator[str]:
     if any(row.answers is not None for _, row in rows):
         yield 'Answers: "all" are those with a usable verdict, "graded" those that people graded.'
     if any(row.answers is None for _, row in rows):
-        yield "Figures of the graded answers alone may differ from those of all answers: see `judgeboard agreement`."
+        yield (
+            "Figures of the graded answers alone do not hold for all answers if people chose which to grade, for "
+            "example flagged ones: see `judgeboard agreement`."
+        )
     yield from no_interval_sentences(
         (f"{title}, {row.grade}", row.statistics[name])
         for title, row in rows
@@ -239,7 +242,10 @@ def left_out_lines(stats: Stats) -> Iterator[str]:
             answers = counted(version.without_groundedness, "judged answer")
             have, them = ("has", "it") if version.without_groundedness == 1 else ("have", "them")
             title = version_title(version.name, version.number)
-            yield f"{title}: {answers} {have} no groundedness. The figures on labels and groundedness leave {them} out."
+            yield (
+                f"{title}: {answers} {have} neither groundedness nor a label. The figures on labels and groundedness "
+                f"leave {them} out."
+            )
     for title, row in _in_all(stats):
         if (sentence := left_out_sentence(row.left_out)) is not None:
             yield f"{title}, {row.grade}: {sentence[0].lower()}{sentence[1:]}"

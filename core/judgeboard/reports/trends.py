@@ -48,15 +48,15 @@ def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
 
 
 def trend_lines(trend: Trend) -> Iterator[str]:
-    """Yield the sentence, every point, whose verdicts they are, and what is left out."""
+    """Yield the sentence, whose scores they are, every point, and what is left out."""
     words = trend_sentence(trend)
     yield words
+    if source := source_words(trend):
+        yield f"{source} For the share of bad answers, corrected by labels: `judgeboard trends --corrected`."
     if any(panel.points for panel in trend.panels):
         yield from text_lines(trend_table(trend, trend.panels))
     if note := found_note(words, trend.period):
         yield note
-    if source := source_words(trend):
-        yield f"{source} `judgeboard trends --corrected` corrects them with labels."
     yield from _left_out_lines(trend.left_out)
 
 

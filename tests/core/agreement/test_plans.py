@@ -268,10 +268,9 @@ def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> N
 def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
-    assert (
-        "People to whom the queue is assigned see no figure of all answers while more than 5 % of the answers are "
-        "hidden from them."
-    ) in " ".join(planned(case.store, 0.1, target="these").sentences)
+    assert ("The queue's reviewers see it only when at most 5 % of all answers still wait for them.") in " ".join(
+        planned(case.store, 0.1, target="these").sentences
+    )
     labelled_queue(case, 30, lambda id_: id_ <= 40)
     everybody, mara = case.store, Seen(case.store, case.mara.id)
     assert measure_rate(everybody, target="these").value is not None
@@ -592,7 +591,7 @@ def test_a_rate_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
     wider = planned(log.store, reach - 0.002)
     assert wider.more > 0
     assert " will probably show the share of bad answers to about ±" in wider.sentences[0]
-    assert "If it is still wider after the last label, a new plan asks for more." in " ".join(wider.sentences)
+    assert "If it is still too wide after the last label, plan again." in " ".join(wider.sentences)
 
 
 def test_a_kappa_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:

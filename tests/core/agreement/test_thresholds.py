@@ -247,8 +247,9 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
         "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
     )
     counting = re.search(
-        r"Only (\d+) of (\d+) labelled bad answers can choose a threshold so far: people labelled all answers that the "
-        r"threshold in force flags, but few others\.$",
+        r"A threshold is chosen on labels that answers had equal chances to get\. So far, these are (\d+) of the (\d+) "
+        r"labelled bad answers, because people labelled all answers that the threshold in force flags, but few "
+        r"others\.$",
         recall.sentence,
     )
     assert counting is not None, recall.sentence
@@ -360,10 +361,9 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
         steps = measure_calibration(connection, how="isotonic")
     assert result.brier_change is not None
     assert (result.brier_change.low or 0) < 0 < (result.brier_change.high or 0)
-    unproven = (
-        "The 120 labels do not show that a map of the scores ({}) predicts people better than the scores themselves."
-    )
-    assert result.sentence == unproven.format("platt")
+    unproven = "Not shown whether a map of the scores ({}) predicts people better than the scores themselves."
+    off = "But the scores are off: people call about 72 % [54, 84] of the answers with a score of 0.9 grounded."
+    assert result.sentence == f"{unproven.format('platt')} {off}"
     assert (steps.meaning, steps.sentence) == ((), unproven.format("isotonic"))
 
 
@@ -378,12 +378,24 @@ def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog
     with log.store.reading() as connection:
         lines, steps = (measure_calibration(connection, how=how) for how in ("platt", "histogram"))
     assert lines.notes[0].startswith(
-        "The map does not fit well: even after it, the calibration error is more than luck"
+        "After this map, the calibration error is still more than luck alone gives: the labels are too few for it, or"
     )
     assert lines.ece_after is not None
     assert lines.ece_after_by_luck is not None
     assert lines.ece_after > 2 * lines.ece_after_by_luck
     assert steps.notes == ()
+
+
+@on_sqlite
+def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to_help(log: GradedLog) -> None:
+    fully_labelled_flags(log, 0.8, rest_bad_every=4)
+    with log.store.reading() as connection:
+        result = measure_calibration(connection)
+    assert result.sentence == (
+        "Not shown whether a map of the scores (platt) predicts people better than the scores themselves. The 300 "
+        "labels tell about as much as 113 of a random sample, because labels of some kinds of answers stand for many "
+        "answers."
+    )
 
 
 @on_sqlite
@@ -753,7 +765,7 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     assert worse.sentence == (
         "Do not use this map (platt): with it, the scores predict people worse. On average, a score is 0.08 away from "
         "the share of such answers that people call grounded. Luck alone gives only about 0.02. So the scores are off, "
-        "but a map of this form does not fit."
+        "but this map does not fit, or the labels are too few for it."
     )
     assert (worse.is_worse, worse.meaning) == (True, ())
     assert steps.brier_after < worse.brier_after

@@ -409,7 +409,7 @@ def test_each_change_stands_with_its_own_number_of_labels(log: GradedLog, capsys
     run(["compare", "versions", "--db", address(log.store), "old", "new"])
     [line] = [line for line in capsys.readouterr().out.splitlines() if line.startswith("change")]
     kappa, recall, specificity = (result.changes[name].n for name in ("kappa", "sensitivity", "specificity"))
-    assert line.startswith("change in all 300 answers (some labels count only for answers on which they differ): ")
+    assert line.startswith("change in all 300 answers, from labels that stand for all: ")
     assert re.findall(r"\(n = (.*?)\)", line) == [
         f"{kappa} labelled answers",
         f"{recall} that people call bad",

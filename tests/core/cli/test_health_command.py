@@ -19,7 +19,7 @@ def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log: GradedLog, capsys: 
     out = capsys.readouterr().out
     assert out.startswith("flat v1: of 17 checks, 1 warns (score collapse), 1 ok, 15 not measured yet.\n")
     assert out.splitlines()[1].startswith("warning  collapse: 100 % of 30 scores of quality are 4")
-    assert "    judgeboard test controls make --kinds other_answer" in out
+    assert "    for more data: judgeboard test controls make --kinds other_answer" in out
     assert run([*command, "--gate"]) == 1
     capsys.readouterr()
     assert run([*command, "--json", "--gate"]) == 1

@@ -312,8 +312,10 @@ def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
     within = check("verbosity_at_equal_grades", scored=scored, graded=people)
     assert within.state is State.NOT_CONCLUSIVE
     assert within.statistic.low > 0
-    assert within.sentence.startswith("Longer answers may score higher (shown at 95 %, not at the 99 %")
-    assert "is not significant at 99 %" in check("verbosity", scored=scored, graded=people).sentence
+    assert within.sentence.startswith("Longer answers may score higher (significant at 95 %; this check warns at 99 %)")
+    of_all = check("verbosity", scored=scored, graded=people)
+    assert of_all.state is State.NOT_CONCLUSIVE, "the same grades give one conclusion"
+    assert "too few grades to tell whether longer answers are only better" in of_all.sentence
 
 
 def test_longer_answers_that_people_grade_alike_are() -> None:
@@ -474,7 +476,7 @@ def test_a_usable_reply_without_groundedness_is_named_beside_unusable_replies() 
     scored = ScoredAnswers({"groundedness": missing, "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))
     sentence = check("unusable", asked={"ok": 12}, scored=scored).sentence
     assert sentence == (
-        "0 of 12 replies are unusable. 1 of 3 judged answers has a usable reply without groundedness, so no verdict."
+        "0 of 12 replies are unusable. 1 of 3 judged answers has neither groundedness nor a label, so no verdict."
     )
     never = ScoredAnswers({"groundedness": np.full(3, np.nan), "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))
     assert check("unusable", asked={"ok": 12}, scored=never).sentence == "0 of 12 replies are unusable."

@@ -122,7 +122,7 @@ def test_a_check_is_a_file_and_a_line(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     _, command, as_json, page = done.stdout.split("@@\n")
-    assert "warning  haste: lexical v1 is hasty.\n    sleep 1" in command
+    assert "warning  haste: lexical v1 is hasty.\n    for more data: sleep 1" in command
     assert command.rstrip().endswith("\n1"), "the gate fails"
     check = json.loads(as_json[: as_json.rindex("}") + 1])["checks"][0]
     assert (check["name"], check["state"], check["statistic"]["value"]) == ("haste", "warning", 0.75)
