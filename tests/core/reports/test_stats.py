@@ -217,7 +217,10 @@ def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(s
     log.review_all(ids, label=GOOD, quality=3)
     shown = measure(store)
     assert {each.name: each.without_groundedness for each in shown.judge_versions} == {"rag": 7, "rating": 0}
-    words = "rag v1: 7 judged answers have neither groundedness nor a label. The figures on labels and groundedness leave them out."
+    words = (
+        "rag v1: 7 judged answers have neither groundedness nor a label. The figures on labels and groundedness leave "
+        "them out."
+    )
     assert [line for line in left_out_lines(shown) if "neither groundedness" in line] == [words]
 
 
