@@ -69,7 +69,9 @@ def kind_lines() -> str:
     "judgeboard import undo",
     cls=CommandWithArguments,
     json=False,
-    help=f"""Import files into the database. Files may be gzipped; - is standard input. Kinds of files:
+    help=f"""Import files into the database. Files may be gzipped; - is standard input.
+
+Kinds of files:
 
 \b
 {kind_lines()}
@@ -86,7 +88,9 @@ could be used, the columns or dates are not clear, or a file could not be read t
 """,
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.with_default("--kind", type=click.Choice([*KINDS]), default="responses", help="Kind of file; see above.")
+@options.with_default(
+    "--kind", type=click.Choice([*KINDS]), default="responses", help="Kind of file; --help describes each."
+)
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
     "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an "

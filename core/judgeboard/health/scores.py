@@ -103,7 +103,8 @@ def verbosity(record: JudgeRecord) -> Check:
     correlation, rise = defined[measure]
     longer = surely_above(correlation, 0)
     within = _within(record).get(measure)
-    explained = longer and within is not None and _is_small(within)
+    # Explained: at equal grades there is no rise, or at most a small one.
+    explained = longer and within is not None and _low(within) <= 0 and _high(within) < MEDIUM
     unclear = longer and within is not None and not explained and not surely_above(within, 0)
     sentence = (
         f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
@@ -208,6 +209,10 @@ def _all_within(record: JudgeRecord) -> dict[str, Estimate]:
 
 def _low(estimate: Estimate) -> float:
     return -2.0 if estimate.low is None else estimate.low
+
+
+def _high(estimate: Estimate) -> float:
+    return 2.0 if estimate.high is None else estimate.high
 
 
 CHANCE = 0.5

@@ -304,6 +304,18 @@ def test_longer_answers_that_people_find_better_too_are_no_fault() -> None:
     assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.OK
 
 
+def test_a_judge_that_prefers_short_answers_at_equal_grades_does_not_reward_length() -> None:
+    """Longer answers score higher only because people find them better: among equal ones they score lower."""
+    scored, grade, length = wordy(per_character=-0.002)
+    people = {
+        "quality": GradedAnswers(scored.scores["quality"], grade, length, np.arange(300), np.zeros(300, int), ("",))
+    }
+    assert check("verbosity_at_equal_grades", scored=scored, graded=people).state is State.WARNING
+    result = check("verbosity", scored=scored, graded=people)
+    assert result.state is State.OK
+    assert "longer answers are better here" in result.sentence
+
+
 def test_a_rise_between_95_and_99_percent_is_not_said_to_be_gone() -> None:
     scored, grade, length = wordy(per_character=0.00035)
     people = {
