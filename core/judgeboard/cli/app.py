@@ -147,11 +147,10 @@ def _refused(error: click.ClickException, words: Sequence[str]) -> None:
 
 def _words(error: Exception) -> str:
     """Return the message of an error. For a database error, leave out the SQL statement and its texts."""
-    cause = getattr(error, "orig", None)
-    if cause is not None:
-        from judgeboard.store.engine import with_advice
+    if getattr(error, "orig", None) is not None:
+        from judgeboard.store.outages import reason_of
 
-        return f"database error: {with_advice(str(cause).partition(chr(10))[0])}"
+        return f"database error: {reason_of(error)}"
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         from judgeboard.formats.files import DISK_FULL
 

@@ -67,8 +67,9 @@ from judgeboard.receiving.records import (
 )
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store, check_usable, check_writable, is_outage, with_advice
+from judgeboard.store.engine import Store, check_usable, check_writable
 from judgeboard.store.events import record_event
+from judgeboard.store.outages import is_outage, reason_of
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.traces import NewSpan, store_feedback, store_spans, take_feedback
 from judgeboard.traces import otlp, telemetry
@@ -354,10 +355,9 @@ def _fault_of(store: Callable[[], Store]) -> str | None:
 
 def _cause(error: Exception) -> str:
     """Return the cause of an error of the database in one line, without the SQL statement and its texts."""
-    cause = getattr(error, "orig", None)
-    if cause is None:
-        return str(error).partition("\n")[0] if isinstance(error, JudgeboardError) else type(error).__name__
-    return with_advice(str(cause).partition("\n")[0])
+    if isinstance(error, JudgeboardError) or getattr(error, "orig", None) is not None:
+        return reason_of(error)
+    return type(error).__name__
 
 
 def _spans_in(read: Read, sender: Sender, body: bytes, content_type: str) -> list[NewSpan]:

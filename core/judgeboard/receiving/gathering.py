@@ -20,7 +20,8 @@ from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.records import store_scores
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store, is_outage, with_advice
+from judgeboard.store.engine import Store
+from judgeboard.store.outages import is_outage, reason_of
 from judgeboard.store.responses import responses_named
 from judgeboard.store.storing import add_feedback, reapply_flags, store_responses
 from judgeboard.store.traces import (
@@ -84,7 +85,7 @@ class Gatherer:
                     looked = now
             except Exception as error:  # noqa: BLE001 - the database may come back
                 if isinstance(error, OperationalError):
-                    _log.warning("cannot gather: %s", with_advice(str(error.orig).partition("\n")[0]))
+                    _log.warning("cannot gather: %s", reason_of(error))
                 else:
                     _log.error("cannot gather", exc_info=error)
                 self._closing.wait(FEEDBACK_SECONDS)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.store.engine import Store, is_outage
+from judgeboard.store.engine import Store
+from judgeboard.store.outages import is_outage
 
 T = TypeVar("T")
 MOST_AT_ONCE = 100  # requests in one transaction

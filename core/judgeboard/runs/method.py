@@ -30,7 +30,7 @@ from judgeboard.runs.runner import (
 )
 from judgeboard.runs.task_claims import Claimed, TaskClaims, taking_part
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Patience, Readable, Store
+from judgeboard.store.engine import Readable, Store
 from judgeboard.store.jobs import (
     TaskKey,
     add_to_share,
@@ -42,6 +42,7 @@ from judgeboard.store.jobs import (
     take_turns,
 )
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.outages import Patience
 from judgeboard.store.runs import (
     AskCounts,
     Destination,

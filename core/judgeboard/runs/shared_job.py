@@ -20,8 +20,9 @@ from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun, shared_rate_limits, store_steps
 from judgeboard.runs.runner import Answered, Runner
 from judgeboard.runs.task_claims import LOOK_SECONDS
-from judgeboard.store.engine import Store, with_advice
+from judgeboard.store.engine import Store
 from judgeboard.store.jobs import TaskKey, cost_elsewhere
+from judgeboard.store.outages import reason_of
 from judgeboard.store.runs import StoredRun
 
 CLOSED = "the worker ended"
@@ -32,7 +33,7 @@ _log = logging.getLogger("judgeboard.jobs")
 def log_failure(what: str, error: Exception) -> None:
     """Log an error after which the worker tries again."""
     if isinstance(error, OperationalError):  # the database is locked, full or unreachable: not our bug
-        _log.warning("%s: %s; trying again", what, with_advice(str(error.orig).partition("\n")[0]))
+        _log.warning("%s: %s; trying again", what, reason_of(error))
     else:
         _log.error("%s; trying again", what, exc_info=error)
 

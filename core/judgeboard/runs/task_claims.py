@@ -15,7 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from judgeboard.errors import BadInput, DatabaseAway
 from judgeboard.runs.runner import tried_again
-from judgeboard.store.engine import Store, with_advice
+from judgeboard.store.engine import Store
 from judgeboard.store.jobs import (
     TaskKey,
     claim_tasks,
@@ -26,6 +26,7 @@ from judgeboard.store.jobs import (
     release_tasks,
     remove_worker,
 )
+from judgeboard.store.outages import reason_of
 
 BEAT_SECONDS = 5.0
 LOOK_SECONDS = 0.5  # between two looks whether another process has done or left its tasks
@@ -65,8 +66,7 @@ def taking_part(store: Store) -> Iterator[str]:
             except DatabaseAway:
                 return
             except (SQLAlchemyError, BadInput) as error:  # an unreachable database comes back
-                reason = str(getattr(error, "orig", None) or error).partition("\n")[0]
-                _log.warning("cannot store a heartbeat: %s", with_advice(reason))
+                _log.warning("cannot store a heartbeat: %s", reason_of(error))
 
     thread = threading.Thread(target=beat_until_the_end, name="judgeboard-heartbeat", daemon=True)
     thread.start()

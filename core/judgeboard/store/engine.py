@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from threading import Condition, Event, Lock
+from threading import Condition, Lock
 from typing import Any, Protocol, cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
@@ -41,18 +41,9 @@ from judgeboard.settings.masking import masked, register_secret
 from judgeboard.settings.model import DEFAULT_DATABASE, load_settings
 from judgeboard.store.clock import database_clock
 from judgeboard.store.migrations import HEAD, OLDEST
+from judgeboard.store.outages import CANNOT_WRITE, FULL, LOCKED, Patience, is_outage, reason_of
 from judgeboard.store.row_filter import prepare_compiler
 
-CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
-_LOCKED = "database is locked"
-_FULL = "database or disk is full"
-_ADVICE = {
-    **dict.fromkeys(
-        CANNOT_WRITE, "this user needs write access to the file and its folder; grant it, or use --db with a copy"
-    ),
-    _LOCKED: "another process writes to it; try again when it has finished",
-    _FULL: "free some disk space and try again",
-}
 _log = logging.getLogger("judgeboard.store")
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_DAMAGE = {
@@ -65,32 +56,6 @@ LOOK_SECONDS = 5.0  # for damage, after an error that damage may have caused
 ONE_PAGE = 4096  # bytes of a SQLite file without tables
 LEAST_SPACE = 64 * 1024  # bytes on a disk that SQLite needs to open a database
 _TOO_LARGE = "Python int too large to convert to SQLite INTEGER"
-_NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
-
-
-def is_outage(error: BaseException) -> bool:
-    """Return whether the database cannot be used now, so that the same data may be stored later."""
-    return isinstance(error, OperationalError | PoolTimeout | TimeoutError) or isinstance(
-        error.__cause__, OperationalError
-    )
-
-
-def with_advice(words: str) -> str:
-    """Return the message of a driver, with the known remedy in brackets."""
-    advice = _ADVICE[_FULL] if _NO_SPACE in words else _ADVICE.get(words)
-    return words if advice is None else f"{words} ({advice})"
-
-
-def outage_words(error: Exception) -> str | None:
-    """Return in words for a person why the database could not be used now; None if the error has another cause."""
-    if not isinstance(error, OperationalError | PoolTimeout):
-        return None
-    words = str(getattr(error, "orig", None) or error)
-    if _NO_SPACE in words or words == _FULL:
-        return "The disk of the server is full"
-    if words == _LOCKED:
-        return "Another process has been writing to the database for too long"
-    return "The database cannot be used at the moment"
 
 
 class Turns:
@@ -128,46 +93,10 @@ def turns_at(database: str) -> Turns:
 
 BUSY_SECONDS = 30.0
 BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a database that is open
-AWAY_PAUSE_SECONDS = 1.0  # between two tries while the database is away
 CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
-
-
-class Patience:
-    """How long the threads of a run wait together for a database that cannot be used: ``seconds`` for each outage.
-
-    A SQLite database that another process has locked is waited for without an end. `give_up` ends all waiting.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self.given_up = Event()
-        self._guard = Lock()
-        self._away_since: float | None = None
-
-    def give_up(self) -> None:
-        """Wait no more, for example because the user wants to stop."""
-        self.given_up.set()
-
-    def wait(self, error: Exception) -> bool:
-        """Wait before another try; return False if it is not worth one."""
-        with self._guard:
-            if self._away_since is None and not self.given_up.is_set():
-                self._away_since = time.monotonic()
-                _log.warning("the database cannot be used: %s; waiting up to %g s", _reason(error), self.seconds)
-            left = (self._away_since or 0.0) + self.seconds - time.monotonic()
-        if left <= 0:
-            self.given_up.set()
-        return not self.given_up.wait(max(0.0, min(left, AWAY_PAUSE_SECONDS)))
-
-    def end_wait(self) -> None:
-        """Note that the database can be used."""
-        with self._guard:
-            if self._away_since is not None:
-                _log.warning("the database can be used again, after %.0f s", time.monotonic() - self._away_since)
-                self._away_since = None
 
 
 class Readable(Protocol):
@@ -231,7 +160,7 @@ class Store:
                 connection.commit()
         except OperationalError as error:
             if str(error.orig) in CANNOT_WRITE:
-                raise BadInput(f"cannot write to the database: {_reason(error)}") from error
+                raise BadInput(f"cannot write to the database: {reason_of(error)}") from error
             raise
 
     @contextmanager
@@ -239,6 +168,7 @@ class Store:
         """Yield a connection, with a transaction that writes; while the database is away, wait for it."""
         while True:
             connection: Connection | None = None
+            began = time.monotonic()
             try:
                 connection = self.engine.connect()
                 if writes:
@@ -251,10 +181,10 @@ class Store:
                     connection.close()
                 if self.patience is None or not is_outage(error):
                     raise
-                if not self.patience.wait(error):
+                if not self.patience.wait(error, began):
                     raise DatabaseAway(f"the database could not be used for {self.patience.seconds:g} s") from error
         if self.patience is not None:
-            self.patience.end_wait()
+            self.patience.end_wait(began)
         with connection:
             yield connection
 
@@ -272,7 +202,7 @@ class Store:
             raise BadInput("the database cannot hold a value: a whole number must be below 2**63") from error
         except (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, *_OF_VALUES) as error:
             if self.is_sqlite and self._is_full(error):
-                raise OperationalError(None, None, sqlite3.OperationalError(_FULL)) from error
+                raise OperationalError(None, None, sqlite3.OperationalError(FULL)) from error
             if not self.is_sqlite or not self._is_damage(error):
                 raise
         else:
@@ -468,7 +398,7 @@ def current_revision(store: Store) -> str | None:
     except Exception as error:
         if isinstance(error, JudgeboardError):
             raise
-        raise UnusableDatabase(f"cannot open {store.shown_url}: {_reason(error)}") from error
+        raise UnusableDatabase(f"cannot open {store.shown_url}: {reason_of(error)}") from error
 
 
 def check_writable(store: Store) -> None:
@@ -506,13 +436,8 @@ def upgrade(store: Store) -> str | None:
         with store.writing() as connection:
             run_upgrade(connection)
     except (OperationalError, ProgrammingError) as error:
-        raise BadInput(f"cannot migrate {store.shown_url}: {_reason(error)}") from error
+        raise BadInput(f"cannot migrate {store.shown_url}: {reason_of(error)}") from error
     return before
-
-
-def _reason(error: Exception) -> str:
-    lines = str(getattr(error, "orig", error)).strip().splitlines()
-    return with_advice(masked(lines[0]) if lines else type(error).__name__)
 
 
 def _is_sealed(path: Path) -> bool:
@@ -557,9 +482,9 @@ def _begin_sqlite(connection: Connection) -> None:
         try:
             connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("judgeboard_write") else "BEGIN")
         except OperationalError as error:
-            if given_up is None or given_up.is_set() or str(error.orig) != _LOCKED:
+            if given_up is None or given_up.is_set() or str(error.orig) != LOCKED:
                 raise
-            _log.warning("%s: another process writes to it; waiting", _LOCKED)
+            _log.warning("%s: another process writes to it; waiting", LOCKED)
         else:
             return
 

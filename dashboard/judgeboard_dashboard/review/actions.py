@@ -24,12 +24,13 @@ from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
 from judgeboard.reviews.queues import missing_grades
 from judgeboard.reviews.shown import shown_side
-from judgeboard.store.engine import Store, outage_words
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import CANNOT_BE_JUDGED
 from judgeboard.store.open_flags import flag_after
+from judgeboard.store.outages import outage_words
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.review.drafts import Draft, OpenQuestion, ReviewSession, TextView, UndoableReview
 from judgeboard_dashboard.review.leases import QueueSession, Reveal, ShownItem, SkippedItem, read_item

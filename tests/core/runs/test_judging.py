@@ -31,7 +31,7 @@ from judgeboard.llm.recording_endpoint import (
     verdict,
 )
 from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
-from judgeboard.store import engine
+from judgeboard.store import engine, outages
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judging_log import address, asked, by_number, judgments, rag, runs, store_answers, until
@@ -454,7 +454,7 @@ def outage(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.
         refuse()
         return connect()
 
-    monkeypatch.setattr(engine, "AWAY_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(outages, "AWAY_PAUSE_SECONDS", 0.05)
     monkeypatch.setattr(store.engine, "connect", connect_or_refuse)
     event.listen(store.engine, "before_cursor_execute", refuse)
     yield away

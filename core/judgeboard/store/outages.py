@@ -1,0 +1,93 @@
+"""What it means that a database cannot be used now: in words, and how long a run waits for it."""
+
+import logging
+import time
+from threading import Event, Lock
+
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from judgeboard.settings.masking import masked
+
+CANNOT_WRITE = ("unable to open database file", "attempt to write a readonly database")  # messages of SQLite
+LOCKED = "database is locked"
+FULL = "database or disk is full"
+_ADVICE = {
+    **dict.fromkeys(
+        CANNOT_WRITE, "this user needs write access to the file and its folder; grant it, or use --db with a copy"
+    ),
+    LOCKED: "another process writes to it; try again when it has finished",
+    FULL: "free some disk space and try again",
+}
+_NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
+AWAY_PAUSE_SECONDS = 1.0  # between two tries while the database is away
+_log = logging.getLogger("judgeboard.store")
+
+
+def is_outage(error: BaseException) -> bool:
+    """Return whether the database cannot be used now, so that the same data may be stored later."""
+    return isinstance(error, OperationalError | PoolTimeout | TimeoutError) or isinstance(
+        error.__cause__, OperationalError
+    )
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the first line of a driver's message, without SQL and secrets, with the known remedy in brackets."""
+    lines = str(getattr(error, "orig", None) or error).strip().splitlines()
+    if not lines:
+        return type(error).__name__
+    advice = _ADVICE[FULL] if _NO_SPACE in lines[0] else _ADVICE.get(lines[0])
+    return masked(lines[0]) if advice is None else f"{lines[0]} ({advice})"
+
+
+def outage_words(error: Exception) -> str | None:
+    """Return in words for a person why the database could not be used now; None if the error has another cause."""
+    if not isinstance(error, OperationalError | PoolTimeout):
+        return None
+    words = str(getattr(error, "orig", None) or error)
+    if _NO_SPACE in words or words == FULL:
+        return "The disk of the server is full"
+    if words == LOCKED:
+        return "Another process has been writing to the database for too long"
+    return "The database cannot be used at the moment"
+
+
+class Patience:
+    """How long the threads of a run wait together for a database that cannot be used: ``seconds`` for each outage.
+
+    A SQLite database that another process has locked is waited for without an end. `give_up` ends all waiting. A try
+    tells of the database only since it began (``began``, of the monotonic clock): one that began before an outage does
+    not show its end, and one that began before the end shows no new outage.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.given_up = Event()
+        self._guard = Lock()
+        self._away_since: float | None = None
+        self._back_since = 0.0
+
+    def give_up(self) -> None:
+        """Wait no more, for example because the user wants to stop."""
+        self.given_up.set()
+
+    def wait(self, error: Exception, began: float) -> bool:
+        """Wait before another try; return False if it is not worth one."""
+        with self._guard:
+            if self._away_since is None and began < self._back_since:
+                return not self.given_up.is_set()
+            if self._away_since is None and not self.given_up.is_set():
+                self._away_since = time.monotonic()
+                _log.warning("the database cannot be used: %s; waiting up to %g s", reason_of(error), self.seconds)
+            left = (self._away_since or 0.0) + self.seconds - time.monotonic()
+        if left <= 0:
+            self.given_up.set()
+        return not self.given_up.wait(max(0.0, min(left, AWAY_PAUSE_SECONDS)))
+
+    def end_wait(self, began: float) -> None:
+        """Note that the database can be used."""
+        with self._guard:
+            if self._away_since is not None and began >= self._away_since:
+                self._back_since = time.monotonic()
+                _log.warning("the database can be used again, after %.0f s", self._back_since - self._away_since)
+                self._away_since = None
