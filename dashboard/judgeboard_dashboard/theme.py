@@ -10,7 +10,6 @@ import streamlit as st
 
 from judgeboard_dashboard.evidence import show, tag
 
-MOST_LIT = 40  # maximum number of claims of an answer that are outlined under the pointer
 SPANS = ("#d97706", "#2563eb", "#7c3aed", "#059669", "#dc2626", "#0891b2")
 """The colours of the span types of a label schema, readable in both themes."""
 
@@ -116,12 +115,7 @@ def send_script(*names: str) -> None:
 
 @cache
 def style_sheet() -> str:
-    """Return the whole style sheet: the colours as variables, style.css, and the highlighting of claims."""
-    # A claim under the pointer is outlined in all panes at once, without a script.
-    claims = "".join(
-        f"body:has(.c{number}:hover) .c{number}{{outline:1.5px solid var(--jb-acc)}}"
-        for number in range(1, MOST_LIT + 1)
-    )
+    """Return the whole style sheet: the colours as variables, style.css, and the colours of spans."""
     # Each type has an underline at its own depth, so that overlapping spans are visible.
     spans = "".join(
         f"::highlight(jb-span-{number}){{background:{colour}2e;text-decoration:underline 2px {colour};"
@@ -130,7 +124,7 @@ def style_sheet() -> str:
     )
     # light-dark() works because Streamlit sets color-scheme on .stApp.
     variables = "".join(f"{name}: light-dark({light}, {dark}); " for name, light, dark in _variables())
-    return f".stApp {{ {variables}}}\n{_text('style.css')}{claims}{spans}"
+    return f".stApp {{ {variables}}}\n{_text('style.css')}{spans}"
 
 
 def _variables() -> Iterator[tuple[str, str, str]]:

@@ -1,4 +1,5 @@
-/* Highlights, in the passages, the words of the sentence under the pointer or of the statement that the keys mark.
+/* Highlights, in the passages, the words of the sentence under the pointer or of the statement that the keys mark, and
+   outlines the claim under the pointer (data-claim) in all panes.
 
    The server lists the words of a sentence that count (data-w). In formatted text, numbers and longer words count. The
    highlights do not change the page: copied and compared text is the stored text. */
@@ -53,8 +54,21 @@
     const node = hovered ?? chosen();
     if (node !== lit) light(node);
   };
+  /* A sheet of its own. Rules with :has() would do the same without a script, and slow down each key press. */
+  const outlines = new CSSStyleSheet();
+  document.adoptedStyleSheets.push(outlines);
+  let outlined = "";
+  const outline = (node) => {
+    const claims = [];
+    for (let part = node; (part = part?.closest?.("[data-claim]")); part = part.parentElement) {
+      claims.push(`[data-claim="${part.dataset.claim}"]`);
+    }
+    const rule = claims.length ? `${claims} { outline: 1.5px solid var(--jb-acc); }` : "";
+    if (rule !== outlined) outlines.replaceSync((outlined = rule));
+  };
   document.addEventListener("mouseover", (event) => {
     hovered = event.target.closest?.(HOVERED) ?? null;
+    outline(event.target);
     update();
   });
   /* Remove the focus. Otherwise the next key after a selection with the mouse would outline the whole page. */

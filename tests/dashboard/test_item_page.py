@@ -412,7 +412,7 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
     assert "supreme v1 calls this verdict wrong" in words
     assert "0 of 1 claim supported" in words
     [answer] = [body for body in bodies(page) if "jb-answer" in body]
-    assert '<mark class="jb-m jb-unsupported c1" id="a1">Basalt forms columns.' in answer
+    assert '<mark class="jb-m jb-unsupported" data-claim="1" id="a1">Basalt forms columns.' in answer
     past = plain(pane[pane.index("jb-history") :])
     assert "second v10.95, 4 / 4Fine." in past
     assert "supreme v1calls the verdict of third v1 wrong" in past

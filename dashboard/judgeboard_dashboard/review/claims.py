@@ -148,7 +148,8 @@ def marked(
                 tag("a", cls="jb-n", href=_goal(claim, there), data_n=claim.sign, aria_label=claim.words)
                 if last[claim.name] == place
                 else None,
-                cls=f"jb-m jb-{claim.status} c{claim.name}{' jb-at' if claim.at else ''}",
+                cls=f"jb-m jb-{claim.status}{' jb-at' if claim.at else ''}",
+                data_claim=claim.name,
                 id=f"{here}{claim.name}" if first else None,
                 data_at=claim.name if first and claim.at else None,
             )

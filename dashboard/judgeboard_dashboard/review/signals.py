@@ -388,7 +388,8 @@ def _claim(shown: NumberedClaim, *, linked: bool) -> Html:
         tag("b", replace(shown, own=None).sign, aria_label=shown.words),
         tag("span", own, shown.claim.text, title=shown.claim.text),
         _evidence_link(shown, linked=linked),
-        cls=f"jb-claim jb-{shown.status}{f' c{shown.name}' if linked else ''}{' jb-at' if shown.at else ''}",
+        cls=f"jb-claim jb-{shown.status}{' jb-at' if shown.at else ''}",
+        data_claim=shown.name if linked else None,
     )
 
 
