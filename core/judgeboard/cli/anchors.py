@@ -7,14 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import (
-    chosen_kind,
-    judge_kind,
-    last_address_options,
-    read_few_shot,
-    run_options,
-    stored_judge_options,
-)
+from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
+from judgeboard.cli.asking import last_address_options, read_few_shot, run_options, stored_judge_options
 from judgeboard.cli.judge import summary_lines
 
 if TYPE_CHECKING:
@@ -60,20 +54,21 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     "judgeboard test anchors judge --judge rag --model gpt-4o-mini --max-cost 0.5",
     group=anchors_command,
 )
+@named_judge
 @judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @stored_judge_options
-def anchors_judge(kind: str | None, max_cost: float | None, **chosen: Any) -> int:
+def anchors_judge(named: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
     """Judge the anchors once more. Only `test anchors report` uses these verdicts.
 
-    Give the same options with which the judge version judged the log. If a run stops early, repeat the command to
-    continue it. The exit codes are those of `judgeboard judge`.
+    Give NAME or the same options with which the judge version judged the log. If a run stops early, repeat the command
+    to continue it. The exit codes are those of `judgeboard judge`.
     """
     from judgeboard.agreement.anchors import stored_anchors
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.runs import AskMode
 
-    kind = chosen_kind(kind, chosen)
+    kind = judge_of_options(named, kind, chosen)
     read_few_shot(kind, chosen)
     store = options.open_store()
     judge = make_judge(kind, **chosen | last_address_options(store, partial(make_judge, kind), chosen))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from judgeboard.cli import asking, options
+from judgeboard.cli import asked_judge, asking, options
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.filters import RowFilter
@@ -83,7 +83,7 @@ def audit_command(
             raise BadInput("--recorded needs --by NAME: the judge whose stored verdicts are used")
         asking.nobody_asked(context, "kind")
     else:
-        asking.use_named_judge(by, chosen, as_kind="supreme")
+        asked_judge.use_named_judge(by, chosen, as_kind="supreme")
     _check(recorded=recorded, chosen=chosen)
     default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
     sample = AuditSample(default if share is None else share, seed, where)

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.asked_judge import named_judge, use_named_judge
 from judgeboard.cli.asking import (
     check_pairs,
     last_address_options,
     model_options,
-    named_judge,
     nobody_asked,
     prompt_option,
     prompt_warning,
     run_options,
     stopped_lines,
-    use_named_judge,
     warned,
 )
 from judgeboard.cli.groups import GroupWithDefault

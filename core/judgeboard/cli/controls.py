@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from judgeboard.cli import asking, options
+from judgeboard.cli import asked_judge, asking, options
 from judgeboard.store.filters import RowFilter
 
 _kinds = click.option(
@@ -50,27 +50,32 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     options.show({"made": sum(each.made for each in made), "kinds": made}, lines)
 
 
-@options.command("judgeboard test controls judge --judge rag --model gpt-4o-mini", group=controls_command)
+@options.command(
+    "judgeboard test controls judge strict",
+    "judgeboard test controls judge --judge rag --model gpt-4o-mini",
+    group=controls_command,
+)
+@asked_judge.named_judge
 @_kinds
-@asking.judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
+@asked_judge.judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @asking.stored_judge_options
-def judge(kinds: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
+def judge(named: str | None, kinds: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
     """Judge the control answers, and their originals if this judge has not judged them yet.
 
-    Use the options of your `judgeboard judge` command to get the same judge version. To continue an interrupted run,
-    repeat the command. For exit codes see `judgeboard judge`.
+    Use NAME or the options of your `judgeboard judge` command to get the same judge version. To continue an
+    interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.cli.judge import summary_lines
     from judgeboard.methods.control_answers import judge_control_answers
     from judgeboard.runs.judging import make_judge
 
-    kind = asking.chosen_kind(kind, chosen)
+    kind = asked_judge.judge_of_options(named, kind, chosen)
     asking.read_few_shot(kind, chosen)
     store = options.open_store()
     last_address = asking.last_address_options(store, partial(make_judge, kind), chosen)
-    asked_judge = make_judge(kind, **chosen | last_address)
+    made = make_judge(kind, **chosen | last_address)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
-        summary = judge_control_answers(store, asked_judge, kinds=options.listed(kinds or ""), **how)
+        summary = judge_control_answers(store, made, kinds=options.listed(kinds or ""), **how)
     options.show(summary, summary_lines(summary))
     if summary.ok:
         options.suggest("test", "health", summary.judge)

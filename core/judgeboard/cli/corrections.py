@@ -63,6 +63,9 @@ MOVED = {
 }
 # Old names of options: the new one, or "" where an argument takes the value.
 _RENAMED = {
+    "judge": {"--name": ""},
+    "test controls judge": {"--name": ""},
+    "test anchors judge": {"--name": ""},
     "push": {"--to": "", "--address": "--url"},
     "rule add push": {"--to": "", "--address": "--url"},
     "pull": {"--address": "--url"},

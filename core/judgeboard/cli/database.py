@@ -9,6 +9,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
 from judgeboard.store.clock import utc_now
+from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -83,12 +84,14 @@ def db_migrate() -> None:
 
 @options.command(
     "judgeboard db forget chat-4711 --source shop",
+    "judgeboard db forget --where metadata.user=u-48213",
     "judgeboard db forget --unused --source shop --older-than 30",
     group=db_command,
     json=False,
 )
 @click.argument("response", required=False)
 @click.option("--source", help="Source of the answer, if several sources use this id; source of the unused traces.")
+@options.where
 @click.option("--unused", is_flag=True, help="Delete the spans of all traces without an answer.")
 @click.option(
     "--older-than",
@@ -97,30 +100,49 @@ def db_migrate() -> None:
     help="With --unused: only traces without a new span for this many days (default: all).",
 )
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
-def db_forget(response: str | None, source: str | None, unused: bool, older_than: float | None, yes: bool) -> None:
-    """Delete all texts of an answer or of a trace. Scores and decisions are kept.
+def db_forget(
+    response: str | None, source: str | None, where: RowFilter, unused: bool, older_than: float | None, yes: bool
+) -> None:
+    """Delete all texts of an answer, of a trace, or of all answers of a user. Scores and decisions are kept.
+
+    Traces have the user in metadata.user and the session in metadata.session: --where metadata.user=NAME.
 
     RESPONSE is the external id of the answer. Deletes its texts, all texts about it (reasons, notes, comments), and
     the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it. RESPONSE can
     also be the id of a trace without an answer; `judgeboard sources --unused` shows these traces.
-    This cannot be undone. An event records who did it and when.
+    Withdrawn answers, and traces without an answer, are found by their id alone. This cannot be undone. Events record
+    who did it and when, and the id of each answer: `judgeboard db events --kind forget`.
     """
-    from judgeboard.store.forgetting import forget_response, forget_unused
+    from judgeboard.store.filters import describe
+    from judgeboard.store.forgetting import count_to_forget, forget_matching, forget_response, forget_unused
 
-    if response is None and not unused:
-        raise click.UsageError("give the id of an answer or a trace")
-    if response is not None and (unused or older_than is not None):
+    chosen = where != RowFilter()
+    if response is None and not unused and not chosen:
+        raise click.UsageError("give the id of an answer or a trace, or --where for all answers of a filter")
+    if response is not None and (unused or chosen or older_than is not None):
         raise click.UsageError(f"{response} names what is deleted: remove the other options")
+    if chosen and (unused or older_than is not None or source is not None):
+        raise click.UsageError(
+            "--where selects what is deleted: remove the other options, or write --where source=NAME"
+        )
     what = f"every text of {response}" if response else "the spans of traces without an answer"
     store = options.open_store()
+    if chosen:
+        with store.reading() as connection:
+            count = counted(count_to_forget(connection, where), "answer")
+        what = f"every text of {count} ({describe(where)})"
     if not yes:
         click.confirm(f"Delete {what} in {store.shown_url}? This cannot be undone", abort=True)
     by = options.actor()
     with store.writing() as connection:
-        if response is None:
+        if unused:
             before = None if older_than is None else utc_now() - timedelta(days=older_than)
             outcome = counted(forget_unused(connection, source=source, before=before, actor=by), "trace")
-        else:
+        elif chosen:
+            forgotten = forget_matching(connection, where, actor=by)
+            outcome = counted(forgotten.answers, "answer")
+            outcome += f" and {forgotten.derived:,} derived from them" if forgotten.derived else ""
+        elif response is not None:
             ids = forget_response(connection, response, source=source, actor=by)
             outcome = response + (f" and {len(ids) - 1:,} derived from it" if len(ids) > 1 else "")
     emptied = store.checkpoint()  # the write-ahead log still has the texts

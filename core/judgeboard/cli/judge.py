@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import (
-    chosen_kind,
-    judge_kind,
     last_address_options,
-    named_judge,
     prompt_warning,
     read_few_shot,
     run_options,
     stored_judge_options,
     to_continue,
-    use_named_judge,
     warned,
 )
 from judgeboard.errors import BadInput
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
 @options.command(
     "judgeboard judge --judge lexical",
     "judgeboard judge strict",
+    "judgeboard judge strict-v2 --model gpt-4o-mini --prompt strict-v2.txt --since 2026-05-01 --max-cost 10",
     "judgeboard judge --model llama-3.1-8b-instruct --base-url http://localhost:8000/v1",
     "judgeboard judge --judge rag --model gpt-4o-mini --where query_type=complex --rejudge all --max-cost 5",
     "judgeboard judge --judge rubric --rubric house.yaml --model gpt-4o-mini",
@@ -80,8 +78,9 @@ def judge_command(
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
-    NAME is a judge of judgeboard.toml or of the database, whose settings are used, or a kind of judge. To continue a
-    run that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no reply was
+    NAME is a judge of judgeboard.toml or of the database, or a kind of judge. With --model, --prompt or --judge, it is
+    the name of a new judge. To describe a judge without judging: [judges.NAME] in judgeboard.toml. To continue a run
+    that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no reply was
     usable; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
     """
     from judgeboard.cli.repeats import repeats_lines
@@ -91,10 +90,9 @@ def judge_command(
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_responses
 
-    _check_choice(named, kind, jury, number)
-    if kind is None and jury is None:
-        kind = use_named_judge(named, chosen, number=number)
-    kind = chosen_kind(kind, chosen, jury=jury is not None)
+    if number is not None and (named is None or kind is not None or jury is not None):
+        raise BadInput("--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury")
+    kind = judge_of_options(named, kind, chosen, jury=jury is not None, number=number)
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
     read_few_shot(kind, chosen)
@@ -114,7 +112,7 @@ def judge_command(
         return summary
 
     if jury:
-        return _judge_by_jury(store, judges, ask, warnings, where=where, max_cost=max_cost, name=chosen["name"])
+        return _judge_by_jury(store, judges, ask, warnings, where=where, max_cost=max_cost, name=named)
     summary = ask(judges[0], max_cost)
     more: dict[str, Any] = dict(warnings)
     lines = summary_lines(summary)
@@ -130,13 +128,6 @@ def judge_command(
             has_answers = summary.selected or count_responses(connection)
         options.suggest(*(("serve",) if has_answers else options.FIRST_STEP))
     return summary.exit_code
-
-
-def _check_choice(named: str | None, kind: str | None, jury: str | None, number: int | None) -> None:
-    if named is not None and (kind is not None or jury is not None):
-        raise BadInput("NAME already chooses the judge: remove NAME, or remove --judge and --jury")
-    if number is not None and named is None:
-        raise BadInput("--judge-version is the number of a version of NAME: add the name of the judge")
 
 
 def _jury_members(jury: str, chosen: dict[str, Any], kind: str) -> list[dict[str, Any]]:

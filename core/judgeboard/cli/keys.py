@@ -88,7 +88,7 @@ def keys_list() -> None:
 @options.command("judgeboard sources keys revoke shop", group=keys_command, json=False)
 @click.argument("name")
 def keys_revoke(name: str) -> None:
-    """Revoke the key NAME: requests with it are refused from now on."""
+    """Revoke the key NAME: requests with it are refused from now on. A new key can have the same name."""
     from judgeboard.store.api_keys import revoke_key
 
     with options.open_store().writing() as connection:

@@ -10,7 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +21,7 @@ from judgeboard.cli import end_loading
 from judgeboard.cli.groups import CommandGroup
 from judgeboard.cli.help import GROUPS, Command
 from judgeboard.errors import BadInput
-from judgeboard.store.filters import WHERE_FIELDS, parse_where
+from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.text import as_utc, counted, storable, with_db
 
 if TYPE_CHECKING:
@@ -177,7 +177,8 @@ def group(
     return decorate
 
 
-def _checked_judge_name(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+def checked_name(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """Return the name of a judge, or raise BadInput if it cannot be stored."""
     from judgeboard.judges.judge import checked_judge_name
 
     return None if name is None else checked_judge_name(name)
@@ -215,7 +216,7 @@ def _defaults_of(command: click.Command, table: Any) -> Iterator[tuple[str, Any]
 
 def judge_name(help_text: str) -> Callable[[F], F]:
     """Return the option ``--name`` of a command that makes a judge."""
-    return click.option("--name", callback=_checked_judge_name, help=help_text)
+    return click.option("--name", callback=checked_name, help=help_text)
 
 
 def _moment(_context: click.Context, option: click.Parameter, text: str | None) -> datetime | None:
@@ -251,13 +252,33 @@ def pair_verdicts(use: str) -> Callable[[F], F]:
     )
 
 
+def _day(context: click.Context, option: click.Parameter, text: str | None) -> None:
+    """Keep the condition that a day means, for the callback of --where."""
+    if text is not None:
+        field = {"since": "from", "until": "to"}[str(option.name)]
+        try:
+            keep(context, option, f"{field}={date.fromisoformat(text.strip()).isoformat()}")
+        except ValueError:
+            raise BadInput(f"{option.opts[0]} {text}: not a day; write it as 2026-03-01") from None
+
+
+def _selected(context: click.Context, _option: click.Parameter, conditions: tuple[str, ...]) -> RowFilter:
+    days = [context.meta[name] for name in ("since", "until") if name in context.meta]
+    return parse_where([*conditions, *days])
+
+
 where: Callable[[F], F] = decorator(
-    click.option(
-        "--where",
-        multiple=True,
-        metavar="FIELD=VALUE",
-        callback=lambda _context, _option, conditions: parse_where(conditions),
-        help=_where_help(),
+    click.option("--where", multiple=True, metavar="FIELD=VALUE", callback=_selected, help=_where_help()),
+    *(
+        click.option(
+            option,
+            metavar="DAY",
+            is_eager=True,  # --where reads it
+            expose_value=False,
+            callback=_day,
+            help=f"{which} day of the answers (UTC), for example 2026-03-01. The same as --where {field}=DAY.",
+        )
+        for option, which, field in (("--since", "First", "from"), ("--until", "Last", "to"))
     ),
     group="Selection",
 )

@@ -24,6 +24,7 @@ _ANSWER = 100
 )
 @asking.generator_options
 @options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
+@options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers.")
 @asking.judge_options
 @options.with_default(
     "--max-quality", type=click.IntRange(1, 4), default=2, help="Improve only answers with at most this quality."

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import (
-    address_options,
-    address_unknown,
-    chosen_kind,
-    confirm_host,
-    judge_for_workers,
-    judge_kind,
-    warned,
-    yes_option,
-)
+from judgeboard.cli.asked_judge import chosen_kind, judge_for_workers, judge_kind
+from judgeboard.cli.asking import address_options, address_unknown, confirm_host, warned, yes_option
 from judgeboard.cli.options import FiniteRange
 from judgeboard.cli.push import TARGETS, as_seconds, push_arguments, push_options
 from judgeboard.domain import AlertCondition, RuleState

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
+from judgeboard.cli.asked_judge import use_named_judge
 from judgeboard.cli.asking import (
     asking_options,
     last_address_options,
     model_options,
     prompt_warning,
     run_options,
-    use_named_judge,
     warned,
 )
 from judgeboard.errors import BadInput, NotFound

@@ -214,9 +214,9 @@ def replay_version(judge: str, *, model: str | None = None, recorded: str | None
 def checked_judge_name(name: str) -> str:
     """Return the name of a judge: 1 to 128 characters that can be stored."""
     if not name.strip() or len(name) > MAX_NAME:
-        raise BadInput(f"--name must be a name of 1 to {MAX_NAME} characters")
+        raise BadInput(f"the name of a judge must have 1 to {MAX_NAME} characters")
     if reason := unstorable(name):
-        raise BadInput(f"--name cannot be stored: {reason}")
+        raise BadInput(f"the name of a judge cannot be stored: {reason}")
     return name
 
 

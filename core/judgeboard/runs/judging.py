@@ -281,10 +281,10 @@ def _text(what: str, text: str) -> str:
 
 
 def judge_options(version: StoredVersion) -> str | None:
-    """Return the command options that name this judge; None for recorded judges, juries and repeats."""
+    """Return the words after `judge` that name this judge; None for recorded judges, juries and repeats."""
     if version.kind not in JUDGES:
         return None
-    words = ["--judge", version.kind]
+    words = [*([] if version.name == version.kind else [version.name]), "--judge", version.kind]
     if version.model is not None:
         words += ["--model", version.model]
     if version.kind == "rubric":
@@ -292,8 +292,6 @@ def judge_options(version: StoredVersion) -> str | None:
     built_in = built_in_prompt(PROMPTS[version.kind], version.params).text if version.kind in PROMPTS else ""
     if version.prompt and not version.prompt.startswith(built_in):
         words += ["--prompt", "FILE"]
-    if version.name != version.kind:
-        words += ["--name", version.name]
     for name, usual in _USUAL.items():
         value = version.params.get(name)
         if value not in (None, usual):

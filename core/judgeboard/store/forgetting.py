@@ -1,19 +1,22 @@
 """Removes the texts of a response or of a trace from the store, wherever they are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, TableClause, delete, exists, func, or_, select, update
 
 from judgeboard.domain import ItemState, ResponseKind
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
+from judgeboard.store.filter_conditions import response_conditions
+from judgeboard.store.filters import RowFilter, conditions_of, describe
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import DRAFT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.tables import DRAFT, EVENT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
 from judgeboard.store.traces import forget_traces, forget_unused_traces
 from judgeboard.store.triggers import FORGETTABLE
 from judgeboard.store.withdrawals import forget_copies, withdrawn_answers
@@ -59,8 +62,60 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
         return []
     if not matches:
         raise NotFound(f"no response {named!r}" + (f" in source {source!r}" if source else ""))
+    return _forget(connection, {matches[0].id: (named, matches[0].source)}, actor)
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenAnswers:
+    """How many answers of a filter were forgotten, and how many that were derived from them."""
+
+    answers: int
+    derived: int
+
+
+def forget_matching(connection: Connection, where: RowFilter, *, actor: str) -> ForgottenAnswers:
+    """Forget every answer of a filter as `forget_response` does, and record an event with the counts.
+
+    The event has the fields of the filter without their values, which may be personal data or texts. Answers that were
+    forgotten before are left out. Raises NotFound if no answer is left.
+    """
+    answers, derived = 0, 0
+    while roots := _to_forget(connection, where, limit=_AT_ONCE):
+        ids = _forget(connection, roots, actor)
+        answers, derived = answers + len(roots), derived + len(ids) - len(roots)
+    if not answers:
+        raise NotFound(f"no answer with a text matches: {describe(where)}")
+    fields = sorted({condition.partition("=")[0].rstrip("<>") for condition in conditions_of(where)})
+    record_event(
+        connection, "forget_answers", actor, details={"answers": answers, "derived": derived, "fields": fields}
+    )
+    return ForgottenAnswers(answers, derived)
+
+
+def count_to_forget(connection: Connection, where: RowFilter) -> int:
+    """Return how many answers of a filter have texts."""
+    query = select(func.count()).select_from(RESPONSE).where(*_with_texts(connection, where))
+    return int(connection.execute(query).scalar_one())
+
+
+_AT_ONCE = 200  # answers; each statement names all of them
+
+
+def _to_forget(connection: Connection, where: RowFilter, *, limit: int) -> dict[int, tuple[str, str]]:
+    columns = (RESPONSE.c.id, RESPONSE.c.external_id, RESPONSE.c.source)
+    query = select(*columns).where(*_with_texts(connection, where)).order_by(RESPONSE.c.id).limit(limit)
+    return {row.id: (row.external_id, row.source) for row in connection.execute(query)}
+
+
+def _with_texts(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
+    forgotten = exists().where(EVENT.c.kind == "forget", EVENT.c.response_id == RESPONSE.c.id)
+    return [*response_conditions(connection, where), ~forgotten]
+
+
+def _forget(connection: Connection, roots: Mapping[int, tuple[str, str]], actor: str) -> list[int]:
+    """Blank every text of these answers (by id: external id and source) and of what was derived from them."""
     _overwrite_deleted(connection)
-    ids = _with_derived(connection, matches[0].id)
+    ids = _with_derived(connection, roots)
     now = utc_now()
     for response_id in ids:
         record_event(connection, "forget", actor, response_id=response_id, now=now)
@@ -72,7 +127,8 @@ def forget_response(connection: Connection, named: str, *, source: str | None = 
     forget_copies(connection, ids)
     forget_traces(connection, ids)
     # A trace with the id of an answer that came another way has no answer of its own, but repeats the texts.
-    forget_unused_traces(connection, trace_id=named, source=matches[0].source)
+    for external_id, source in roots.values():
+        forget_unused_traces(connection, trace_id=external_id, source=source)
     _leave_queues(connection, ids, now)
     return ids
 
@@ -132,13 +188,14 @@ def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
     return named | exists(attempt) | exists(_attempts_at_a_prompt(ids, columns.run_id, columns.subject))
 
 
-def _with_derived(connection: Connection, response_id: int) -> list[int]:
-    ids, new = [response_id], [response_id]
+def _with_derived(connection: Connection, roots: Iterable[int]) -> list[int]:
+    ids = dict.fromkeys(roots)
+    new = [*ids]
     while new:
         linked = [id_ for query in _linked(new) for id_ in connection.execute(query).scalars()]
         new = [id_ for id_ in dict.fromkeys(linked) if id_ not in ids]
-        ids += new
-    return ids
+        ids |= dict.fromkeys(new)
+    return [*ids]
 
 
 def _linked(ids: list[int]) -> Iterator[Select[Any]]:

@@ -3,10 +3,13 @@
 import json
 import re
 import shlex
+from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
-from judgeboard.cli.app import run
+from cli_commands import every_command
+from judgeboard.cli.app import root, run
 from judgeboard.cli.corrections import MOVED
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
@@ -110,7 +113,7 @@ def test_a_refusal_ends_with_the_command_of_this_database(
     store_answers(sqlite_store, 2)
     db = ["--db", address(sqlite_store)]
     for name in ("lexical", "other"):
-        assert run(["judge", "--judge", "lexical", "--name", name, *db]) == 0
+        assert run(["judge", name, "--judge", "lexical", *db]) == 0
     assert run(["queue", "create", "legal", *db]) == 0
     capsys.readouterr()
     assert run([*words, *db]) == 2
@@ -202,3 +205,26 @@ def test_an_alert_without_a_threshold_is_refused_with_an_example_of_its_conditio
 ) -> None:
     assert run(["rule", "add", "alert", "t2", "--when", "level"]) == 2
     assert last_command(capsys.readouterr().err)[:6] == ["rule", "add", "alert", "grounded", "--when", "level"]
+
+
+def test_every_command_that_selects_answers_takes_since_and_until(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for day in (1, 2, 3, 4):
+        store_answers(sqlite_store, 1, first=day, asked_at=datetime(2026, 5, day, 23, 59, tzinfo=UTC))
+    db, output = ["--db", address(sqlite_store)], tmp_path / "answers.jsonl"
+    days = ["--since", "2026-05-02", "--until", "2026-05-03"]
+    assert run(["export", "responses", "-o", str(output), *days, *db]) == 0
+    exported = [json.loads(line)["asked_at"][:10] for line in output.read_text().splitlines()]
+    assert exported == ["2026-05-02", "2026-05-03"]
+    capsys.readouterr()
+    assert run(["judge", "--judge", "lexical", *days, *db]) == 0
+    assert "2 asked" in capsys.readouterr().out
+    assert run(["judge", "--judge", "lexical", "--where", "from=2026-05-04", "--since", "2026-05-03", *db]) == 2
+    assert "from can be given once" in capsys.readouterr().err
+    for wrong in ("2026-05", "yesterday", "2026-05-02T10:00"):
+        assert run(["agreement", "--until", wrong, *db]) == 2
+        assert capsys.readouterr().err == f"judgeboard: --until {wrong}: not a day; write it as 2026-03-01\n"
+    for name, command in ((" ".join(path), command) for path, command in every_command(root)):
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert "--where" not in options or {"--since", "--until"} <= options, name

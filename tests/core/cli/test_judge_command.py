@@ -154,9 +154,9 @@ def test_a_bad_option_is_2_and_one_line(
 def test_where_narrows_what_is_asked(sqlite_store: Store, conditions: list[str], chosen: list[int]) -> None:
     store_answers(sqlite_store, 3, query_type="simple", asked_at=datetime(2026, 3, 1, tzinfo=UTC))
     store_answers(sqlite_store, 3, first=3, query_type="complex", generator_model="gpt")
-    judge(sqlite_store, by_number({1: verdict(groundedness=0.1), 5: completion("hm")}), "--name", "first")
+    judge(sqlite_store, by_number({1: verdict(groundedness=0.1), 5: completion("hm")}), "first")
     narrowed = [word for condition in conditions for word in ("--where", condition)]
-    code, endpoint = judge(sqlite_store, always(verdict()), "--name", "second", *narrowed)
+    code, endpoint = judge(sqlite_store, always(verdict()), "second", *narrowed)
     assert (code, sorted(asked(endpoint))) == (0, chosen)
 
 

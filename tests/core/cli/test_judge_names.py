@@ -9,6 +9,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.runs.judging import make_judge
 
 PAIR = {"id": "p1", "question": "why?", "answer_a": "so", "answer_b": "thus"}
@@ -63,10 +64,10 @@ def test_a_judge_that_is_not_found(case: str, capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("", "--name must be a name of 1 to 128 characters"),
-        ("x" * 1_000_000, "--name must be a name of 1 to 128 characters"),
-        ("\ud800", "--name cannot be stored: lone surrogate U+D800 at character 1"),
-        ("a\0b", "--name cannot be stored: NUL at character 2"),
+        ("", "the name of a judge must have 1 to 128 characters"),
+        ("x" * 1_000_000, "the name of a judge must have 1 to 128 characters"),
+        ("\ud800", "the name of a judge cannot be stored: lone surrogate U+D800 at character 1"),
+        ("a\0b", "the name of a judge cannot be stored: NUL at character 2"),
     ],
 )
 def test_a_name_that_cannot_be_stored_is_refused(
@@ -74,6 +75,39 @@ def test_a_name_that_cannot_be_stored_is_refused(
 ) -> None:
     with pytest.raises(BadInput, match=re.escape(said)):
         make_judge("lexical", name=name)
-    for command in ("judge --judge lexical", "compare --recorded", "compare ssr --recorded", "compare judges a b"):
+    assert run(["judge", name, "--judge", "lexical", "--db", case]) == 2
+    assert said in capsys.readouterr().err
+    for command in (
+        "refine reflect --generator m",
+        "compare --recorded",
+        "compare ssr --recorded",
+        "compare judges a b",
+    ):
         assert run([*command.split(), "--name", name, "--db", case]) == 2
         assert said in capsys.readouterr().err
+
+
+def test_an_unknown_name_with_options_of_a_judge_is_a_new_judge_and_without_them_is_refused(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("judgeboard.toml").write_text('[judges.base]\nmodel = "big"\n')
+    db = ["--db", case]
+    with RecordingEndpoint(always(verdict())) as endpoint:
+        model = ["--model", "small", "--base-url", endpoint.base_url, "--yes"]
+        assert run(["judge", "strict-v2", *model, *db]) == 0
+        assert "strict-v2 v1, run " in capsys.readouterr().out
+        assert run(["test", "controls", "make", *db]) == 0
+        assert run(["test", "controls", "judge", "stricter", "--base-url", endpoint.base_url, *model[:2], *db]) == 0
+        assert endpoint.requests[-1].body["model"] == "small"
+    capsys.readouterr()
+    assert run(["judge", "strict-v3", *db]) == 2
+    refused = capsys.readouterr().err
+    assert "there is no judge 'strict-v3': judgeboard.toml has base; no judge version 'strict-v3'; known: " in refused
+    assert f"To make it: `judgeboard judge strict-v3 --db {case} --model gpt-4o-mini`. " in refused
+    assert "To describe it without judging, write [judges.strict-v3] in judgeboard.toml" in refused
+    assert run(["judge", "--judge", "lexical", "--name", "words", *db]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "Error: Leave out --name: [NAME] is an argument.",
+        f"For example: `judgeboard judge --judge lexical words --db {case}`",
+    ]

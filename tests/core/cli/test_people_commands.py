@@ -124,7 +124,7 @@ def test_versions_are_retired_and_taken_back(sqlite_store: Store, capsys: pytest
         judge_pending(sqlite_store, make_judge("lexical", name=name))
     db = ["--db", address(sqlite_store)]
     assert run(["versions", "retire", "second v1", *db]) == 0
-    assert run(["judge", "--judge", "lexical", "--name", "second", *db]) == 2
+    assert run(["judge", "second", "--judge", "lexical", *db]) == 2
     assert "retired by cli:root" in capsys.readouterr().err
     assert run(["versions", "list", *db]) == 0
     assert "second v1  lexical  –  retired by cli:root on" in capsys.readouterr().out

@@ -136,7 +136,7 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
         assert endpoint.requests[-1].body["model"] == "big"
     for other in (["--judge", "lexical"], ["--jury", "a,b"]):
         assert run(["judge", "strict", *other]) == 2
-        assert "NAME already chooses the judge" in capsys.readouterr().err
+        assert "judgeboard.toml has the judge 'strict'" in capsys.readouterr().err
     assert run(["judge", "nobody"]) == 2
     err = capsys.readouterr().err
     assert "no judge 'nobody': judgeboard.toml has strict, offline; no judge version 'nobody'" in err
@@ -154,7 +154,7 @@ def test_the_primary_judge_of_the_file_is_no_member_of_a_jury(folder: Path, caps
 def test_a_judge_of_the_database_is_asked_again_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
     run(["import", "flat.jsonl", "--db", "log.db"])
-    run(["judge", "--judge", "lexical", "--name", "first", "--limit", "3", "--db", "log.db"])
+    run(["judge", "first", "--judge", "lexical", "--limit", "3", "--db", "log.db"])
     assert run(["judge", "first", "--db", "log.db"]) == 0
     assert f"first v1, run 2: {ROWS - 3} asked" in capsys.readouterr().out
 

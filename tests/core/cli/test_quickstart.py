@@ -129,7 +129,7 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_with_the_answers_that
         sentence = "gpt-4o-mini (OpenAI) judges its own family: 75 % of 4 answers."
         assert f"warning: {sentence}" in warned.err
         assert json.loads(warned.out)["warnings"][0].startswith(sentence)
-        assert run([*command, "--model", "gpt-4o-mini", "--name", "two", "--limit", "2"]) == 0
+        assert run([*command, "--model", "gpt-4o-mini", "two", "--limit", "2"]) == 0
         assert "judges its own family: 100 % of 2 answers." in json.loads(capsys.readouterr().out)["warnings"][0]
         assert run([*command, "--model", "gpt-4o-mini"]) == 0
         assert json.loads(capsys.readouterr().out)["warnings"] == [], "no answer was judged"

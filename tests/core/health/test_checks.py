@@ -519,10 +519,10 @@ def test_a_command_names_the_judge_as_it_was_asked() -> None:
     command = check("truncated", named).command or ""
     assert command == (
         "judgeboard test controls make --kinds truncated && "
-        "judgeboard test controls judge --kinds truncated --judge rag "
-        "--model gpt-4o-mini --name 'my judge' --domain 'law & order' --max-output 64 --claims"
+        "judgeboard test controls judge --kinds truncated 'my judge' --judge rag "
+        "--model gpt-4o-mini --domain 'law & order' --max-output 64 --claims"
     )
-    assert "--name" not in (check("truncated").command or "")
+    assert "--kinds truncated --judge rag" in (check("truncated").command or "")
     assert "--prompt" not in (check("truncated", replace(RAG, prompt=load_prompt("rag").text)).command or "")
     assert "--prompt FILE" in (check("truncated", replace(RAG, prompt="My own prompt")).command or "")
     assert "--judge" not in (check("truncated", RECORDED).command or "")

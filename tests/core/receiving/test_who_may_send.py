@@ -22,7 +22,7 @@ from judgeboard.receiving import app, limits
 from judgeboard.receiving.keys import create_key
 from judgeboard.receiving.limits import Rates
 from judgeboard.receiving.writing import is_outage
-from judgeboard.store.api_keys import revoke_key
+from judgeboard.store.api_keys import key_of_token, list_keys, revoke_key
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.traces import list_sources
@@ -302,6 +302,23 @@ def test_a_locked_or_full_database_asks_for_another_try_and_loses_nothing(sqlite
         until(lambda: is_stored(many), "the database with room")
     with sqlite_store.reading() as connection:
         assert [each.waiting for each in list_sources(connection)] == [399]
+
+
+def test_the_name_of_a_revoked_key_can_be_used_again(store: Store) -> None:
+    tokens = []
+    for _ in range(3):
+        tokens.append(create_key(store, "shop", by="test"))
+        with pytest.raises(BadInput, match="revoke it first with `judgeboard sources keys revoke shop`"):
+            create_key(store, "shop", by="test")
+        with store.writing() as connection:
+            revoke_key(connection, "shop", by="test", now=NOW)
+    new, other = create_key(store, "shop", by="test"), create_key(store, "Shop", by="test")
+    with store.writing() as connection:
+        revoke_key(connection, "Shop", by="test", now=NOW)
+        listed = [(key.name, key.unusable(NOW)) for key in list_keys(connection)]
+        accepted = [key_of_token(connection, token) for token in (*tokens, new, other)]
+    assert listed == [("Shop", "revoked"), *[("shop", "revoked")] * 3, ("shop", None)]
+    assert [key and (key.name, key.unusable(NOW)) for key in accepted] == [*listed[1:], listed[0]]
 
 
 def test_keys_are_made_listed_and_revoked_by_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:

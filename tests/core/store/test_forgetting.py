@@ -24,9 +24,13 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
+from judgeboard.errors import NotFound
 from judgeboard.methods.control_answers import make_control_answers
+from judgeboard.store import forgetting
 from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
-from judgeboard.store.forgetting import forget_response
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.filters import parse_where
+from judgeboard.store.forgetting import ForgottenAnswers, count_to_forget, forget_matching, forget_response
 from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
@@ -283,3 +287,29 @@ def test_the_file_holds_nothing_of_what_was_forgotten(sqlite_case) -> None:
     assert store.checkpoint()
     files_with_secret = [file for file in path.parent.glob(f"{path.name}*") if SECRET.encode() in file.read_bytes()]
     assert files_with_secret == []
+
+
+def test_all_answers_of_a_filter_are_forgotten_and_the_event_has_counts_without_texts(story) -> None:
+    where = parse_where([f"metadata.user={SECRET}"])
+    with story.case.store.writing() as connection:
+        assert count_to_forget(connection, where) == 1
+        forgotten = forget_matching(connection, where, actor="me")
+    assert story.places_of(SECRET) == set()
+    with story.case.store.writing() as connection:
+        event, *others = latest_events(connection, EventFilter(), limit=1_000)
+        answers = [other for other in others if other.kind == "forget"]
+        counts = {"answers": 1, "derived": len(answers) - 1, "fields": ["metadata.user"]}
+        assert (event.kind, event.actor, event.details) == ("forget_answers", "me", counts)
+        assert "secret" in {other.response for other in answers}
+        assert forgotten == ForgottenAnswers(1, len(answers) - 1)
+        with pytest.raises(NotFound, match="no answer with a text matches"):
+            forget_matching(connection, where, actor="me")
+
+
+def test_many_answers_of_a_filter_are_forgotten_once_each(case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "_AT_ONCE", 2)
+    with case.store.writing() as connection:
+        store_responses(connection, [Response("log", f"x{n}", f"question {n}?", "so") for n in range(5)])
+        store_responses(connection, [Response("other", "y", "question?", "so")])
+        assert forget_matching(connection, parse_where(["source=log"]), actor="me") == ForgottenAnswers(5, 0)
+        assert count_to_forget(connection, parse_where(["source=other"])) == 1

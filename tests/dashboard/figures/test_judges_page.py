@@ -159,7 +159,7 @@ def test_repeats_show_how_often_all_are_the_same_and_else_the_command(open_page:
     ids = log.answers(8)
     log.say_all(version, ids, quality=4)
     assert "`" not in " ".join(texts(open_page("judges"), "jb-cap jb-under"))
-    assert "To repeat: judgeboard judge --judge rag --name shaky --temperature 0.7 --repeats 3" in " ".join(
+    assert "To repeat: judgeboard judge shaky --judge rag --temperature 0.7 --repeats 3" in " ".join(
         texts(open_page("judges"), "jb-cap jb-under")
     )
     with sqlite_store.writing() as connection:

@@ -1,0 +1,232 @@
+"""The judge that a command asks: one that is known by its name, or one that the options describe."""
+
+import difflib
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import EXAMPLE_MODEL
+from judgeboard.cli.help import GROUPS
+from judgeboard.cli.options import F
+from judgeboard.errors import BadInput
+from judgeboard.text import file_text
+
+
+def judge_kind(help_text: str) -> Callable[[F], F]:
+    """Return the option ``--judge`` of a command that asks a judge; `chosen_kind` gives its value."""
+    return click.option("--judge", "kind", metavar="KIND", help=f"{help_text} Default: rag if a model is given.")
+
+
+named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", required=False, callback=options.checked_name)
+
+
+def judge_of_options(
+    named: str | None, kind: str | None, chosen: dict[str, Any], *, jury: bool = False, number: int | None = None
+) -> str:
+    """Complete the options of the judge that is asked, and return its kind.
+
+    NAME is a judge that is known (`use_named_judge`). With an option that describes a judge, such as ``--model``, an
+    unknown NAME is the name of a new judge. With ``--judge`` or a jury, the options alone describe the judge.
+
+    Raises:
+        BadInput: NAME and an option exclude each other.
+        NotFound: There is no judge NAME, and no option describes one.
+    """
+    from judgeboard.errors import NotFound
+    from judgeboard.settings.model import load_settings
+
+    chosen["name"] = named
+    if kind is not None or jury:
+        if named in load_settings().judges:
+            raise BadInput(f"judgeboard.toml has the judge {named!r}: remove --judge and --jury, or use another name")
+        return chosen_kind(kind, chosen, jury=jury)
+    try:
+        kind = use_named_judge(named, chosen, number=number)
+    except NotFound as error:
+        if number is not None:
+            raise
+        if not _is_described(click.get_current_context()):
+            command = options.same_command("--model", EXAMPLE_MODEL)
+            raise NotFound(
+                f"{error}. To make it: `{command}`. To describe it without judging, write [judges.{_key(named)}] in "
+                "judgeboard.toml"
+            ) from error
+    return chosen_kind(kind, chosen)
+
+
+def _key(name: str | None) -> str:
+    """Return a name as a key of TOML."""
+    return name if name and re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+
+
+def _is_described(context: click.Context) -> bool:
+    """Return whether an option that describes a judge was typed."""
+    return any(
+        GROUPS.get(parameter, "") in {"Judge", "Model"}
+        and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        for parameter in context.command.params
+    )
+
+
+_OF_A_MODEL = frozenset({"model", "provider", "base_url", "temperature", "max_output", "timeout_s", "concurrency"})
+
+
+def use_named_judge(
+    named: str | None, chosen: dict[str, Any], *, as_kind: str | None = None, number: int | None = None
+) -> str | None:
+    """Fill the options that were not typed from the judge ``named``, and return its kind.
+
+    The judge is one of the project file, otherwise the newest version of a judge in the database, otherwise a kind of
+    judge. If a candidate of `align` was accepted for what the project file describes, it is the accepted version. With
+    a ``number``, it is that version of the database. Without a name, a model or recorded replies, it is the primary
+    judge of the project file, if that file describes it. If it is not of the kind ``as_kind``, only its model is used:
+    a prompt and a name are of one kind.
+
+    Raises:
+        NotFound: There is no such judge.
+        BadInput: The verdicts of this judge were imported: it cannot be asked.
+    """
+    from judgeboard.store.judge_versions import version_title
+
+    context = click.get_current_context()
+    if named is None and as_kind is None and not any(chosen.get(name) for name in ("model", "replies")):
+        named = _primary_of_project()
+    if named is None:
+        return None
+    if number is not None:
+        judge = _stored_judge(version_title(named, number))
+        judge["name"] = named
+    else:
+        judge = _accepted_judge(named) or _judge_of_project(named) or _stored_judge(named)
+    kind: str | None = judge.pop("kind", None)
+    if as_kind in (None, kind):
+        judge = {"name": named} | judge
+    else:
+        judge = {name: judge[name] for name in _OF_A_MODEL.intersection(judge)}
+    for name, value in judge.items():
+        if name in chosen and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            chosen[name] = value
+    return kind
+
+
+def _primary_of_project() -> str | None:
+    from judgeboard.settings.model import load_settings
+
+    settings = load_settings()
+    return settings.primary_judge if settings.primary_judge in settings.judges else None
+
+
+def _judge_of_project(named: str) -> dict[str, Any] | None:
+    from judgeboard.settings.model import load_settings
+
+    judge = load_settings().judges.get(named)
+    if judge is None:
+        return None
+    options_of_judge = judge.model_dump(exclude_none=True)
+    if "label_schema" in options_of_judge:
+        options_of_judge["schema"] = options_of_judge.pop("label_schema")
+    return options_of_judge
+
+
+_OF_A_TERMINAL = ("price", "requests_per_minute", "tokens_per_minute", "concurrency", "timeout_s")
+
+
+def judge_for_workers(named: str) -> dict[str, Any] | None:
+    """Return the fields of a judge of the project file as a rule stores them; None if there is no such judge.
+
+    Workers cannot read the files of this machine, so a prompt is stored as text. Raises BadInput for other files.
+    """
+    judge = _judge_of_project(named)
+    if judge is None:
+        return None
+    if files := {"rubric", "schema", "judge_file"}.intersection(judge):
+        raise BadInput(f"workers cannot ask the judge {named!r}: it has {', '.join(sorted(files))}; choose another one")
+    if "prompt" in judge:
+        judge["prompt"] = file_text(judge["prompt"])
+    return {"name": named} | {name: value for name, value in judge.items() if name not in _OF_A_TERMINAL}
+
+
+def _accepted_judge(named: str) -> dict[str, Any] | None:
+    """Return the options of a judge of the project file with the prompt that was accepted for it, None without one."""
+    from judgeboard.errors import MissingDatabase
+    from judgeboard.judges.judge import fingerprint
+    from judgeboard.runs.jobs import judge_spec, make_described
+    from judgeboard.store.alignments import accepted_version
+    from judgeboard.store.judge_versions import find_version, get_version
+
+    judge = _judge_of_project(named)
+    if judge is None or {"rubric", "schema"}.intersection(judge):  # only the kinds rag and grade are aligned
+        return None
+    described = {"kind": "rag", "name": named} | {
+        name: value for name, value in judge.items() if name not in _OF_A_TERMINAL
+    }
+    try:
+        with options.open_store().reading() as connection:
+            version = find_version(connection, fingerprint(make_described(described).version))
+            accepted = None if version is None else accepted_version(connection, version.id)
+            if version is None or accepted is None:
+                return None
+            better = get_version(connection, accepted)
+            spec = judge_spec(connection, better) or {}
+    except MissingDatabase:
+        return None
+    if "prompt" not in spec:
+        return None
+    older = f"`judgeboard judge {shlex.quote(named)} --judge-version {version.number}`"
+    options.echo(f"{better.title} is used, which was accepted for {version.title}. To use that one: {older}", err=True)
+    return judge | {"kind": better.kind, "prompt": spec["prompt"]}
+
+
+def _stored_judge(named: str) -> dict[str, Any]:
+    from judgeboard.errors import MissingDatabase, NotFound
+    from judgeboard.judges.kinds import JUDGES
+    from judgeboard.runs.jobs import judge_spec
+    from judgeboard.settings.model import load_settings
+    from judgeboard.store.judge_versions import get_version
+
+    in_file = ", ".join(load_settings().judges)
+    there_are = f"judgeboard.toml has {in_file}" if in_file else "judgeboard.toml names none"
+    try:
+        with options.open_store().reading() as connection:
+            version = get_version(connection, named)
+            spec = judge_spec(connection, version)
+    except (MissingDatabase, NotFound) as error:
+        if named in JUDGES:
+            return {"kind": named}
+        raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
+    if spec is None:
+        raise BadInput(f"{version.title} cannot be asked: its verdicts were imported, or an earlier release made it")
+    return spec
+
+
+def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = False) -> str:
+    """Return the kind of judge. Without ``--judge`` it is rag if a model is given, and rubric if also a rubric is.
+
+    A model in the environment is not enough: it is easily forgotten, and its calls cost money. A jury has models.
+
+    Raises:
+        BadInput: The kind is unknown, or neither it nor a model is given.
+    """
+    from judgeboard.judges.kinds import JUDGES
+    from judgeboard.settings.model import load_settings
+
+    if kind is None and (jury or chosen.get("model") or chosen.get("replies")):
+        return "rubric" if chosen.get("rubric") or chosen.get("schema") else "rag"
+    if kind is None:
+        for_a_model = any(chosen.get(name) for name in ("rubric", "schema", "judge_file", "claims", "prompt", "domain"))
+        likely = ("--judge", "rag" if load_settings().model else "lexical")
+        command = options.same_command(*(("--model", EXAMPLE_MODEL) if for_a_model else likely))
+        raise BadInput(f"choose a judge, or give --model NAME, for example: `{command}`")
+    if kind not in JUDGES:
+        near = difflib.get_close_matches(kind, JUDGES, n=1) or ["rag" if chosen.get("model") else "lexical"]
+        command = options.same_command(instead={kind: near[0]})
+        raise BadInput(
+            f"there is no judge of kind {kind!r}; choose {', '.join(sorted(JUDGES))}, for example: `{command}`"
+        )
+    return kind
