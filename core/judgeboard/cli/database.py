@@ -2,7 +2,8 @@
 
 import json
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,30 +14,37 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from judgeboard.store.events import StoredEvent
 
 
 @options.group(
     "judgeboard db migrate",
+    "judgeboard db backup /srv/safe/judgeboard-2026-03-01.db",
     "judgeboard db index metadata.tenant",
     "judgeboard db events --actor ann@example.org --since 2026-03-01",
 )
 def db_command() -> None:
-    """Manage the database: schema, indexes, events, deletion."""
+    """Manage the database: backup, schema, events, deletion."""
 
 
 @options.command(
     "judgeboard db events --actor ann@example.org --since 2026-03-01",
+    "judgeboard db events --kind run --since 2026-03-01",
     "judgeboard db events --kind refused --json | jq .events[].actor",
     group=db_command,
     rows="events",
 )
-@click.option("--kind", help="Only events of this kind, for example decide, set_setting or refused.")
+@click.option("--kind", help="Only events of this kind, for example run, decide, set_setting or refused.")
 @click.option("--actor", help="Only events of this actor: a person, a terminal (cli:USER) or a worker.")
 @click.option("--response", metavar="ID", help="Only events about the answer with this external id.")
 @options.since("Only events from this day or time on (UTC if no time zone is given).")
 @click.option(
-    "--before", type=options.ROW_ID, metavar="N", help="Only events with a number below N, for the next page."
+    "--before",
+    type=options.ROW_ID,
+    metavar="N",
+    help="Only events (with --kind run: runs) below N, for the next page.",
 )
 @options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of events.")
 def db_events(
@@ -47,27 +55,60 @@ def db_events(
     before: int | None,
     limit: int,
 ) -> None:
-    """Show who did what, newest first. Events contain names, ids and numbers, but no texts of the log.
+    """Show who did what, newest first, and the runs with their state, counts and the reason of a failure.
 
+    Events contain names, ids and numbers, but no texts of the log. A run is listed at the time at which it began.
     Events about an answer in a blind queue are hidden from its reviewers until they have graded it.
     """
     from judgeboard.store.events import EventFilter, latest_events
 
     event_filter = EventFilter(kind, actor, response, since)
     with options.seen(options.open_store()).reading() as connection:
-        newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
-    events, more = newest[:limit], len(newest) > limit
+        if kind == _RUN:
+            runs = _runs(connection, limit=limit + 1, before_id=before, actor=actor, since=since)
+            listed, last = runs[:limit], runs[limit - 1].id if len(runs) > limit else None
+        else:
+            newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
+            listed, last = [*newest[:limit]], newest[limit - 1].id if len(newest) > limit else None
+        if kind is None and response is None:
+            # The runs of the time that this page is about; each page has other ones.
+            later = latest_events(connection, event_filter, limit=1, before_id=before + 1) if before else ()
+            begin, end = (listed[-1].at if last else since), (later[0].at if later else None)
+            listed += _runs(connection, limit=limit, actor=actor, since=begin, until=end)
+            listed.sort(key=lambda each: each.at, reverse=True)
     names = ("id", "kind", "actor", "at", "response", "details")
-    rows = [{name: getattr(event, name) for name in names} for event in events]
-    options.show({"events": rows, "next": events[-1].id if more else None}, map(_event_line, events))
-    if more and not options.as_json():
-        click.echo(f"for older events, add --before {events[-1].id}", err=True)
+    rows = [{name: getattr(event, name) for name in names} for event in listed]
+    options.show({"events": rows, "next": last}, map(_event_line, listed))
+    if last is not None and not options.as_json():
+        click.echo(f"for older events, add --before {last}", err=True)
+
+
+_RUN = "run"  # the kind of a run in the list of events
+
+
+def _runs(connection: "Connection", **chosen: Any) -> list["StoredEvent"]:
+    """Return runs as events."""
+    from judgeboard.store.events import StoredEvent
+    from judgeboard.store.runs import list_runs, run_counts
+
+    runs = list_runs(connection, **chosen)
+    counts = run_counts(connection, [run.id for run in runs])
+    events = []
+    for run in runs:
+        ended = None if run.finished_at is None else f"{run.finished_at:%Y-%m-%d %H:%M:%S}"
+        details: dict[str, Any] = {"of": run.kind, "judge": run.version_title, "state": run.state.value, "ended": ended}
+        details |= {"selected": run.selected, "asked": counts[run.id].asked} | counts[run.id].by_status
+        details |= {"reason": run.why_stopped and " ".join(run.why_stopped.split())}
+        known = {name: value for name, value in details.items() if value is not None}
+        events.append(StoredEvent(run.id, _RUN, run.actor, run.started_at, None, None, known))
+    return events
 
 
 def _event_line(event: "StoredEvent") -> str:
     about = f"  {event.response}" if event.response is not None else ""
     details = " ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in event.details.items())
-    return f"{event.id}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip()
+    number = f"run {event.id}" if event.kind == _RUN else str(event.id)
+    return f"{number}  {event.at:%Y-%m-%d %H:%M:%S}  {event.actor}  {event.kind}{about}  {details}".rstrip()
 
 
 @options.command("judgeboard db migrate --db data/judgeboard.db", group=db_command, json=False)
@@ -80,6 +121,40 @@ def db_migrate() -> None:
     before = upgrade(store)
     click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
     store.close()
+
+
+@options.command("judgeboard db backup /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
+@click.argument("file", type=options.FILE)
+def db_backup(file: Path) -> None:
+    """Write the database to the new FILE while others go on using it, and check the file.
+
+    For SQLite. A database of PostgreSQL has pg_dump.
+    """
+    from judgeboard.store.backups import back_up
+    from judgeboard.store.engine import database_url
+
+    revision = back_up(database_url(options.chosen_database()), file)
+    options.echo(f"{file}: written and checked ({file.stat().st_size / 2**20:,.1f} MiB, schema {revision})")
+
+
+@options.command("judgeboard db restore /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
+@click.argument("file", type=options.FILE)
+def db_restore(file: Path) -> None:
+    """Put the state of the backup FILE in the place of the database, which is kept beside it under another name.
+
+    Stop servers and workers first: a database that another process uses is not replaced. For SQLite. A database of
+    PostgreSQL has pg_restore.
+    """
+    from judgeboard.store.backups import restore
+    from judgeboard.store.engine import database_url
+    from judgeboard.store.migrations import HEAD
+
+    url = database_url(options.chosen_database())
+    restored = restore(url, file)
+    kept = "" if restored.kept is None else f"; the earlier database is {restored.kept}"
+    options.echo(f"{url.database}: restored from {file} (schema {restored.revision}){kept}")
+    if restored.revision != HEAD:
+        options.suggest("db", "migrate")
 
 
 @options.command(

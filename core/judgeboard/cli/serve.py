@@ -16,7 +16,9 @@ SAMPLE_DATABASE = "data/demo.db"
 
 @options.command("judgeboard worker --db postgresql://judge@db/judgeboard", json=False)
 def worker_command() -> None:
-    """Run the background jobs that are started on the pages, follow judging rules and alert rules, until Ctrl-C.
+    """Run the jobs of the pages, judging rules and alert rules until Ctrl-C. `judgeboard db events` shows past runs.
+
+    To judge now, without a worker: `judgeboard judge NAME`. `judgeboard rule list` shows why a rule does not judge.
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
     the server, or a worker while no server runs. On Ctrl-C, a worker finishes its running calls and exits. The next

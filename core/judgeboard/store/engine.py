@@ -496,8 +496,8 @@ def _shown(url: URL) -> str:
 def damaged(url: URL) -> str:
     """Return that a SQLite file is damaged, and the next step."""
     return (
-        f"{url.database} is damaged, or it is not a SQLite database: restore a backup, "
-        f"or recover what is left with `sqlite3 {url.database} .recover`"
+        f"{url.database} is damaged, or it is not a SQLite database: restore a backup "
+        f"(`judgeboard db restore FILE`), or recover what is left with `sqlite3 {url.database} .recover`"
     )
 
 
@@ -516,7 +516,7 @@ def _mismatch(url: URL, revision: str) -> str:
     if revision > HEAD:
         what = f"supports revisions up to {HEAD}: a newer Judgeboard created this database, install that version"
     elif revision >= OLDEST:
-        what = f"needs {HEAD}: make a backup and run `judgeboard db migrate --db {place}`"
+        what = f"needs {HEAD}: make a backup (`judgeboard db backup FILE`) and run `judgeboard db migrate --db {place}`"
     else:
         what = (
             f"needs {HEAD}: export it with the version that created it (`judgeboard export all -o FOLDER`) "

@@ -396,9 +396,23 @@ def is_run_of(connection: Connection, run_id: int, version_id: int) -> bool:
     return any_row(connection, RUN.c.id == run_id, RUN.c.judge_version_id == version_id)
 
 
-def list_runs(connection: Connection, *, before_id: int | None = None, limit: int = 50) -> list[StoredRun]:
-    """Return runs with ids below ``before_id``, newest first."""
+def list_runs(
+    connection: Connection,
+    *,
+    before_id: int | None = None,
+    limit: int = 50,
+    actor: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[StoredRun]:
+    """Return runs with ids below ``before_id``, newest first: those of ``actor`` that began in the time."""
     query = _RUNS if before_id is None else _RUNS.where(RUN.c.id < before_id)
+    if actor is not None:
+        query = query.where(RUN.c.actor == actor)
+    if since is not None:
+        query = query.where(RUN.c.started_at >= since)
+    if until is not None:
+        query = query.where(RUN.c.started_at <= until)
     return _read(connection, query.order_by(RUN.c.id.desc()).limit(limit))
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from judgeboard.cli.app import Root, run
 from judgeboard.errors import DatabaseAway
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs import judging
 from judgeboard.store.engine import open_store
 from judgeboard.store.export import EXPORTS
@@ -465,3 +466,31 @@ def test_a_run_that_gives_up_waiting_names_the_command_that_goes_on(
         "judgeboard: the database could not be used for 5 s: 8 replies could not be stored. This command asks for them "
         f"again, and goes on: `judgeboard judge --judge lexical --wait 5 --db {database}`"
     )
+
+
+def test_events_show_runs_with_their_counts_and_the_reason_of_a_failure(
+    database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = ["--db", database]
+    assert run(["judge", "--judge", "lexical", "--limit", "3", *db]) == 0
+    with RecordingEndpoint(always(failure(401, "wrong key"))) as endpoint:
+        assert run(["judge", "night", "--model", "m", "--base-url", endpoint.base_url, *db]) == 2
+    assert run(["db", "forget", "a1", "--yes", *db]) == 0
+    capsys.readouterr()
+    assert run(["db", "events", "--kind", "run", "--json", *db]) == 0
+    failed, done = json.loads(capsys.readouterr().out)["events"]
+    assert (done["details"]["judge"], done["details"]["state"], done["details"]["ok"]) == ("lexical v1", "done", 3)
+    assert (failed["details"]["judge"], failed["details"]["state"]) == ("night v1", "stopped")
+    assert "401" in failed["details"]["reason"]
+    assert run(["db", "events", *db]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    kinds = [line.split("  ")[3] for line in lines]
+    assert kinds[:1] == ["forget"]
+    assert kinds.count("run") == 2
+    assert [line.split("  ")[1] for line in lines] == sorted((line.split("  ")[1] for line in lines), reverse=True)
+    assert run(["db", "events", "--since", "2999-01-01", *db]) == 0
+    assert run(["db", "events", "--actor", "nobody", *db]) == 0
+    assert run(["db", "events", "--kind", "run", "--before", "1", *db]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["db", "events", "--kind", "run", "--limit", "1", *db]) == 0
+    assert capsys.readouterr().err == "for older events, add --before 2\n"

@@ -1,0 +1,174 @@
+"""Backs up and restores SQLite databases: a backup is one whole, checked file."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sqlalchemy import URL
+
+from judgeboard.errors import BadInput, DamagedDatabase, MissingDatabase, SchemaMismatch
+from judgeboard.formats.files import write_whole
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import BESIDE, Store, connect, current_revision
+from judgeboard.store.integrity import check_integrity
+from judgeboard.store.migrations import HEAD, OLDEST
+
+_SECONDS = 1.0  # to wait for other processes that use the database
+
+
+def back_up(url: URL, file: Path) -> str:
+    """Write the database to a new file while others use it, check the file, and return its schema revision.
+
+    Raises BadInput if the file exists, or if the database is on a server.
+    """
+    _refuse_server(url, "pg_dump --format=custom --file={file} {address}", file)
+    path = Path(str(url.database))
+    if file.is_dir():
+        example = file / f"{path.stem}-{utc_now():%Y-%m-%d}{path.suffix or '.db'}"
+        raise BadInput(f"{file} is a folder: name the file, for example {example}")
+    if file.exists():
+        raise BadInput(f"{file} exists already: choose another name, for example with the day")
+    store = Store(connect(url, create=False))
+    try:
+        if current_revision(store) is None:
+            raise MissingDatabase(f"{path} has no tables: there is nothing to back up")
+        with closing(store.engine.raw_connection()) as pooled:
+            original: Any = pooled.driver_connection
+            return write_whole(file, lambda part: _copy_checked(original, path, part))
+    finally:
+        store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The schema ``revision`` of a restored database, and the file in which the earlier database is ``kept``."""
+
+    revision: str
+    kept: Path | None
+
+
+def restore(url: URL, file: Path) -> Restored:
+    """Put the state of a backup in the place of the database.
+
+    The backup may have an older schema. Raises BadInput if another process uses the database, or if the file is not a
+    backup of Judgeboard; then nothing is changed.
+    """
+    _refuse_server(url, "pg_restore --clean --if-exists --dbname={address} {file}", file)
+    path = Path(str(url.database)).resolve()
+    if not file.is_file():
+        raise BadInput(f"there is no file {file}")
+    if path.exists() and file.samefile(path):
+        raise BadInput(f"{file} is the database itself: name a backup")
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder {path.parent}")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with _read_alone(file) as original:
+            revision = write_whole(part, lambda stream: _copy_checked(original, file, stream))
+        if not path.exists():
+            part.replace(path)
+            kept = None
+        else:
+            part.chmod(path.stat().st_mode & 0o777)  # a database that is shared stays shared
+            kept = path.with_name(f"{path.stem}-before-restore-{utc_now():%Y%m%dT%H%M%SZ}{path.suffix}")
+            with _used_by_nobody_else(path):
+                _exchange(path, part, kept)
+    except OSError as error:
+        raise BadInput(f"cannot restore {path}: {error.strerror or error}; it is unchanged") from error
+    finally:
+        part.unlink(missing_ok=True)
+    _sync(path.parent)
+    return Restored(revision, kept)
+
+
+def _refuse_server(url: URL, command: str, file: Path) -> None:
+    if url.get_backend_name() == "sqlite":
+        return
+    parts = (url.username, None, url.host, url.port, url.database, url.query)
+    address = URL.create(url.get_backend_name(), *parts).render_as_string()
+    tool = command.format(file=file, address=address)
+    raise BadInput(f"this database is on a server, which has its own tool: {tool}")
+
+
+@contextmanager
+def _read_alone(file: Path) -> Iterator[sqlite3.Connection]:
+    """Open a backup, and neither change it nor create a file beside it."""
+    has_log = any(file.with_name(f"{file.name}{end}").exists() for end in BESIDE)
+    way = "mode=ro" if has_log else "immutable=1"
+    with closing(sqlite3.connect(f"{file.resolve().as_uri()}?{way}", uri=True)) as connection:
+        yield connection
+
+
+def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) -> str:
+    """Copy a database into an empty file in one transaction, check the copy, and return its schema revision."""
+    copy = Path(part.name)
+    try:
+        with closing(sqlite3.connect(copy)) as copied:
+            original.backup(copied)  # all pages in one step: writers go on, and the copy has one state
+    except sqlite3.OperationalError as error:
+        raise BadInput(f"{source} cannot be copied: {error}") from error
+    except sqlite3.DatabaseError:
+        raise DamagedDatabase(f"{source} is damaged, or it is not a SQLite database") from None
+    store = Store(connect(URL.create("sqlite", database=str(copy)), create=False))
+    try:
+        revision = current_revision(store)
+        if revision is None:
+            raise BadInput(f"{source} is no database of Judgeboard")
+        if not OLDEST <= str(revision) <= HEAD:
+            supported = f"from {OLDEST} to {HEAD}"
+            raise SchemaMismatch(
+                f"{source} has schema revision {revision}, but this program supports those {supported}"
+            )
+        faults = check_integrity(store).faults
+    finally:
+        store.close()
+    if faults:
+        raise DamagedDatabase(f"{source} is damaged: {faults[0]}")
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE")  # one file, which can also be read where nobody may write
+    return str(revision)
+
+
+@contextmanager
+def _used_by_nobody_else(path: Path) -> Iterator[None]:
+    """Hold a SQLite file alone; raise BadInput if another connection has it open. A damaged file cannot be held."""
+    with closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as connection:
+        try:
+            # Ends the write-ahead log, which SQLite allows to the only connection.
+            (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+            if mode != "delete":
+                raise sqlite3.OperationalError(mode)
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            raise BadInput(
+                f"another process uses {path}: stop the servers and workers on it, then restore again"
+            ) from error
+        except sqlite3.DatabaseError:
+            pass
+        yield
+
+
+def _exchange(path: Path, part: Path, kept: Path) -> None:
+    """Keep the database under another name, and put the new file in its place in one step."""
+    for end in BESIDE:  # a log that is left, of a damaged database, must not be applied to the new one
+        with suppress(FileNotFoundError):
+            path.with_name(f"{path.name}{end}").rename(kept.with_name(f"{kept.name}{end}"))
+    try:
+        os.link(path, kept)
+    except OSError:  # not every file system has links
+        path.rename(kept)
+    part.replace(path)
+
+
+def _sync(folder: Path) -> None:
+    """Write the names of a folder to the disk, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

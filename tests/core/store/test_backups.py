@@ -1,0 +1,172 @@
+"""A backup is one whole, checked state, and a restore replaces nothing that is in use."""
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+from stat import filemode
+
+import pytest
+from sqlalchemy import make_url
+
+from judgeboard.cli.app import run
+from judgeboard.domain import Response
+from judgeboard.errors import BadInput, DamagedDatabase, SchemaMismatch
+from judgeboard.store.backups import back_up, restore
+from judgeboard.store.engine import Store, open_store
+from judgeboard.store.overview import count_responses
+from judgeboard.store.storing import store_responses
+
+
+def add(store: Store, *names: str) -> None:
+    with store.writing() as connection:
+        store_responses(connection, [Response("log", name, f"{name}?", "so") for name in names])
+
+
+def answers(file: Path) -> int:
+    store = open_store(file)
+    with store.reading() as connection:
+        count = count_responses(connection)
+    store.close()
+    return count
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "prod.db"
+    store = open_store(path, create=True)
+    add(store, "a0", "a1")
+    store.close()
+    return path
+
+
+def test_a_backup_holds_one_state_while_others_write(database: Path, tmp_path: Path) -> None:
+    store, stop = open_store(database), threading.Event()
+
+    def write() -> None:
+        for number in range(10_000):
+            if stop.is_set():
+                break
+            add(store, f"x{number}", f"y{number}")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for number in range(5):
+            file = tmp_path / f"copy-{number}.db"
+            assert back_up(store.engine.url, file) == "0010"
+            assert answers(file) % 2 == 0, "both answers of a transaction, or none"
+    finally:
+        stop.set()
+        writer.join()
+        store.close()
+    assert filemode((tmp_path / "copy-0.db").stat().st_mode) == "-rw-------"
+    assert not list(tmp_path.glob("copy-?.db-*")), "one file"
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_backup_replaces_no_file_and_is_not_left_in_part(database: Path, tmp_path: Path) -> None:
+    url = make_url(f"sqlite:///{database}")
+    (tmp_path / "kept.db").write_text("mine")
+    with pytest.raises(BadInput, match="exists already"):
+        back_up(url, tmp_path / "kept.db")
+    with pytest.raises(BadInput, match=r"is a folder: name the file, for example .*/prod-2\d{3}-\d\d-\d\d\.db"):
+        back_up(url, tmp_path)
+    content = bytearray(database.read_bytes())
+    content[40_000:60_000] = bytes(20_000)
+    database.write_bytes(content)
+    with pytest.raises(DamagedDatabase):
+        back_up(url, tmp_path / "copy.db")
+    assert {path.name for path in tmp_path.iterdir()} == {"kept.db", "prod.db"}
+
+
+def test_a_restore_keeps_the_earlier_database_beside_the_state_of_the_backup(
+    database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, db = tmp_path / "safe.db", ["--db", str(database)]
+    assert run(["db", "backup", str(file), *db]) == 0
+    assert "written and checked" in capsys.readouterr().out
+    store = open_store(database)
+    add(store, "spoilt")
+    store.close()
+    database.chmod(0o660)
+    file.chmod(0o400)
+    assert run(["db", "restore", str(file), *db]) == 0
+    shown = capsys.readouterr().out
+    (kept,) = tmp_path.glob("prod-before-restore-*.db")
+    assert shown == f"{database}: restored from {file} (schema 0010); the earlier database is {kept}\n"
+    assert (answers(database), answers(kept)) == (2, 3)
+    assert filemode(database.stat().st_mode) == "-rw-rw----"
+    database.unlink()
+    assert run(["db", "restore", str(file), *db]) == 0
+    assert answers(database) == 2
+
+
+def test_a_damaged_database_is_replaced_with_its_log(database: Path, tmp_path: Path) -> None:
+    url, file = make_url(f"sqlite:///{database}"), tmp_path / "safe.db"
+    back_up(url, file)
+    database.write_bytes(b"no database" * 1_000)
+    Path(f"{database}-wal").write_bytes(b"a log")
+    kept = restore(url, file).kept
+    assert kept is not None
+    assert kept.read_bytes().startswith(b"no database")
+    assert Path(f"{kept}-wal").read_bytes() == b"a log"
+    assert answers(database) == 2
+
+
+def test_nothing_is_restored_while_another_process_uses_the_database(database: Path, tmp_path: Path) -> None:
+    url, file = make_url(f"sqlite:///{database}"), tmp_path / "safe.db"
+    back_up(url, file)
+    code = (
+        "import sys; from judgeboard.store.engine import open_store; store = open_store(sys.argv[1]); "
+        "connection = store.engine.connect(); print('open', flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"open\n"
+        with pytest.raises(BadInput, match=r"another process uses .*: stop the servers and workers"):
+            restore(url, file)
+        other.communicate()
+    assert {path.name for path in tmp_path.iterdir()} == {"prod.db", "safe.db"}
+    assert restore(url, file).kept is not None
+
+
+def test_a_file_that_is_no_backup_changes_nothing(database: Path, tmp_path: Path) -> None:
+    url, before = make_url(f"sqlite:///{database}"), database.read_bytes()
+    other, newer, text = tmp_path / "other.db", tmp_path / "newer.db", tmp_path / "text.db"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE thing (id INTEGER)")
+    shutil.copy(database, newer)
+    with closing(sqlite3.connect(newer)) as connection, connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    text.write_text("hello " * 1_000)
+    cases: list[tuple[Path, type[Exception], str]] = [
+        (other, BadInput, "tables of another program"),
+        (newer, SchemaMismatch, "has schema revision 9999"),
+        (text, DamagedDatabase, "is not a SQLite database"),
+        (tmp_path / "none.db", BadInput, "there is no file"),
+        (database, BadInput, "is the database itself"),
+    ]
+    for file, error, words in cases:
+        with pytest.raises(error, match=words):
+            restore(url, file)
+    assert database.read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"prod.db", "other.db", "newer.db", "text.db"}
+
+
+@pytest.mark.parametrize(("command", "tool"), [("backup", "pg_dump"), ("restore", "pg_restore")])
+def test_a_database_of_a_server_is_backed_up_with_its_own_tool(
+    command: str, tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = "postgresql://judge:hidden@db.example:5433/answers"
+    assert run(["db", command, str(tmp_path / "safe.dump"), "--db", address]) == 2
+    error = capsys.readouterr().err
+    assert f"{tool} " in error
+    assert "postgresql://judge@db.example:5433/answers" in error
+    assert "hidden" not in error
+    assert len(error.splitlines()) == 1
