@@ -10,7 +10,7 @@ from judgeboard.agreement.scored_labels import JudgedScores, ScoredLabels, flag_
 from judgeboard.domain import Estimate
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray
-from judgeboard.stats.estimates import MIN_PAIRS, measured, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, complement, measured, unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.stats.rates import (
     Labels,
@@ -54,7 +54,8 @@ class AtThreshold:
     """What the threshold ``low_groundedness`` does: ``flags`` of all judged answers, and shares of labelled answers.
 
     Answers that the rule low_groundedness excuses have no flag. ``flagged`` is the share of answers with a flag,
-    ``recall`` the share of bad answers that are flagged, ``precision`` the share of flagged answers that are bad.
+    ``recall`` the share of bad answers that are flagged, ``precision`` the share of flagged answers that are bad, and
+    ``false_omission`` the share of unflagged answers that are bad.
     ``change`` is the change of the queue from the threshold in force. ``excused`` counts the answers below the
     threshold that have no flag because the rule excuses them.
     """
@@ -64,6 +65,7 @@ class AtThreshold:
     flagged: Estimate
     recall: Estimate
     precision: Estimate
+    false_omission: Estimate
     change: QueueChange
     excused: int
 
@@ -100,7 +102,8 @@ class ThresholdFigures:
         flagged = measured(flags / n, n, reason="no interval: counted on all answers")
         nothing = QueueChange(0, measured(0.0, n, reason="no answer is between the two thresholds"))
         excused = self._excused(flag_from(cuts_of(cuts, judged.query_types.names, judged.query_types.codes)))
-        return AtThreshold(setting, flags, flagged, figures["sensitivity"], figures["precision"], nothing, excused)
+        shares = figures["sensitivity"], figures["precision"], self._false_omission(self.labels.flagged)
+        return AtThreshold(setting, flags, flagged, *shares, nothing, excused)
 
     def at(self, setting: float, threshold: float) -> AtThreshold:
         """Return what a threshold on badness does; ``setting`` is the same threshold on groundedness."""
@@ -112,12 +115,19 @@ class ThresholdFigures:
         labels, is_even = self.labels, self._has_equal_chances
         if is_even:
             recall, precision = _share_of_rows(flagged, labels, labels.bad), _share_of_rows(labels.bad, labels, flagged)
+            omission = _share_of_rows(labels.bad, labels, ~flagged)
         else:
             figures = self.in_all_answers(flagged)
             recall, precision = figures["sensitivity"], figures["precision"]
+            omission = self._false_omission(flagged)
         of_all = _share(flagged, labels, self._sampled_from, is_even=is_even)
         change = self._change(flagged, all_flagged)
-        return AtThreshold(setting, int(all_flagged.sum()), of_all, recall, precision, change, excused)
+        return AtThreshold(setting, int(all_flagged.sum()), of_all, recall, precision, omission, change, excused)
+
+    def _false_omission(self, flagged: BoolArray) -> Estimate:
+        """Return the share of unflagged answers that are bad: of good answers, the precision of not flagging."""
+        sums = _summed(self.labels, self._sampled_from, ~self.labels.bad)
+        return complement(weighted_agreement(*sums, (~flagged).astype(np.float64))["precision"])
 
     def _excused(self, threshold: FloatArray | float) -> int:
         return int((self.judged.excused & (self.judged.badness >= threshold)).sum())

@@ -32,7 +32,7 @@ from judgeboard.errors import BadInput, check_known
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray
-from judgeboard.stats.estimates import Z, percent, percent_as_given, percent_words
+from judgeboard.stats.estimates import Z, complement, percent, percent_as_given, percent_words
 from judgeboard.stats.rates import FEWEST_OF_RARER
 from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import (
@@ -48,8 +48,9 @@ from judgeboard.stats.thresholds import (
 )
 from judgeboard.text import counted
 
-Aim = Literal["recall", "precision", "cost"]
+Aim = Literal["recall", "precision", "false_omission", "cost"]
 AIMS: tuple[Aim, ...] = get_args(Aim)
+_OF_SELECTED = ("precision", "false_omission")  # goals about the answers that a threshold flags, or does not flag
 
 MOST_COST = 1_000_000  # reviews
 CURVE = 20  # thresholds of the trade-off curve
@@ -62,8 +63,9 @@ _WIDEST = 0.8  # intervals of shares that a sentence names
 class Goal:
     """What a threshold has to reach: a ``recall`` or ``precision`` (0 to 1), or the lowest mean ``cost``.
 
-    ``value`` is the recall, the precision, or how many times more a missed bad answer costs than a review. ``delta`` is
-    the share of sets of labels for which the goal may be missed. Raises BadInput for a value out of range.
+    ``value`` is the recall, the precision, the largest ``false_omission`` rate (the share of bad answers among those
+    without a flag), or how many times more a missed bad answer costs than a review. ``delta`` is the share of sets of
+    labels for which the goal may be missed. Raises BadInput for a value out of range.
     """
 
     aim: Aim
@@ -75,21 +77,32 @@ class Goal:
         if self.aim == "cost" and not 0 < self.value <= MOST_COST:
             raise BadInput(f"a cost must be above 0 and at most {MOST_COST:,}, not {self.value:g}")
         if self.aim != "cost" and not 0 < self.value < 1:
-            raise BadInput(f"a {self.aim} must be between 0 and 1, not {self.value:g}")
+            raise BadInput(f"a {self.name} must be between 0 and 1, not {self.value:g}")
         if not 0 < self.delta < 1:
             raise BadInput(f"delta must be between 0 and 1, not {self.delta:g}")
 
     @property
     def risk(self) -> float:
-        """The share of wrong verdicts that a recall or precision allows."""
-        return allowed_risk(self.value)
+        """The share of wrong verdicts that the goal allows."""
+        return self.value if self.aim == "false_omission" else allowed_risk(self.value)
+
+    @property
+    def least(self) -> float:
+        """The smallest share of right verdicts that reaches the goal."""
+        return round(1 - self.value, 12) if self.aim == "false_omission" else self.value
+
+    @property
+    def name(self) -> str:
+        """The aim in words."""
+        return "false omission rate" if self.aim == "false_omission" else self.aim
 
     @property
     def words(self) -> str:
         """The goal in words."""
         if self.aim == "cost":
             return f"lowest cost, if a missed bad answer costs {self.value:g} times a review"
-        return f"{self.aim} of at least {percent_as_given(self.value)}"
+        side = "at most" if self.aim == "false_omission" else "at least"
+        return f"{self.name} of {side} {percent_as_given(self.value)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +181,8 @@ def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = 
     delta = goal.delta / len(types)
     chosen = (_chosen(sample, goal, delta, query_type) for query_type in types)
     left_out = sample.left_out
-    if goal.aim == "precision":
-        unused = sum(_unused(sample, query_type) for query_type in types)
+    if goal.aim in _OF_SELECTED:
+        unused = sum(_unused(goal, sample, query_type) for query_type in types)
         left_out = {reason: n for reason, n in (left_out | {"more_often_labelled": unused}).items() if n}
     return ThresholdResult(
         sample.title, goal, sample.cuts, tuple(chosen), left_out, sample.excuses, sample.decides_verdicts
@@ -186,8 +199,9 @@ def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | No
 def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | None) -> ChosenThreshold:
     labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
     choosing = labels.choosing
-    # A precision is tested on the labels that have equal chances among the answers at or above a threshold.
-    half = labels.at(choosing if goal.aim == "precision" else choosing & labels.by_lot)
+    # A precision is tested on the labels that have equal chances among the answers at or above a threshold; a false
+    # omission rate on those below it.
+    half = labels.at(choosing if goal.aim in _OF_SELECTED else choosing & labels.by_lot)
     of_all = ThresholdFigures(labels, judged)
     other = ThresholdFigures(labels.at(~choosing), judged, judged.at(~judged.choosing))
     counts = (half.n, int(half.bad.sum()), len(judged.badness))
@@ -206,8 +220,8 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     grid = grid[grid > HALF_STEP]
     if goal.aim == "cost":
         return _cheapest(goal, start, cheapest_threshold(grid, half.rule_badness, half.bad, goal.value), other, sample)
-    if goal.aim == "precision":
-        test = _precision_test(goal, delta, grid, sample, half, judged)
+    if goal.aim in _OF_SELECTED:
+        test = _test_of_selected(goal, delta, grid, sample, half, judged)
     else:
         recall = {"risk": goal.risk, "delta": delta, "design_effect": _design_effect(goal, half)}
         test = recall_threshold(grid, half.rule_badness[half.bad], **recall)
@@ -228,8 +242,8 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
     sentence = _joined(
         keep,
         _flags_words(chosen, in_force, counts[-1], change),
-        f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.value)} {_share_words(goal, 'then ')}.",
-        _measured_words(chosen, other.labels),
+        f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.least)} {_share_words(goal, 'then ')}.",
+        _measured_words(goal, chosen, other.labels),
         below_words(goal, _figure(goal, chosen)),
         verdicts_words(sample, setting, query_type),
         few,
@@ -250,12 +264,12 @@ def _unavailable(sample: ScoredSample, labels: ScoredLabels, half: ScoredLabels)
 
 def below_words(goal: Goal, measured: Estimate) -> str:
     """Return why the labels that did not choose a threshold may show less than the goal; "" if they do not."""
-    if not _is_shown(measured) or (measured.value or 0.0) >= goal.value:
+    if not _is_shown(measured) or (measured.value or 0.0) >= goal.least:
         return ""
-    wanted, figure = percent_as_given(goal.value), percent(measured.value or 0.0)
+    wanted, figure = percent_as_given(goal.least), percent(measured.value or 0.0)
     if figure == wanted:
         return ""
-    if (measured.high or 0.0) >= goal.value:
+    if (measured.high or 0.0) >= goal.least:
         return f"The two halves of the labels differ. The interval of {figure} includes {wanted}, so both can be true."
     return (
         f"The two halves of the labels differ: the interval of {figure} leaves out {wanted}. Label more answers, then "
@@ -272,15 +286,20 @@ def _share_words(goal: Goal, then: str = "") -> str:
     """Return which answers the share of a goal is about: "of the bad answers are flagged"."""
     if goal.aim == "recall":
         return f"of the bad answers are {then}flagged"
+    if goal.aim == "false_omission":
+        return f"of the unflagged answers are {then}good"
     return f"of the flagged answers are {then}bad"
 
 
 def _figure(goal: Goal, at: AtThreshold) -> Estimate:
+    """Return the share of right verdicts that a goal is about."""
+    if goal.aim == "false_omission":
+        return complement(at.false_omission)
     return at.recall if goal.aim == "recall" else at.precision
 
 
 def _now(goal: Goal, in_force: AtThreshold) -> str:
-    """Return the recall or precision of the threshold in force: "76 % [61, 87] of the flagged answers are bad"."""
+    """Return the figure of the threshold in force: "76 % [61, 87] of the flagged answers are bad"."""
     figure = _figure(goal, in_force)
     return "" if figure.value is None else f"{percent_words(figure)} {_share_words(goal)}"
 
@@ -304,19 +323,19 @@ def _keep_words(
     figure, now = _figure(goal, measured_on), _now(goal, measured_on)
     if without_interval:
         now = f"on labels that were not used to choose, {now}"
-    confidence, least = f"{percent(1 - delta)} confidence", percent_as_given(goal.value)
+    confidence, least = f"{percent(1 - delta)} confidence", percent_as_given(goal.least)
     low = _low_end(figure, delta)
     fewer = chosen is not None and chosen.flags < in_force.flags
-    is_better = chosen is not None and not is_same and fewer == (goal.aim == "recall")
-    if is_same or (low is not None and low >= goal.value):
+    is_better = chosen is not None and not is_same and fewer == (goal.aim != "precision")
+    if is_same or (low is not None and low >= goal.least):
         change = "For fewer flags" if fewer else "To find more bad answers"
         shown = f"With {confidence}, at least {least} are."
         if figure.low is None:
             now, shown = f"with {confidence}, at least {least} {_share_words(goal)}", ""
         return _joined(f"Keep {today}: {now}.", shown), change if is_better else None
-    if figure.value is None or figure.value < goal.value or is_better:
+    if figure.value is None or figure.value < goal.least or is_better:
         return "", ""
-    if figure.low is None or figure.low < goal.value - _FAR_BELOW:  # so uncertain a figure advises nothing
+    if figure.low is None or figure.low < goal.least - _FAR_BELOW:  # so uncertain a figure advises nothing
         return f"Today, {now}.", ""
     not_shown = f"These labels do not show with {confidence} that at least {least} {_share_words(goal)}"
     return f"{not_shown}: today, {now}. The share may be as low as {percent(figure.low)}.", "To be sure"
@@ -334,45 +353,61 @@ def _low_end(figure: Estimate, delta: float) -> float | None:
     return 1 / (1 + math.exp(times * (ends[0] - ends[1]) - ends[0]))
 
 
-def _precision_test(
+def _test_of_selected(
     goal: Goal, delta: float, grid: FloatArray, sample: ScoredSample, half: ScoredLabels, judged: JudgedScores
 ) -> Passed | None:
-    """Return the threshold with the precision.
+    """Return the threshold with the precision or the false omission rate.
 
-    At each threshold those labels count that had equal chances among the answers at or above it. If all flagged answers
-    are labelled, no label of them is dropped as long as no other answer is at or above the threshold.
+    At each threshold those labels count that had equal chances among the answers at or above it (for a false omission
+    rate: below it). If all flagged answers are labelled, no label of them is dropped as long as no other answer is at
+    or above the threshold. The first test is of the most flagged answers alone, or of the least.
     """
+    sign = -1 if goal.aim == "false_omission" else 1
+    if sign < 0:
+        grid = grid[::-1]
     at_thresholds: list[SelectedLabels] = []
     kept = half
     effect, before = 1.0, np.zeros(len(sample.counts), dtype=np.bool_)
-    for threshold, strata in _strata_flagged(grid, judged, len(sample.counts)):
+    for threshold, strata in _strata_selected(goal, grid, judged, len(sample.counts)):
         if not np.array_equal(strata, before):
             kept = half.at(sample.with_equal_chances(half, strata))
             effect, before = _design_effect(goal, kept), strata
-        flagged = kept.rule_badness >= threshold
-        at_thresholds.append(SelectedLabels(int(flagged.sum()), int((flagged & ~kept.bad).sum()), effect))
-    return lowest_passing(grid, at_thresholds, risk=goal.risk, delta=delta, fewest=FEWEST_FLAGGED)
+        selected = _selected(goal, kept.rule_badness, threshold)
+        wrong = kept.bad if sign < 0 else ~kept.bad
+        at_thresholds.append(SelectedLabels(int(selected.sum()), int((selected & wrong).sum()), effect))
+    passed = lowest_passing(sign * grid, at_thresholds, risk=goal.risk, delta=delta, fewest=FEWEST_FLAGGED)
+    return None if passed is None else replace(passed, threshold=sign * passed.threshold)
 
 
-def _strata_flagged(grid: FloatArray, judged: JudgedScores, count: int) -> Iterator[tuple[float, BoolArray]]:
-    """Yield each threshold with the strata that have answers at or above it."""
-    worst = np.full(count, -np.inf)
-    np.maximum.at(worst, judged.strata, judged.rule_badness)
+def _selected(goal: Goal, badness: FloatArray, threshold: float) -> BoolArray:
+    """Return the answers that a goal is about at a threshold: those with a flag, or those without."""
+    return badness < threshold if goal.aim == "false_omission" else badness >= threshold
+
+
+def _strata_selected(
+    goal: Goal, grid: FloatArray, judged: JudgedScores, count: int
+) -> Iterator[tuple[float, BoolArray]]:
+    """Yield each threshold with the strata that have answers which a goal is about."""
+    is_of_unflagged = goal.aim == "false_omission"
+    extreme = np.full(count, np.inf if is_of_unflagged else -np.inf)
+    (np.minimum if is_of_unflagged else np.maximum).at(extreme, judged.strata, judged.rule_badness)
     for threshold in grid.tolist():
-        yield threshold, worst >= threshold
+        yield threshold, _selected(goal, extreme, threshold)
 
 
-def _unused(sample: ScoredSample, query_type: str | None) -> int:
-    """Return how many labels count at no threshold for a precision, because such answers are labelled more often."""
+def _unused(goal: Goal, sample: ScoredSample, query_type: str | None) -> int:
+    """Return how many labels count at no threshold for a goal, because such answers are labelled more often."""
     labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
     used = np.zeros(labels.n, dtype=np.bool_)
-    for _, strata in _strata_flagged(score_grid(judged.badness), judged, len(sample.counts)):
+    for _, strata in _strata_selected(goal, score_grid(judged.badness), judged, len(sample.counts)):
         used |= sample.with_equal_chances(labels, strata)
     return int((~used).sum())
 
 
 def _rows(goal: Goal, labels: ScoredLabels) -> BoolArray:
-    """Return the labels that a goal is about: of bad answers for a recall, of answers judged bad for a precision."""
+    """Return the labels that a goal is about: of bad answers for a recall, otherwise of answers judged bad or good."""
+    if goal.aim == "false_omission":
+        return ~labels.judged_bad
     return labels.bad if goal.aim == "recall" else labels.judged_bad
 
 
@@ -402,7 +437,7 @@ def _cheapest(
         sentence = _joined(
             _flags_words(chosen, start.in_force, judged.n),
             _cost_words(costs, "changes", judged.n),
-            _measured_words(chosen, other.labels),
+            _measured_words(goal, chosen, other.labels),
             verdicts_words(sample, setting, start.query_type),
         )
     elif result.is_costlier:
@@ -497,11 +532,12 @@ def _is_shown(share: Estimate) -> bool:
     return share.low is not None and share.high is not None and share.high - share.low <= _WIDEST
 
 
-def _measured_words(chosen: AtThreshold, other: ScoredLabels) -> str:
+def _measured_words(goal: Goal, chosen: AtThreshold, other: ScoredLabels) -> str:
     """Return recall and precision on the labels that were not used to choose; without those that are not known well."""
     shares = (
         (chosen.recall, "bad answers", "were flagged"),
         (chosen.precision, "flagged answers", "were bad"),
+        *([(_figure(goal, chosen), "unflagged answers", "were good")] if goal.aim == "false_omission" else []),
     )
     weighted = ", weighted" if np.ptp(other.weights) else ""
     words = []
@@ -521,9 +557,13 @@ def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str
     labels, judged = sample.labels_of(query_type), sample.judged.of_type(query_type)
     of_goal = labels.at(_rows(goal, labels))
     strata = np.array([each.labelled > 0 for each in sample.counts], dtype=np.bool_)
-    if goal.aim == "precision":
-        strata = np.isin(np.arange(len(sample.counts)), judged.strata[judged.rule_badness >= 0.5])
-        counting, things = of_goal.at(sample.with_equal_chances(of_goal, strata)), "answers that the judge calls bad"
+    if goal.aim in _OF_SELECTED:
+        strata = np.isin(np.arange(len(sample.counts)), judged.strata[_selected(goal, judged.rule_badness, 0.5)])
+        called = "good" if goal.aim == "false_omission" else "bad"
+        counting, things = (
+            of_goal.at(sample.with_equal_chances(of_goal, strata)),
+            f"answers that the judge calls {called}",
+        )
     else:
         counting, things = of_goal.at(of_goal.by_lot), "bad answers"
     half = counting.at(counting.choosing)

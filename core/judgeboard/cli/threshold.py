@@ -32,10 +32,23 @@ REVIEW_THE_REST = (
 @options.command(
     "judgeboard labels threshold --recall 0.8",
     "judgeboard labels threshold --precision 0.8 --by query_type",
+    "judgeboard labels threshold --false-omission 0.05",
     "judgeboard labels threshold --cost 5 --judge-version 'rag v3' --json",
 )
 @click.option("--recall", type=SHARE, help="Minimum share of the bad answers to flag, between 0 and 1.")
-@click.option("--precision", type=SHARE, help="Minimum share of bad answers among flagged answers, between 0 and 1.")
+@click.option(
+    "--precision",
+    type=SHARE,
+    help="Minimum share of bad answers among the flagged answers, between 0 and 1. It says nothing of the answers that "
+    "are let out.",
+)
+@click.option(
+    "--false-omission",
+    type=SHARE,
+    metavar="X",
+    help="Maximum share of bad answers among those without a flag, which are let out, between 0 and 1. 0.05 means at "
+    "most 1 in 20.",
+)
 @click.option(
     "--cost",
     type=options.FiniteRange(0, min_open=True),
@@ -48,7 +61,7 @@ REVIEW_THE_REST = (
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @options.judge_version(help=DEFAULT_JUDGE)
 def threshold_command(delta: float, by: str | None, judge_version: str | None, **aims: float | None) -> None:
-    """Find the groundedness threshold with the required recall or precision, or with the lowest cost.
+    """Find the groundedness threshold with the required recall, precision or false omission rate, or the lowest cost.
 
     One half of the labels chooses the threshold, the other half measures it. Only labels of a random sample, or of
     parts that are reviewed completely, count. The number of flags is exact. If the threshold in force reaches the goal,
@@ -58,10 +71,10 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 
     given = {aim: value for aim, value in aims.items() if value is not None}
     if len(given) != 1:
-        why = "give exactly one of --recall, --precision and --cost"
+        why = "give exactly one of --recall, --precision, --false-omission and --cost"
         if not given:
             raise MissingOption(why, "--recall", "0.9")
-        surplus = [f"--{aim}" for aim in list(given)[1:]]
+        surplus = [f"--{aim.replace('_', '-')}" for aim in list(given)[1:]]
         raise BadInput(f"{why}, for example: `{options.same_command(without=surplus)}`")
     ((aim, value),) = given.items()
     goal = Goal(aim, value, delta)  # type: ignore[arg-type]  # the options are named like the aims

@@ -18,6 +18,7 @@ def thresholds_table(result: ThresholdResult) -> Table:
     `threshold_notes` says on which labels they are measured. The labels that were not used to choose a threshold are
     only half of all, so its figures are shown only with an interval.
     """
+    is_omission = result.goal.aim == "false_omission"
     columns = (
         Column("Query type"),
         Column("Threshold"),
@@ -26,6 +27,7 @@ def thresholds_table(result: ThresholdResult) -> Table:
         Column("Of all answers", "share"),
         Column("Recall", "share estimate"),
         Column("Precision", "share estimate"),
+        *([Column("False omission rate", "share estimate")] if is_omission else []),
     )
     rows = []
     for each in result.thresholds:
@@ -37,7 +39,8 @@ def thresholds_table(result: ThresholdResult) -> Table:
                 below = result.in_force.words if set_for_all else f"{at.low_groundedness:g}"
                 share = at.flags / max(each.judged, 1)
                 is_shown = name == "in force"
-                figures = [each if is_shown or each.low is not None else None for each in (at.recall, at.precision)]
+                shares = (at.recall, at.precision, *([at.false_omission] if is_omission else []))
+                figures = [each if is_shown or each.low is not None else None for each in shares]
                 rows.append((each.query_type or _ALL, name, below, at.flags, share, *figures))
     return Table(columns, tuple(rows))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 from sqlalchemy import func, select
 
 from engines import on_sqlite
@@ -76,6 +77,54 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert "With 95 % confidence, at least 80 % of the bad answers are then flagged." in chosen.sentence
     assert f"Of {chosen.chosen.flagged.n} labels that were not used to choose it, " in chosen.sentence
     assert f"of the bad answers (n = {recall.n}) were flagged; " in chosen.sentence
+
+
+@on_sqlite
+def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_labels_allow(log: GradedLog) -> None:
+    """The answers let out are tested from the best on, with the exact bound of Clopper and Pearson."""
+    version = judged(log, 600)
+    with log.store.reading() as connection:
+        sample = load_sample(connection, [version], flags=True)
+        (chosen,) = measure_threshold(connection, Goal("false_omission", 0.05)).thresholds
+        (strict,) = measure_threshold(connection, Goal("false_omission", 0.005)).thresholds
+    half = sample.labels.at(sample.labels.choosing)
+    passing = []
+    for threshold in np.unique(np.percentile(sample.judged.badness, range(1, 100), method="inverted_cdf")):
+        out = half.badness < threshold
+        n, bad = int(out.sum()), int((out & half.bad).sum())
+        if n >= 59:  # 0.95 ** 58 is above 5 %, 0.95 ** 59 is not: fewer labels show nothing even without an error
+            if beta.ppf(0.95, bad + 1, n - bad) > 0.05:
+                break
+            passing.append((threshold, n, bad))
+    assert chosen.test is not None
+    assert (chosen.test.threshold, chosen.test.n, chosen.test.wrong) == pytest.approx(passing[-1])
+    assert chosen.test.wrong > 0, "the threshold lets out some bad answers"
+    assert chosen.chosen is not None
+    assert chosen.chosen.flags < 200, "fewer than all bad answers are flagged"
+    other = sample.labels.at(~sample.labels.choosing)
+    out = other.badness < passing[-1][0]
+    assert chosen.chosen.false_omission.value == pytest.approx(other.bad[out].mean())
+    assert "With 95 % confidence, at least 95 % of the unflagged answers are then good." in chosen.sentence
+    assert "of the unflagged answers (n = " in chosen.sentence
+    assert strict.test is None
+    assert "a false omission rate of at most 0.5 %" in strict.sentence
+
+
+def test_a_false_omission_rate_of_unequal_labels_is_weighted(log: GradedLog) -> None:
+    """All 240 flagged answers have a label, and some of the others: only these tell what is let out."""
+    version = fully_labelled_flags(log, 0.8, rest_bad_every=12)
+    with log.store.reading() as connection:
+        sample = load_sample(connection, [version], flags=True)
+        result = measure_threshold(connection, Goal("false_omission", 0.2))
+    (chosen,) = result.thresholds
+    rest = sample.labels.at(~sample.labels.flagged)
+    assert chosen.in_force is not None
+    assert chosen.in_force.false_omission.value == pytest.approx(rest.bad.mean())
+    low, high = chosen.in_force.false_omission.low, chosen.in_force.false_omission.high
+    assert low is not None
+    assert high is not None
+    assert low < rest.bad.mean() < high
+    assert [column.title for column in thresholds_table(result).columns][-1] == "False omission rate"
 
 
 @on_sqlite

@@ -72,7 +72,7 @@ def test_the_next_step_of_a_threshold_works_where_flags_are_superseded(
 @pytest.mark.parametrize("words", [["labels", "threshold"], ["labels", "threshold", "--recall", "0.8", "--cost", "5"]])
 def test_a_threshold_has_one_goal(database: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*words, "--db", database]) == 2
-    assert "exactly one of --recall, --precision and --cost" in capsys.readouterr().err
+    assert "exactly one of --recall, --precision, --false-omission and --cost" in capsys.readouterr().err
 
 
 def test_verdicts_that_need_no_review_are_counted(database: str, capsys: pytest.CaptureFixture[str]) -> None:
