@@ -22,7 +22,7 @@ from judgeboard.agreement.samples import (
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, IntArray, no_ints
 from judgeboard.stats.estimates import MIN_PAIRS, percent, unmeasured
-from judgeboard.stats.kappa_labels import KappaLabels, labels_for_weighted_kappa
+from judgeboard.stats.kappa_labels import AgreementFigure, KappaLabels, labels_for_weighted_kappa
 from judgeboard.stats.rates import (
     TOO_SMALL,
     Target,
@@ -285,7 +285,7 @@ def in_all_answers(
         sampled_from=_words_of(unfinished, counts),
         unlabelled=sum(each.N - each.n for each in unfinished),
         to_label=to_label,
-        to_narrow=labels_to_narrow_kappa(sample, WIDE, target) if is_wide else None,
+        to_narrow=labels_to_narrow("kappa", sample, WIDE, target) if is_wide else None,
         reviewed=_words_of(finished, counts),
         reviewed_answers=sum(each.N for each in finished),
         labelled_shares=labelled_shares,
@@ -372,13 +372,17 @@ def is_as_frequent(of_class: BoolArray, rows: BoolArray) -> bool:
     return n > 0 and abs(float(of_class[rows].mean()) - share) <= _BY_LUCK * math.sqrt(share * (1 - share) / n)
 
 
-def labels_to_narrow_kappa(sample: SampledLabels, reach: float, target: Target = "app") -> KappaLabels | None:
-    """Return how many more labels, drawn as a planned queue draws them, give kappa an interval of ±``reach``.
+def labels_to_narrow(
+    figure: AgreementFigure, sample: SampledLabels, reach: float, target: Target = "app"
+) -> KappaLabels | None:
+    """Return how many more labels, drawn as a planned queue draws them, give a figure an interval of ±``reach``.
 
-    All answers of the ``sample`` have a usable verdict. None if their labels give no kappa.
+    All answers of the ``sample`` have a usable verdict. None if their labels give no such figure.
     """
     drawn = LEAST_OF_STRATUM
-    return labels_for_weighted_kappa(sample.population, sample.labels, sample.verdicts, reach, target, least=drawn)
+    return labels_for_weighted_kappa(
+        sample.population, sample.labels, sample.verdicts, reach, target, least=drawn, figure=figure
+    )
 
 
 def slices_of_answers(connection: Connection, loaded: LabelledAnswers, by: By) -> Iterator[tuple[str, BoolArray]]:

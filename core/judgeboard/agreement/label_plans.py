@@ -144,7 +144,9 @@ CorrelationFrom = Literal["labels", "verdicts", "assumed"]
 _LEAST_EFFECT = 1.01  # of a design effect
 _GAP = "a part of the answers has no label of a random sample"
 
-Question = Literal["rate", "outcome", "kappa", "judges", "versions"]
+Question = Literal["rate", "outcome", "kappa", "agreement", "judges", "versions"]
+OF_JUDGE = ("kappa", "agreement")
+"""The questions about how often one judge is right."""
 EXACT = 1e-9
 """The plus or minus of a share of which nothing is left to label."""
 
@@ -152,6 +154,7 @@ QUESTIONS: dict[Question, str] = {
     "rate": "the share of bad answers",
     "outcome": "whether the share of bad answers is above or below a bound",
     "kappa": "the kappa of the judge with people",
+    "agreement": "the share of right verdicts of the judge",
     "judges": "which of two judge versions agrees more with people",
     "versions": "which of two versions of the app has fewer bad answers",
 }
@@ -195,10 +198,10 @@ class LabelPlan:
     found with probability 0.8.
     ``shows`` is what the planned labels will show, on the same scale; it is above ``reach`` if the answers are too few
     (``enough`` is False). ``is_rough``: the labels so far have so few of a class that more labels may be needed than
-    planned, for kappa. ``minutes`` is None if no review has a measured time. ``by_lot`` is the number of labels that
-    would be needed without the judge; for two judge versions, which need only labels of answers on which they differ,
-    it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this part of the
-    variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
+    planned, for kappa and agreement. ``minutes`` is None if no review has a measured time. ``by_lot`` is the number of
+    labels that would be needed without the judge; for two judge versions, which need only labels of answers on which
+    they differ, it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this
+    part of the variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
     ``correlation`` is that of two labels of one evidence group, None if no group has several answers.
     ``of_rate`` is the share that `judgeboard labels rate` shows, for an outcome; None if that has no interval.
     ``so_far`` tells whether an outcome is decided already. ``made_prompt`` counts the answers that are left out because
@@ -285,7 +288,7 @@ def _to_label(plan: LabelPlan) -> str | None:
 
 
 def _of_extras(plan: LabelPlan) -> str | None:
-    if not plan.extras or plan.question not in {"rate", "outcome", "kappa"}:
+    if not plan.extras or plan.question not in {"rate", "outcome", *OF_JUDGE}:
         return None
     if plan.question == "outcome" and plan.to_label is not None:  # nothing is said of the labels that count
         return None
@@ -298,7 +301,7 @@ def _first(plan: LabelPlan) -> str | None:
     if plan.question == "judges" and (plan.by_lot is None or not plan.enough):
         # Without a number, the versions differ too little, which another sentence says.
         return None if plan.by_lot is None else _too_few_for_judges(plan)
-    is_interval, of = plan.question in {"rate", "kappa"}, "" if plan.name is None else f" for {plan.name}"
+    is_interval, of = plan.question in {"rate", *OF_JUDGE}, "" if plan.name is None else f" for {plan.name}"
     sign = "±" if is_interval else ""
     wanted, shows = (reach_words(x or 0.0, kappa=plan.question == "kappa", sign=sign) for x in (plan.reach, plan.shows))
     figure = f"{QUESTIONS[plan.question]}{of}"
@@ -329,11 +332,11 @@ def _first(plan: LabelPlan) -> str | None:
 
 def _too_few(plan: LabelPlan, goal: str, shows: str) -> str:
     answers = f"{counted(plan.answers, 'answer')} {_are(plan.answers)}"
-    probably = "probably " if plan.question == "kappa" else ""
+    probably = "probably " if plan.question in OF_JUDGE else ""
     few = f"Log and judge more answers. {answers} {probably}too few to show {goal}, even if all are labelled."
     if plan.shows_nothing:
         return f"{few} So few labels show nothing."
-    all_show = f"will probably show about {shows}" if plan.question == "kappa" else f"shows {shows}"
+    all_show = f"will probably show about {shows}" if plan.question in OF_JUDGE else f"shows {shows}"
     every = f"{few} Labelling all {all_show}."
     if plan.question == "rate" and plan.has_gap and plan.to_label is None:
         return f"{every} For a first figure, label the answers that `judgeboard labels rate` names."
@@ -452,11 +455,11 @@ def _r_squared(explained: float) -> str:
 
 def _of_groups(plan: LabelPlan) -> str | None:
     """Return what answers of an evidence group change, and the correlation if too few labels show it."""
-    if plan.question not in {"rate", "kappa"} or plan.design_effect < _LEAST_EFFECT:
+    if plan.question not in {"rate", *OF_JUDGE} or plan.design_effect < _LEAST_EFFECT:
         return None
     answers = "answers to one question from the same passages"
     more = f"{plan.design_effect:.2f} times as many labels"
-    if plan.question == "kappa":  # its correlation is that of the judge's errors, measured or assumed
+    if plan.question in OF_JUDGE:  # its correlation is that of the judge's errors, measured or assumed
         return f"{answers.capitalize()} may be alike, so the plan counts {more} as for unrelated answers."
     if plan.correlation is None or plan.correlation_from in {None, "labels"}:
         return f"{answers.capitalize()} are alike, so {more} are needed as for unrelated answers."
@@ -497,7 +500,7 @@ def _stopping(plan: LabelPlan) -> str | None:
         return _stopping_of_outcome(plan)
     if not plan.more or not plan.enough:
         return None
-    if plan.question in {"rate", "kappa"}:
+    if plan.question in {"rate", *OF_JUDGE}:
         return (
             "Somebody who reviews nothing in the queue may look at the figure after every label, and stop when its "
             "interval is narrow enough. The queue's reviewers see it only when at most 5 % of all answers still wait "

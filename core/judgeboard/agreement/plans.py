@@ -10,9 +10,10 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.alarms import share_changes
-from judgeboard.agreement.all_answers import ToLabel, judged_sample, labels_to_narrow_kappa, what_to_label
+from judgeboard.agreement.all_answers import ToLabel, judged_sample, labels_to_narrow, what_to_label
 from judgeboard.agreement.label_plans import (
     EXACT,
+    OF_JUDGE,
     QUESTIONS,
     CorrelationFrom,
     LabelPlan,
@@ -28,6 +29,7 @@ from judgeboard.agreement.versus import BothJudged
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, Z
+from judgeboard.stats.kappa_labels import AgreementFigure
 from judgeboard.stats.rates import Target
 from judgeboard.stats.sample_size import (
     ASSUMED_CORRELATION,
@@ -53,6 +55,7 @@ _LEAST_EXPLAINED = 0.2  # a small pilot may show less by chance, and the labels 
 # The errors of a judge are alike in a group too, and then the verdicts seem to show more than the labels have: in
 # RAGTruth this gives 0.43 to 1 for the verdicts of seven judges, and the labels have 0.156.
 _MOST_TAKEN = 0.4
+_WIDEST_OF_SHARE = 0.5  # the largest standard deviation of a share
 _OPEN_MORE = 10  # labels for an outcome that is open only because one side of its interval is still wider
 NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
 """The numbers of labels that a lead can choose from."""
@@ -188,8 +191,8 @@ def _check_request(question: Question, reach: float, versions: Sequence[StoredVe
         raise BadInput("a plan for an outcome is about all answers that match: use --where instead of --by")
     if question != "judges" and len(versions) > 1:
         raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
-    if question == "kappa" and not versions:
-        raise BadInput("a plan for kappa needs a judge: make judgments with `judgeboard judge` first")
+    if question in OF_JUDGE and not versions:
+        raise BadInput(f"a plan for {question} needs a judge: make judgments with `judgeboard judge` first")
 
 
 def plans_for_rate(
@@ -233,9 +236,9 @@ def _plan(plan: LabelPlan, source: LabelledAnswers, rows: IntArray | None, where
     """Complete a plan for these rows of the source (None: all rows)."""
     if plan.question == "rate":
         return plan_of_rate(plan, source.sample(rows), where)
-    if plan.question == "kappa":
+    if plan.question in OF_JUDGE:
         pilot = _pilot(judged_sample(source, rows))
-        return _completed(_for_kappa(_started(plan, pilot), pilot), pilot, where)
+        return _completed(_for_judge(_started(plan, pilot), pilot), pilot, where)
     pilot = _pilot(source.sample(rows))
     of_question = _for_outcome if plan.question == "outcome" else _for_versions
     return _completed(of_question(_started(plan, pilot), pilot), pilot, where)
@@ -259,7 +262,7 @@ def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
 
 
 def _completed(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None = None) -> LabelPlan:
-    if plan.question not in {"rate", "outcome", "kappa"}:
+    if plan.question not in {"rate", "outcome", *OF_JUDGE}:
         return _timed(plan)
     plan = replace(plan, strata=_strata(pilot, plan.more))
     return _timed(replace(plan, to_label=_to_label_first(plan, pilot, where)))
@@ -270,7 +273,7 @@ def _to_label_first(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None) -> 
 
     A sample with more open answers than the plan does not come first, unless some of its labels wait for the others.
     """
-    need = what_to_label(pilot.sample, least=MIN_PAIRS if plan.question == "kappa" else 1, where=where)
+    need = what_to_label(pilot.sample, least=MIN_PAIRS if plan.question in OF_JUDGE else 1, where=where)
     if need is None or plan.name is not None or plan.shows_nothing or plan.so_far is not None:
         return None
     if need.queue is not None:  # the plan has labels of all parts, unless it has none
@@ -401,14 +404,16 @@ def _narrower(plan: LabelPlan, pilot: _Pilot, share: float) -> LabelPlan:
     return replace(plan, labels=pilot.n + more, more=more, enough=narrow.enough and more > 0)
 
 
-def _for_kappa(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+def _for_judge(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
+    """Plan for the kappa or the agreement of the judge."""
     sample = pilot.sample
     known = None
-    # Without a label in a part of the answers, the others tell nothing of the kappa in all answers.
+    figure: AgreementFigure = "agreement" if plan.question == "agreement" else "kappa"
+    # Without a label in a part of the answers, the others tell nothing of a figure in all answers.
     if pilot.is_known and not sample.has_gap:
-        known = labels_to_narrow_kappa(sample, plan.reach, plan.target)
+        known = labels_to_narrow(figure, sample, plan.reach, plan.target)
     if known is None:
-        needed = labels_for_kappa(plan.reach)
+        needed = labels_for_kappa(plan.reach, 1.0 if figure == "kappa" else _WIDEST_OF_SHARE)
         there = 0 if sample.has_gap else pilot.n
         more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
         shows = plan.reach * math.sqrt(max(needed / pilot.answers, 1.0))

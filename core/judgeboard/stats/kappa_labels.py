@@ -1,9 +1,10 @@
-"""How many more labels give Cohen's kappa in all answers an interval of a wanted width."""
+"""How many more labels give Cohen's kappa or the agreement in all answers an interval of a wanted width."""
 
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -12,25 +13,27 @@ from judgeboard.stats.estimates import t_quantile
 from judgeboard.stats.intervals import TRANSFORMS
 from judgeboard.stats.rates import (
     FEWEST_OF_RARER,
+    STATISTICS_OF_ALL,
     Labels,
     Population,
     Target,
     cells_of,
-    kappa_of_cells,
     linearised,
     missing_of_strata,
     weighted_agreement,
 )
 from judgeboard.stats.sample_size import ASSUMED_CORRELATION, allocated, correlation_in_groups
 
+AgreementFigure = Literal["kappa", "agreement"]
+
 
 @dataclass(frozen=True, slots=True)
 class KappaLabels:
-    """The number of labels (``more``) that narrow kappa, and the plus or minus that they show.
+    """The number of labels (``more``) that narrow kappa or the agreement, and the plus or minus that they show.
 
     ``shows`` is above what is wanted if labels of all answers are too few. ``is_rough``: fewer than 5 labels of the
-    strata that get more labels are bad, or fewer than 5 are good. Then ``more`` may be far too small.
-    ``design_effect`` is how many times larger the variance is by evidence group than by answer.
+    strata that get more labels are bad, or fewer than 5 are good (for the agreement: wrong, or right). Then ``more``
+    may be far too small. ``design_effect`` is how many times larger the variance is by evidence group than by answer.
     """
 
     more: int
@@ -40,26 +43,34 @@ class KappaLabels:
 
 
 def labels_for_weighted_kappa(
-    population: Population, labels: Labels, verdicts: FloatArray, reach: float, target: Target = "app", *, least: int
+    population: Population,
+    labels: Labels,
+    verdicts: FloatArray,
+    reach: float,
+    target: Target = "app",
+    *,
+    least: int,
+    figure: AgreementFigure = "kappa",
 ) -> KappaLabels | None:
-    """Return how many more labels give the kappa of `weighted_agreement` a 95 % interval of plus or minus ``reach``.
+    """Return how many more labels give a figure of `weighted_agreement` a 95 % interval of plus or minus ``reach``.
 
     The labels are allocated to the strata as a planned queue draws them, ``least`` of each. The variance is that of
     `weighted_agreement`. A stratum's share of bad answers counts as (k + 1) / (n + 2), because few labels show a share
     too near to 0 or 1. If few labels of the strata that get more share an evidence group, their contributions have at
-    least the correlation ``ASSUMED_CORRELATION``. None if a stratum has no label, or the labels give no kappa.
+    least the correlation ``ASSUMED_CORRELATION``. None if a stratum has no label, or the labels give no figure.
     """
     answers = population.answers
     cells = cells_of(labels.values, verdicts)
     found = np.bincount(labels.strata * 4 + cells, minlength=4 * population.count).reshape(population.count, 4)
     labelled = found.sum(axis=1)
-    now = weighted_agreement(population, labels, verdicts, target)["kappa"]
+    now = weighted_agreement(population, labels, verdicts, target)[figure]
     if now.value is None or (labelled[answers > 0] == 0).any():
         return None
     left = [round(each) for each in np.maximum(answers - labelled, 0).tolist()]
     sampled = found[labelled < answers].sum(axis=0)
-    is_rough = bool(sampled.any() and min(sampled[:2].sum(), sampled[2:].sum()) < FEWEST_OF_RARER)
-    half_width = _projection(population, labels, cells, found, target)
+    one_class = sampled[1:3].sum() if figure == "agreement" else sampled[:2].sum()  # wrong verdicts, or good answers
+    is_rough = bool(sampled.any() and min(one_class, sampled.sum() - one_class) < FEWEST_OF_RARER)
+    half_width = _projection(population, labels, cells, found, target, figure)
     if now.low is not None and now.high is not None and (now.high - now.low) / 2 <= reach:
         return KappaLabels(0, (now.high - now.low) / 2, is_rough, half_width([0] * len(left))[1])
 
@@ -73,15 +84,21 @@ def labels_for_weighted_kappa(
 
 
 def _projection(
-    population: Population, labels: Labels, cells: IntArray, found: IntArray, target: Target
+    population: Population,
+    labels: Labels,
+    cells: IntArray,
+    found: IntArray,
+    target: Target,
+    figure: AgreementFigure,
 ) -> Callable[[Sequence[int]], tuple[float, float]]:
-    """Return a function from further labels by stratum to the plus or minus of kappa and the design effect."""
+    """Return a function from further labels by stratum to the plus or minus of a figure and the design effect."""
+    statistic, scale, _ = STATISTICS_OF_ALL[figure]
     answers, labelled = population.answers, found.sum(axis=1)
     weights = answers / answers.sum()
     of_labels = found / np.maximum(labelled, 1)[:, None]
     expected = _expected(found, labelled < answers)
-    value, slopes = kappa_of_cells(weights @ expected)
-    _, slopes_now = kappa_of_cells(weights @ of_labels)
+    value, slopes = statistic(weights @ expected)
+    _, slopes_now = statistic(weights @ of_labels)
     levels, spread = expected @ slopes, _variances(expected, slopes)
     made = linearised(population, labels, slopes_now[cells], of_labels @ slopes_now, target=target)
     between = shared = 0.0
@@ -94,7 +111,8 @@ def _projection(
         if least is not None:
             deviations = np.square(levels - weights @ levels)
             shared = max(shared, least * float(weights @ (spread + deviations)))
-    slope, to, back = TRANSFORMS["Fisher's z"](min(max(value or 0.0, -_MOST), _MOST))
+    inside = min(max(value or 0.0, 1 - _MOST if scale == "the logit" else -_MOST), _MOST)
+    slope, to, back = TRANSFORMS[scale](inside)
 
     def half_width(drawn: Sequence[int]) -> tuple[float, float]:
         counts = labelled + np.asarray(drawn, dtype=np.int64)
@@ -104,7 +122,7 @@ def _projection(
         by_answer = float(np.square(weights) @ (part * spread / np.maximum(counts, 1))) + between
         error = math.sqrt(by_answer + shared)
         reach = float(t_quantile(made.df + sum(drawn))) * error / slope
-        middle = to(min(max(value or 0.0, -_MOST), _MOST))
+        middle = to(inside)
         effect = (by_answer + shared) / by_answer if by_answer > 0 else 1.0
         return (back(middle + reach) - back(middle - reach)) / 2, effect
 
@@ -129,7 +147,7 @@ def _least_shared(population: Population, labels: Labels, contributions: FloatAr
     return max(answers_per_group - 1, 0.0) * ASSUMED_CORRELATION / total
 
 
-_MOST = 0.999  # of a kappa on Fisher's z scale, which has no end
+_MOST = 0.999  # of a figure on a scale that has no end
 
 
 def _expected(found: IntArray, is_sampled: BoolArray) -> FloatArray:
@@ -144,6 +162,6 @@ def _expected(found: IntArray, is_sampled: BoolArray) -> FloatArray:
 
 
 def _variances(shares: FloatArray, slopes: FloatArray) -> FloatArray:
-    """Return the variance of one label's contribution to kappa, by stratum."""
+    """Return the variance of one label's contribution to a figure, by stratum."""
     variances: FloatArray = np.maximum(shares @ np.square(slopes) - np.square(shares @ slopes), 0.0)
     return variances

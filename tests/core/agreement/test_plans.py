@@ -603,3 +603,25 @@ def test_a_kappa_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
     assert (plan.more, plan.enough) == (0, True)
     assert plan.sentences[0].startswith("No more labels are needed: ")
     assert planned(log.store, reach - 0.002, "kappa").more > 0
+
+
+def test_a_plan_for_the_share_of_right_verdicts_narrows_the_agreement_in_all_answers(log: GradedLog) -> None:
+    """With 196 flagged and 196 others labelled, ±x needs the t interval of the logit that `labels rate` shows."""
+    ids = flagged_log(log)
+    label(log, ids, FLAGGED)
+    sample(log, ids, OTHERS[:200])
+    agreement = measure_rate(log.store).in_all_answers["agreement"]
+    assert agreement.low is not None
+    assert agreement.high is not None
+    reach = (agreement.high - agreement.low) / 2 + 0.0001
+    plan = planned(log.store, reach, "agreement")
+    assert (plan.more, plan.enough) == (0, True)
+    assert plan.sentences[0].startswith("No more labels are needed: ")
+    assert "the share of right verdicts of the judge to ±" in plan.sentences[0]
+    assert "percentage points" in plan.sentences[0]
+    assert planned(log.store, reach - 0.002, "agreement").more > 0
+
+
+def test_without_labels_the_share_of_right_verdicts_is_planned_as_any_share(log: GradedLog) -> None:
+    flagged_log(log)
+    assert planned(log.store, 0.05, "agreement").more == 384, "1.96 ** 2 * 0.25 / 0.05 ** 2"
