@@ -201,7 +201,8 @@ class LabelPlan:
     planned, for kappa and agreement. ``minutes`` is None if no review has a measured time. ``by_lot`` is the number of
     labels that would be needed without the judge; for two judge versions, which need only labels of answers on which
     they differ, it is the number by lot. The pilot shows a ``share`` of bad answers, and the judge ``explained`` this
-    part of the variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for all answers.
+    part of the variance of its labels; both are None if the pilot is too small. ``name`` is the query type, None for
+    all answers.
     ``correlation`` is that of two labels of one evidence group, None if no group has several answers.
     ``of_rate`` is the share that `judgeboard labels rate` shows, for an outcome; None if that has no interval.
     ``so_far`` tells whether an outcome is decided already. ``made_prompt`` counts the answers that are left out because

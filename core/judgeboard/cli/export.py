@@ -1,8 +1,9 @@
 """The command `export`: tables, and datasets of other tools."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -11,6 +12,10 @@ from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.store.engine import Store
+    from judgeboard.store.export import ExportTable
 
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
@@ -25,12 +30,13 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
 @options.command(
     "judgeboard export responses -o answers.jsonl",
     "judgeboard export comparisons -o - | judgeboard import - --kind comparisons --db other.db",
+    "judgeboard export ratings --judge-version 'rag v2' --since 2026-04-01 --until 2026-06-30 -o ratings.csv",
     "judgeboard export reviews --where source=shop --text question --text answer -o reviews.csv",
     "judgeboard export all --format parquet -o export/",
     "judgeboard export --as ragas --where source=shop -o reviewed.jsonl",
     json=False,
 )
-@click.argument("table", type=click.Choice([*TABLES, "all"]), required=False)
+@click.argument("table", type=click.Choice([*TABLES, "ratings", "all"]), required=False)
 @click.option(
     "--as",
     "shape",
@@ -40,6 +46,9 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "ones, as TRL reads preferences.",
 )
 @options.where
+@options.judge_version(
+    help="Judge version of the table ratings: name (newest version), 'name v3' or fingerprint (default: the primary judge)."
+)
 @click.option(
     "--text",
     "texts",
@@ -65,11 +74,15 @@ def export_command(
     table: str | None,
     shape: str | None,
     where: RowFilter,
+    judge_version: str | None,
     texts: tuple[str, ...],
     format_: str | None,
     output: str | None,
 ) -> None:
     """Export one table, or all of them. Each row names its response or pair by source and id.
+
+    The table `ratings` is for analysis: one row per answer and person, with the verdict of one judge version beside the
+    grades. An answer that nobody reviewed has one row, with the verdict alone.
 
     A file is complete or not written at all. These tables can be imported again, in this order: responses, pairs,
     samples, judgments (--kind verdicts), comparisons, reviews and preferences (--kind grades). --where selects the
@@ -94,6 +107,7 @@ def export_command(
         command = options.same_command(without=[option])
         raise BadInput(f"{option} is for tables about answers or pairs; export {table} whole: `{command}`")
     store = options.open_store()
+    known = _known_tables(store, table, judge_version)
     format_ = format_ or format_by_ending(output) or "jsonl"
     targets: dict[str, Path | BinaryIO]
     if table == "all":
@@ -117,9 +131,25 @@ def export_command(
             where=chosen,
             texts=texts,
             on_rows=lambda rows: update(completed=rows),
+            known=known,
         )
     for name, count in written.items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
+
+
+def _known_tables(store: "Store", table: str | None, judge_version: str | None) -> "Mapping[str, ExportTable]":
+    """Return the tables that can be exported; the table of ratings is about one judge version."""
+    from judgeboard.agreement.samples import scored_version
+    from judgeboard.store.export import EXPORTS
+    from judgeboard.store.ratings_table import RATINGS, ratings_table
+
+    if table == RATINGS:
+        with store.reading() as connection:
+            return {**EXPORTS, RATINGS: ratings_table(scored_version(connection, judge_version))}
+    if judge_version is not None:
+        command = options.same_command(without=["--judge-version"])
+        raise BadInput(f"--judge-version is for the table {RATINGS}: `{command}`")
+    return EXPORTS
 
 
 def _output_of(table: str | None, shape: str | None, output: str | None) -> str:

@@ -90,8 +90,8 @@ def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
     help="Goal of the plan, between 0 and 1. For rate, kappa and agreement: half the width of the 95 % interval (0.05 "
-    "means ±5 percentage points, or ±0.05 for kappa). For outcome: the share of bad answers to test against. For judges "
-    "and versions: the smallest difference that you want to find, with probability 0.8.",
+    "means ±5 percentage points, or ±0.05 for kappa). For outcome: the share of bad answers to test against. For "
+    "judges and versions: the smallest difference that you want to find, with probability 0.8.",
 )
 @options.with_default(
     "--for",

@@ -60,7 +60,7 @@ def suite_command() -> None:
 @click.option(
     "--threshold",
     type=options.FiniteRange(1, 5),
-    help="Minimum score of a case and minimum average (default: the suite's own; 1 to 5).",
+    help="Minimum score of a case, and minimum average of the scores on the rubric, 1 to 5 (default: the suite's own).",
 )
 @click.option(
     "--max-unmeasured",
@@ -86,7 +86,10 @@ def run(
     max_cost: float | None,
     **chosen: Any,
 ) -> int:
-    """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers.
+    """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers on a rubric.
+
+    Cases have no groundedness. To gate the mean groundedness of logged answers, add an alert rule with `judgeboard rule
+    add alert NAME --when level --measure groundedness --below 0.8`, then run `judgeboard rule check`: exit code 1.
 
     NAME is a suite of judgeboard.toml: [suites.NAME] has the file, and the options that you do not type.
     examples/suite.yaml shows all fields of a suite and a rubric. To continue an interrupted run, repeat the command. If

@@ -107,7 +107,7 @@ _TEXT_COLUMNS: tuple[Mapping[str, tuple[Column, ...]], ...] = (
     },
     {"question": (Column("question"),), "answer": (Column("answer_a"), Column("answer_b"))},
 )
-_KEY = "row_key"  # the column by which rows are read in chunks
+ROW_KEY = "row_key"  # the column by which rows are read in chunks
 
 
 class Rows(Protocol):
@@ -190,7 +190,7 @@ _TYPES: tuple[tuple[type, ColumnType], ...] = (
 def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
     """Return the query for a table's exported columns; ``without`` lists columns to omit, ``names`` renames columns."""
     left_out = {*without.split(), *_NEVER}
-    query = select(table.c.id.label(_KEY)).select_from(table)
+    query = select(table.c.id.label(ROW_KEY)).select_from(table)
     for column in (column for column in table.c if column.name not in left_out):
         referred = next((key.column.table for key in column.foreign_keys), None)
         if referred is not None and referred.name in _REFERENCES:
@@ -216,15 +216,15 @@ def _exported(
     pair: ColumnElement[int] | None = None,
 ) -> ExportTable:
     """The export of a query; source and external id come first."""
-    columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != _KEY]
+    columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != ROW_KEY]
     columns += [Column(part.name, ColumnType.JSON) for part in parts]
 
     def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
-        for chunk in _chunks(connection, query.where(*where)):
-            gathered = [(part, part.read(connection, [row[_KEY] for row in chunk])) for part in parts]
+        for chunk in read_chunks(connection, query.where(*where)):
+            gathered = [(part, part.read(connection, [row[ROW_KEY] for row in chunk])) for part in parts]
             for row in chunk:
                 for part, rows_by_id in gathered:
-                    belonging = rows_by_id.get(row[_KEY])
+                    belonging = rows_by_id.get(row[ROW_KEY])
                     row[part.name] = belonging and part.value(belonging)
                 yield row
 
@@ -265,12 +265,12 @@ def _column_type(column: Any) -> ColumnType:
     return next((exported for type_, exported in _TYPES if isinstance(stored, type_)), ColumnType.TEXT)
 
 
-def _chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows in chunks, ordered by key, so that memory does not grow with the table."""
-    key, last = query.selected_columns[_KEY].element, 0
+def read_chunks(connection: Connection, query: Select[Any]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of a query with ``ROW_KEY`` in chunks, ordered by it, so that memory does not grow with them."""
+    key, last = query.selected_columns[ROW_KEY].element, 0
     while rows := connection.execute(query.where(key > last).order_by(key).limit(_CHUNK)).mappings().all():
         yield [dict(row) for row in rows]
-        last = rows[-1][_KEY]
+        last = rows[-1][ROW_KEY]
 
 
 def _gathered(table: Table, connection: Connection, ids: Sequence[int]) -> dict[int, list[Row[Any]]]:
@@ -352,9 +352,9 @@ def _audits() -> Select[Any]:
 
 
 def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
-    query = select(RESPONSE.c.id.label(_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
-    for chunk in _chunks(connection, query.where(*where)):
-        ids = [row[_KEY] for row in chunk]
+    query = select(RESPONSE.c.id.label(ROW_KEY)).where(RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
+    for chunk in read_chunks(connection, query.where(*where)):
+        ids = [row[ROW_KEY] for row in chunk]
         feedback = _gathered(FEEDBACK, connection, ids)
         for row in connection.execute(select(RESPONSE).where(RESPONSE.c.id.in_(ids)).order_by(RESPONSE.c.id)):
             of_response = tuple(record_of(Feedback, stored) for stored in feedback.get(row.id, ()))
@@ -379,9 +379,9 @@ _SAMPLE_COLUMNS = (
 
 def _pairs(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
     # Questions that were only sampled are in the table of samples.
-    query = select(PAIR.c.id.label(_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
-    for chunk in _chunks(connection, query.where(*where)):
-        ids = [row[_KEY] for row in chunk]
+    query = select(PAIR.c.id.label(ROW_KEY)).where(PAIR.c.question.is_not(None), PAIR.c.response_a_id.is_not(None))
+    for chunk in read_chunks(connection, query.where(*where)):
+        ids = [row[ROW_KEY] for row in chunk]
         people: dict[int, list[CurrentPreference]] = {}
         for preference in load_preferences(connection, ids):
             if preference.origin == ORIGIN:
@@ -395,9 +395,9 @@ def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[di
     versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
     for version_id, name, fingerprint in connection.execute(versions).all():
         of_version = SAMPLE.c.judge_version_id == version_id
-        sampled = select(PAIR.c.id.label(_KEY)).where(PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version)))
-        for chunk in _chunks(connection, sampled.where(*where)):
-            ids = [row[_KEY] for row in chunk]
+        sampled = select(PAIR.c.id.label(ROW_KEY)).where(PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version)))
+        for chunk in read_chunks(connection, sampled.where(*where)):
+            ids = [row[ROW_KEY] for row in chunk]
             samples: dict[int, list[Row[Any]]] = {}
             query = select(SAMPLE).where(of_version, SAMPLE.c.pair_id.in_(ids))
             for sample in connection.execute(query.order_by(SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.ask)):
@@ -554,7 +554,7 @@ def objects_of(
     if key is not None:
         columns = (Column(key, ColumnType.INTEGER), *columns)
     for row in EXPORTS[table].rows(connection, *where):
-        yield object_text(row if key is None else row | {key: row[_KEY]}, columns)
+        yield object_text(row if key is None else row | {key: row[ROW_KEY]}, columns)
 
 
 def export_tables(
@@ -566,10 +566,11 @@ def export_tables(
     where: RowFilter | None = None,
     texts: Collection[str] = (),
     on_rows: Callable[[int], None] | None = None,
+    known: Mapping[str, ExportTable] = EXPORTS,
 ) -> dict[str, int]:
     """Write a consistent snapshot of tables, one line per row, and return the number of lines by table.
 
-    ``targets`` maps each table (a key of `EXPORTS`) to a path or a binary stream. A file is replaced only after all
+    ``targets`` maps each table (a key of ``known``) to a path or a binary stream. A file is replaced only after all
     rows are written; a stream stays open. ``format`` is ``jsonl`` or ``parquet`` (exact values), or ``csv`` (formulas
     are defused). Rows that the ``viewer`` may not see are left out (default: export all rows). ``where`` selects the
     answers or pairs whose rows are written; tables about neither are written whole. ``texts`` are those of `TEXTS` to
@@ -577,15 +578,15 @@ def export_tables(
     format or a text is unknown, pairs do not have a field of the filter, or a file cannot be written or is the database
     itself.
     """
-    unknown = sorted(targets.keys() - EXPORTS.keys())
+    unknown = sorted(targets.keys() - known.keys())
     if unknown:
-        raise BadInput(f"there is no table {unknown[0]!r} to export; choose {', '.join(EXPORTS)}")
+        raise BadInput(f"there is no table {unknown[0]!r} to export; choose {', '.join(known)}")
     for text in texts:
         check_known("text", text, TEXTS)
     for target in targets.values():
         if isinstance(target, str | Path) and store.lives_in(Path(target)):
             raise BadInput(f"{target} is the database itself: export to another file")
-    tables = {name: EXPORTS[name].with_texts(texts) for name in targets}
+    tables = {name: known[name].with_texts(texts) for name in targets}
     with Seen(store, viewer).reading() as connection:
         selected = {name: table.selected(connection, where) if where else [] for name, table in tables.items()}
         return {

@@ -68,3 +68,32 @@ def test_a_table_of_the_whole_database_takes_no_filter(
     assert "--where is for tables about answers or pairs; export issues whole" in " ".join(
         capsys.readouterr().err.split()
     )
+
+
+def test_the_table_of_ratings_has_each_review_beside_the_verdict_and_the_unreviewed_verdicts(
+    filled: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db, file = ["--db", str(filled.engine.url.database)], tmp_path / "ratings.jsonl"
+    assert run(["export", "ratings", "--judge-version", "lexical", "-o", str(file), *db]) == 0
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    replaced = {row["replaces"] for row in exported(filled, tmp_path, "reviews")}
+    reviews = [row for row in exported(filled, tmp_path, "reviews") if row["review"] not in replaced]
+    reviews = [row for row in reviews if row["decision"] != "withdrawn"]
+    verdicts = {
+        (row["source"], row["external_id"]): row
+        for row in exported(filled, tmp_path, "judgments")
+        if row["judge"] == "lexical"
+    }
+    reviewed = [row for row in rows if row["reviewer"] is not None]
+    keys = ("external_id", "reviewer", "label", "groundedness", "quality")
+    listed, expected = ([str([row[name] for name in keys]) for row in each] for each in (reviewed, reviews))
+    assert sorted(listed) == sorted(expected)
+    assert {row["external_id"] for row in rows} == {row["external_id"] for row in (*reviews, *verdicts.values())}
+    for row in rows:
+        verdict = verdicts.get((row["source"], row["external_id"]), {})
+        assert (row["judge"], row["judge_groundedness"]) == ("lexical v1", verdict.get("groundedness"))
+    alone = [row for row in rows if row["reviewer"] is None]
+    assert alone
+    assert len({row["external_id"] for row in alone}) == len(alone)
+    assert run(["export", "reviews", "--judge-version", "lexical", "-o", str(file), *db]) == 2
+    assert "--judge-version is for the table ratings: `judgeboard export reviews " in capsys.readouterr().err

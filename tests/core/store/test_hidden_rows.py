@@ -27,6 +27,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judging_rules import JudgingRule, NewRule, get_rule, insert_rule
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import queue_by_id
+from judgeboard.store.ratings_table import ratings_table
 from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.reviews import find_comment, find_review
 from judgeboard.store.runs import Selection, ask_mode, get_run
@@ -354,6 +355,7 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
     }
     calls |= {function.__name__: (function, ([], {"id": 1})) for function in (find_review, find_comment)}
     calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in EXPORTS.items()}
+    calls["export.ratings"] = (ratings_table(values["version"]).rows, ([], {}))
     leaks, telling = {}, set()
     for name, (function, (positional, named)) in calls.items():
         ask = partial(_call, function, positional, named)
