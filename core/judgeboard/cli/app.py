@@ -130,8 +130,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def _refused(error: click.ClickException, words: Sequence[str]) -> None:
     """Print why a command line is refused, and the command that would have worked."""
-    from judgeboard.cli.corrections import correction, moved, renamed
+    from judgeboard.cli.corrections import correction, moved, near_options, renamed
 
+    if isinstance(error, click.NoSuchOption):
+        error.possibilities = near_options(error)
     if (instead := moved(error)) is not None:
         echo(f"Error: {instead}", err=True, verbatim=True)
         return

@@ -20,12 +20,15 @@ _kinds = click.option(
     "judgeboard test controls make",
     "judgeboard test controls judge --judge rag --model gpt-4o-mini",
     "judgeboard test health rag",
+    help="""Make and judge control answers: changed copies of logged answers, known to be worse or equally good. Answers
+of your own with known labels need none: `judgeboard import FILE`, `judgeboard import FILE --kind grades --set
+annotator=known`, `judgeboard judge NAME`, `judgeboard agreement`.
+
+Control answers show what a judge does not notice. They do not appear in queues, trends or agreement.
+""",
 )
 def controls_command() -> None:
-    """Make and judge control answers: changed copies of logged answers, known to be worse or equally good.
-
-    They show what a judge does not notice. They do not appear in queues, trends or agreement.
-    """
+    """Make and judge control answers."""
 
 
 @options.command("judgeboard test controls make --kinds truncated,hedges_removed --n 100", group=controls_command)

@@ -1,7 +1,9 @@
 """The command that would have worked, for a command line that click refuses."""
 
 import difflib
+import itertools
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,6 +11,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import EXAMPLE_MODEL
 from judgeboard.domain import AlertCondition
+from judgeboard.store.filters import WHERE_FIELDS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -165,8 +168,40 @@ def _other_option(context: click.Context, wrong: str, possible: Sequence[str]) -
         name = context.info_name or ""
         return options.same_command(instead={name: f"{name} list"})
     typed = {word.partition("=")[0] for word in context.meta.get("words", ())}
+    if (condition := _as_condition(context, wrong)) is not None:
+        return options.same_command(instead=condition)
     possible = [name for name in possible if name != "--help" and name not in typed]
     return options.same_command(instead={wrong: possible[0]}) if possible else None
+
+
+def _as_condition(context: click.Context, wrong: str) -> dict[str, str] | None:
+    """Return the words that write an unknown option as a condition of --where; None if it is no field."""
+    field = wrong.removeprefix("--").replace("-", "_")
+    if field not in WHERE_FIELDS or field in _SIDES or not _has(context, "--where"):
+        return None
+    words = list(context.meta.get("words", ()))
+    values = [word.removeprefix(f"{wrong}=") for word in words if word.startswith(f"{wrong}=")]
+    values += [after for word, after in itertools.pairwise(words) if word == wrong]
+    if not values or not values[0] or any(letter.isspace() for letter in values[0]):
+        return None
+    return {wrong: "--where", values[0]: f"{field}={values[0]}"}
+
+
+_SIDES = ("user", "time")  # fields whose names promise more than their values
+
+
+def near_options(error: click.NoSuchOption) -> list[str]:
+    """Return the options of click's suggestion that are really similar to what the user typed."""
+    possible = error.possibilities or ()
+    return [
+        name
+        for name in possible
+        if difflib.SequenceMatcher(None, error.option_name, name).ratio() >= _SIMILAR
+        or name.startswith(error.option_name)
+    ]
+
+
+_SIMILAR = 0.7
 
 
 def _with_value(context: click.Context, missing: click.Parameter) -> str | None:
@@ -263,6 +298,8 @@ def _words_after_the_name(context: click.Context) -> list[str]:
 def _as_options(context: click.Context) -> str | None:
     """Return the typed command with its extra words as options: a filter, a judge version, a kind of judge."""
     extra = _extra(context)
+    if any(_is_file(word) for word in extra):
+        return None
     more: list[str] = []
     for word in extra:
         is_condition = "=" in word and _has(context, "--where")
@@ -271,6 +308,14 @@ def _as_options(context: click.Context) -> str | None:
             return None
         more += [option, word]
     return options.same_command(*more, instead=dict.fromkeys(extra, "")) if extra else None
+
+
+def _is_file(word: str) -> bool:
+    """Return whether a word names a file: no judge and no filter."""
+    return "=" not in word and (Path(word).suffix in _FILE_ENDINGS or Path(word).is_file())
+
+
+_FILE_ENDINGS = (".csv", ".json", ".jsonl", ".parquet", ".gz", ".txt", ".yaml", ".toml", ".db")
 
 
 def _first(names: Callable[["Connection"], list[str]], count: int) -> list[str]:

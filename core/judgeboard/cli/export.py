@@ -47,7 +47,8 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
 )
 @options.where
 @options.judge_version(
-    help="Judge version of the table ratings: name (newest version), 'name v3' or fingerprint (default: the primary judge)."
+    help="Judge version of the table ratings: name (newest version), 'name v3' or fingerprint (default: the primary "
+    "judge)."
 )
 @click.option(
     "--text",

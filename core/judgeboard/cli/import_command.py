@@ -31,6 +31,7 @@ MAX_COLUMNS = 30  # names of columns in one line
 MAX_EXAMPLE = 40  # characters of a first value
 MAX_ROWS = 3  # rejected rows in the output
 MAX_KEPT = 20  # ids of answers that stay
+_LABELS = ("label", "human_label", "gold_label")  # names of columns with labels of people
 
 
 def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
@@ -476,12 +477,24 @@ def _unread(summary: "ImportSummary", file: str) -> list[str]:
     fate = kind_class(summary.kind).left_over
     names = _named(summary, [*summary.not_read], summary.not_read)
     lines = [f"  not read: {names} ({fate}; to read one, use --map {_example(summary)})"]
-    if summary.likely:
-        likely = " and ".join(f"{_plain(theirs)} may be {ours}" for theirs, ours in summary.likely.items())
-        answers = [word for theirs, ours in summary.likely.items() for word in ("--map", f"{theirs}={ours}")]
+    labels = _label_columns(summary)
+    if labels:
+        grades = _command(file, "--kind", "grades", "--set", "annotator=known").strip()
+        lines.append(f"  {_plain(labels[0])} may be a person's label of each answer: to read it too, run `{grades}`")
+    likely_fields = {theirs: ours for theirs, ours in summary.likely.items() if theirs not in labels}
+    if likely_fields:
+        likely = " and ".join(f"{_plain(theirs)} may be {ours}" for theirs, ours in likely_fields.items())
+        answers = [word for theirs, ours in likely_fields.items() for word in ("--map", f"{theirs}={ours}")]
         undo = "" if summary.number is None else f"`judgeboard import undo {summary.number}`, then "
         lines.append(f"  {likely}: to read this, run {undo}`{_command(file, *answers).strip()}`")
     return lines
+
+
+def _label_columns(summary: "ImportSummary") -> list[str]:
+    """Return the columns of a file of answers with labels of people; a grade finds its answer by the id column."""
+    if summary.kind != "responses" or summary.id_from_content or summary.export is not None:
+        return []
+    return [name for name in summary.not_read if simple_name(name) in _LABELS]
 
 
 def _example(summary: "ImportSummary") -> str:

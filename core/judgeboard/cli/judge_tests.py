@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "judgeboard test audit rag --model gpt-4o --sample 0.1",
 )
 def test_command() -> None:
-    """Test a judge: faults, audits, control answers, drift.
+    """Test a judge: faults, audits, control answers, drift. Your own known answers: see `test controls -h`.
 
     `test health` shows which of these tests a judge still needs.
     """

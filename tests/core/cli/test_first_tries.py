@@ -229,3 +229,23 @@ def test_every_command_that_selects_answers_takes_since_and_until(
         assert run([*path, "--help"]) == 0
         text = capsys.readouterr().out
         assert "  --where FIELD=VALUE" not in text or ("  --since DAY" in text and "  --until DAY" in text), path
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("stats --since 2024-05-01", "stats"),
+        ("judge --schem house", "judge --schema house"),
+        ("judge lexical --source shop", "judge lexical --where source=shop"),
+        ("export reviews --query-type=sql -o -", "export reviews --where=query_type=sql -o -"),
+        ("export reviews --user u1 -o -", "export responses -o answers.jsonl"),
+        ("test controls judge strict known-answers.csv", "test controls judge strict"),
+    ],
+)
+def test_a_suggestion_is_what_was_meant_or_an_example(
+    words: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words.split()) == 2
+    error = capsys.readouterr().err
+    assert error.splitlines()[-1] == f"For example: `judgeboard {command}`"
+    assert "--json" not in error

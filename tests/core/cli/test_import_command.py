@@ -511,3 +511,21 @@ def test_what_an_undo_leaves_is_listed(tmp_path: Path, capsys: pytest.CaptureFix
     assert run(["import", "undo", "--db", database]) == 0
     assert "import 2 (grades.jsonl): withdrawn: 1 review" in capsys.readouterr().out
     assert run(["import", "undo", "1", "--db", database]) == 0
+
+
+def test_labels_beside_answers_are_read_as_grades_with_the_command_that_the_import_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"k{n},What is {n}?,It is {n}.,It is {n}.,{'good' if n % 2 else 'bad'}" for n in range(12)]
+    Path("known.csv").write_text("\n".join(["id,question,answer,context,label", *rows]))
+    assert run(["import", "known.csv", "--source", "known", "--db", "log.db"]) == 0
+    shown = capsys.readouterr().out
+    assert "thumbs" not in shown
+    command = re.search(r"a person's label of each answer: to read it too, run `judgeboard (.*)`", shown)
+    assert command is not None
+    assert run(shlex.split(command[1])) == 0
+    assert run(["judge", "lexical", "--db", "log.db"]) == 0
+    capsys.readouterr()
+    assert run(["agreement", "--where", "source=known", "--db", "log.db", "--json"]) == 0
+    assert '"n": 12' in capsys.readouterr().out
