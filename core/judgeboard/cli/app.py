@@ -133,7 +133,7 @@ def _refused(error: click.ClickException, words: Sequence[str]) -> None:
     from judgeboard.cli.corrections import correction, moved, near_options, renamed
 
     if isinstance(error, click.NoSuchOption):
-        error.possibilities = near_options(error)
+        error = click.NoSuchOption(error.option_name, possibilities=near_options(error), ctx=error.ctx)
     if (instead := moved(error)) is not None:
         echo(f"Error: {instead}", err=True, verbatim=True)
         return

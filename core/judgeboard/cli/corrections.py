@@ -168,9 +168,10 @@ def _other_option(context: click.Context, wrong: str, possible: Sequence[str]) -
         name = context.info_name or ""
         return options.same_command(instead={name: f"{name} list"})
     typed = {word.partition("=")[0] for word in context.meta.get("words", ())}
-    if (condition := _as_condition(context, wrong)) is not None:
-        return options.same_command(instead=condition)
     possible = [name for name in possible if name != "--help" and name not in typed]
+    is_begun = any(name.startswith(wrong) for name in possible)
+    if not is_begun and (condition := _as_condition(context, wrong)) is not None:
+        return options.same_command(instead=condition)
     return options.same_command(instead={wrong: possible[0]}) if possible else None
 
 
@@ -192,13 +193,12 @@ _SIDES = ("user", "time")  # fields whose names promise more than their values
 
 def near_options(error: click.NoSuchOption) -> list[str]:
     """Return the options of click's suggestion that are really similar to what the user typed."""
-    possible = error.possibilities or ()
-    return [
-        name
-        for name in possible
-        if difflib.SequenceMatcher(None, error.option_name, name).ratio() >= _SIMILAR
-        or name.startswith(error.option_name)
-    ]
+    wrong = error.option_name
+
+    def is_near(name: str) -> bool:
+        return name.startswith(wrong) or difflib.SequenceMatcher(None, wrong, name).ratio() >= _SIMILAR
+
+    return [name for name in error.possibilities or () if is_near(name)]
 
 
 _SIMILAR = 0.7

@@ -238,7 +238,7 @@ def test_every_command_that_selects_answers_takes_since_and_until(
         ("judge --schem house", "judge --schema house"),
         ("judge lexical --source shop", "judge lexical --where source=shop"),
         ("export reviews --query-type=sql -o -", "export reviews --where=query_type=sql -o -"),
-        ("export reviews --user u1 -o -", "export responses -o answers.jsonl"),
+        ("labels rate --user u1", "labels rate --by query_type"),
         ("test controls judge strict known-answers.csv", "test controls judge strict"),
     ],
 )
