@@ -271,7 +271,7 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
         ("accuracy", "1-5", True),
         ("tone", "1-5", True),
     ]
-    with_schema = ["--schema", schema.title, "--name", "by schema"]
+    with_schema = ["by schema", "--schema", schema.title]
     assert run([*(word for word in asking if word not in {"--rubric", str(rubric)}), *with_schema]) == 0
     assert "3 asked = 3 ok" in capsys.readouterr().out
     assert run([*asking, *with_schema]) == 2
