@@ -478,6 +478,13 @@ def latest_traces(
     return sorted(traces, key=lambda trace: (trace.last_at, trace.id), reverse=True)[:limit]
 
 
+def trace_of_response(connection: Connection, response_id: int) -> StoredTrace | None:
+    """Return the trace that became a response, the first of several; None if none was received or it is hidden."""
+    query = select(*columns_of(StoredTrace, TRACE)).where(TRACE.c.response_id == response_id).order_by(TRACE.c.id)
+    row = connection.execute(query.limit(1)).first()
+    return None if row is None else StoredTrace(*row)
+
+
 def _sources(connection: Connection) -> list[str]:
     """Return the names of the sources, by one step in the index for each: a DISTINCT reads every trace."""
     names: list[str] = []

@@ -128,7 +128,7 @@ class Actions(DraftActions, ABC):
         self.session.texts = view
 
     def open_drawer(self, name: str) -> None:
-        """Show the judgments or their raw calls in place of the texts, or the texts again."""
+        """Show the judgments, their raw calls or the trace in place of the texts, or the texts again."""
         self.session.drawer = None if self.session.drawer == name else name
 
     def correct(self) -> None:

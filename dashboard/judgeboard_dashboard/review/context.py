@@ -60,7 +60,7 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
         tag(
             "div",
             tag("span", str(turn.get("role") or "").capitalize()),
-            tag("div", beginning(_words(turn.get("content")), LONGEST), cls="jb-lines"),
+            tag("div", beginning(message_words(turn.get("content")), LONGEST), cls="jb-lines"),
             cls="jb-turn",
         )
         for turn in turns[-MOST_TURNS:]
@@ -69,7 +69,7 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
     return tag("div", tag("div", "Messages sent to the model", cls="jb-label"), earlier, *lines, cls="jb-block")
 
 
-def _words(content: Any) -> str:
+def message_words(content: Any) -> str:
     """Return the text of a message, which may be a list of parts."""
     if isinstance(content, str):
         return content

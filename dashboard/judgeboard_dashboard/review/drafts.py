@@ -279,8 +279,8 @@ class ReviewSession:
     open on this screen. They keep their buttons: after a late key press, the message names who decided first.
     ``alone`` is the flag that the next decision is on, None for all flags of the answer. ``asks`` is the field that
     the message asks for, and a number of this message. ``open_question`` is asked before a decision is stored.
-    ``drawer`` is the view in place of the texts: "judgments", "calls" or None. ``texts`` is how texts are
-    shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
+    ``drawer`` is the view in place of the texts: "judgments", "calls", "trace" or None. ``texts`` is how
+    texts are shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
     review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
     has seen: later reviews of the pair by this reviewer are not blind. ``again`` has the last job that judged an answer
     again, by response. ``names_reviewer``: the next decision says the reviewer's name, which was only suggested.

@@ -62,6 +62,7 @@ _READING = (
     ("I", "show the answer sentence by sentence, or as a whole"),
     ("F4", "unfold long passages, render Markdown, or show texts as stored"),
     ("F7 F2", "show all judgments side by side, also earlier ones; their raw calls"),
+    ("F10", "show the spans of the answer's trace, if it came by one"),
     ("F6", "judge the answer again with the last settings of the primary judge"),
     ("F9 F8", "correct the answer, or discard the correction; add it to a suite"),
     ("T", "write a comment for other reviewers, unless the item is blind; Enter sends it"),

@@ -126,13 +126,15 @@ def raw_calls_pane(item: Item) -> Html:
 
 def message_texts(messages: Iterable[Message]) -> list[Html]:
     """Return the messages of a request, each under its role."""
-    return [_text(message["role"].capitalize(), message["content"]) for message in messages]
+    return [labelled_text(message["role"].capitalize(), message["content"]) for message in messages]
 
 
 def attempt_texts(attempts: Iterable[Attempt]) -> list[Html]:
     """Return the replies to the requests of one call, each under its status, tokens, time and fault."""
     return [
-        _text(_line(f"Call {number}: {attempt.why}", attempt.status, *_spent(attempt), attempt.detail), attempt.raw)
+        labelled_text(
+            _line(f"Call {number}: {attempt.why}", attempt.status, *_spent(attempt), attempt.detail), attempt.raw
+        )
         for number, attempt in enumerate(attempts, start=1)
     ]
 
@@ -165,12 +167,13 @@ def _texts(raw: RawCall) -> list[Html | None]:
         tag("div", f"Error: {call.error}", cls="jb-why") if call.error else None,
         tag("div", REBUILT, cls="jb-cap") if sent else tag("div", raw.note, cls="jb-cap") if raw.note else None,
         *sent,
-        _text("Prompt of the judge version", raw.prompt) if raw.prompt and not sent else None,
-        _text("Reply", call.raw) if call.raw else None,
+        labelled_text("Prompt of the judge version", raw.prompt) if raw.prompt and not sent else None,
+        labelled_text("Reply", call.raw) if call.raw else None,
         *(attempts if len(attempts) > 1 or call.error else ()),
     ]
 
 
-def _text(label: str, text: str | None) -> Html:
+def labelled_text(label: str, text: str | None) -> Html:
+    """Return a text of a call as it is stored, under its label."""
     raw = tag("div", beginning(text, LONGEST), cls="jb-raw") if text else None
     return tag("div", tag("div", label, cls="jb-label"), raw, cls="jb-block")

@@ -1,7 +1,7 @@
 """The question, the answer and the passages of a review, with the claims marked in them."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
@@ -34,6 +34,7 @@ from judgeboard_dashboard.review.fields import correction
 from judgeboard_dashboard.review.judgments import judgments_pane, raw_calls_pane
 from judgeboard_dashboard.review.marks import MarkActions
 from judgeboard_dashboard.review.schema_form import side_fields
+from judgeboard_dashboard.review.trace import has_trace, trace_pane
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, count, day
 
@@ -51,7 +52,7 @@ MOST_SENTENCES = 400
 LONGEST_QUOTE = 2_000  # characters of a judge's quote; passages that were found by words are shorter
 WIDTHS = {1: (2.05, 0.85), 2: (1.0, 1.05, 0.85)}
 """Relative widths of the panes and of the side pane, by the number of panes."""
-DRAWERS = {"judgments": ("Judgments side by side", "F7"), "calls": ("Raw calls", "F2")}
+DRAWERS = {"judgments": ("Judgments side by side", "F7"), "calls": ("Raw calls", "F2"), "trace": ("Trace", "F10")}
 """The views that can replace the texts, with label and key."""
 VIEWS: dict[TextView, str] = {
     "folded": "Texts as stored",
@@ -397,10 +398,12 @@ def answer_panes(
     only_whole: list[TextView] = ["whole"]
     views = only_whole if schema is not None and schema.of_type(FieldType.SPANS) else text_views(item)
     view = session.texts if session.texts in views else views[0]
-    drawer = session.drawer if item.judgments else None
+    panes = {"judgments": judgments_pane, "calls": raw_calls_pane} if item.judgments else {}
+    panes |= {"trace": trace_pane} if has_trace(item) else {}
+    drawer = session.drawer if session.drawer in panes else None
     parts: list[tuple[str, Html]]
     if drawer is not None:
-        parts = [(drawer, raw_calls_pane(item) if drawer == "calls" else judgments_pane(item))]
+        parts = [(drawer, panes[drawer](item))]
     elif session.by_sentence:
         aligned = align(item.answer or "", item.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
@@ -438,17 +441,24 @@ def answer_panes(
             side_fields(actions, item, quality=quality)
             over_signals()
             show(rest)
-            if item.judgments:
-                with st.container(horizontal=True, gap="small"):
-                    for name, (label, shortcut) in DRAWERS.items():
-                        key_button(
-                            "Back to the texts" if name == drawer else label,
-                            partial(actions.open_drawer, name),
-                            key=name,
-                            shortcut=shortcut,
-                            quiet=True,
-                        )
+            _drawer_buttons(actions, panes, drawer)
             under_side()
+
+
+def _drawer_buttons(actions: Actions, names: Collection[str], drawer: str | None) -> None:
+    """Show the buttons of the views that can replace the texts of this answer; ``drawer`` is the open one."""
+    if not names:
+        return
+    with st.container(horizontal=True, gap="small"):
+        for name in names:
+            label, shortcut = DRAWERS[name]
+            key_button(
+                "Back to the texts" if name == drawer else label,
+                partial(actions.open_drawer, name),
+                key=name,
+                shortcut=shortcut,
+                quiet=True,
+            )
 
 
 def _pane(name: str) -> st.delta_generator.DeltaGenerator:

@@ -68,7 +68,7 @@ def takes(page: Page, keys: Sequence[str]) -> set[str]:
 
 GRADES = (*"1234", *"ASDFG", *"QW", f"Shift+{MODE_KEY}")
 READING = ("H", *"VBXP", "I", "F4", "F7", "F2", "F9", "F8", "M", "T", "O")
-JUDGES = {"F6"}  # its test needs a judge: see test_rejudge.py
+ELSEWHERE = {"F6", "F10"}  # these need a judge and a trace: see test_rejudge.py and test_trace.py
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_each_key_of_the_item_page(reviewer, site) -> None:
     page.goto(f"/item?response={fill_attempts(site.store)['refined']}")
     settled(page)
     taken |= takes(page, ("9", "0", "3", "Control+Enter"))
-    assert taken | JUDGES == named(ITEM_KEYS)
+    assert taken | ELSEWHERE == named(ITEM_KEYS)
 
 
 @pytest.mark.usefixtures("modes")
@@ -104,7 +104,7 @@ def test_each_key_of_a_queue(reviewer, site) -> None:
     for key in "QWE":
         opened(page, "pairs")
         taken |= takes(page, (key,))
-    assert taken | JUDGES == named(QUEUE_KEYS)
+    assert taken | ELSEWHERE == named(QUEUE_KEYS)
 
 
 @pytest.mark.usefixtures("modes")
@@ -140,4 +140,4 @@ def test_each_key_of_a_conflict(reviewer, site) -> None:
     settled(page)
     page.locator(FIELDS["M"]).fill("The left answer is wrong.")
     page.keyboard.press("Escape")
-    assert taken | JUDGES | takes(page, ("E",)) == named(CONFLICT_KEYS)
+    assert taken | ELSEWHERE | takes(page, ("E",)) == named(CONFLICT_KEYS)

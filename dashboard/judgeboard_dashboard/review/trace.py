@@ -1,0 +1,178 @@
+"""The view of an answer's trace: its spans as a tree, with times, tokens, inputs and outputs as received."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judgeboard.store.items import Item
+from judgeboard.store.traces import records_of, rules_by_source, trace_of_response
+from judgeboard.traces.calls import Call, calls_of
+from judgeboard.traces.spans import Operation, Passage
+from judgeboard_dashboard.evidence import Html, size, tag
+from judgeboard_dashboard.review.context import message_words
+from judgeboard_dashboard.review.judgments import labelled_text
+from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.widgets.texts import capital, count
+
+SPAN_ID = "span_id"
+"""The metadata of every answer that was made from a trace has this name."""
+MOST_RECORDS = 500  # spans and log records of one trace
+MOST_ATTRIBUTES = 200  # of one span
+LONGEST = 20_000  # characters of one text
+LONGEST_TRACE = 500_000  # characters of all texts
+DEEPEST = 12  # steps of indentation; deeper spans stand as far in
+NOT_STORED = (
+    "The spans of this trace are not stored. They are stored if the assistant sends its traces to Judgeboard, and not "
+    "if the trace was imported from a file or pulled from a tool."
+)
+FACTS = ("model", "latency_ms", "prompt_tokens", "completion_tokens", "session", "user", "tags", "tool_calls")
+"""What the metadata of the answer may tell about its trace."""
+
+
+def has_trace(item: Item) -> bool:
+    """Return whether the answer was made from a trace that the reader may see. Reads nothing.
+
+    Spans tell the model and what other evaluators said, so that no part of them is shown during a blind review.
+    """
+    return SPAN_ID in item.extra and not item.hidden
+
+
+def trace_pane(item: Item) -> Html:
+    """Read the trace of an answer from the store. Return its spans, each folded."""
+    with reading() as connection:
+        trace = trace_of_response(connection, item.response_id)
+        if trace is not None:
+            spans, logs = records_of(connection, [trace.id], MOST_RECORDS)[trace.id]
+            rules = rules_by_source(connection).get(trace.source, ())
+    if trace is None or not spans:
+        return _pane(None, tag("div", NOT_STORED, cls="jb-cap"), _facts(item))
+    calls = list(_in_order(calls_of(spans, logs, rules)))
+    first, last = min(call.started_ns for call in calls), max(call.ended_ns for call in calls)
+    view = _View(first, max(last - first, 1), trace.used or (), _Allowance(LONGEST_TRACE))
+    records = len(spans) + len(logs)
+    partial = f"Only {records:,} of {trace.spans:,} spans and log records are shown." if trace.spans > records else None
+    shown = count(len(spans), "span")
+    return _pane(
+        f"{shown} · {_took(last - first)} · {trace.source}",
+        tag("div", partial, cls="jb-cap") if partial else None,
+        *(view.row(call) for call in calls),
+    )
+
+
+def _pane(about: str | None, *parts: str | None) -> Html:
+    aside = " · ".join(filter(None, (about, "F10: back to the texts")))
+    return tag("div", tag("div", "Trace", tag("span", aside), cls="jb-label"), *parts, cls="jb-pane")
+
+
+def _facts(item: Item) -> Html | None:
+    known = {"model": item.generator_model, **item.extra}
+    return _values((name, known[name]) for name in FACTS if known.get(name) not in (None, "", [], ()))
+
+
+def _in_order(roots: Iterable[Call]) -> Iterator[Call]:
+    """Yield all calls, each before those that it made, in the order of their starts."""
+    waiting = sorted(roots, key=_start, reverse=True)
+    while waiting:
+        call = waiting.pop()
+        yield call
+        waiting += sorted(call.children, key=_start, reverse=True)
+
+
+def _start(call: Call) -> tuple[int, str]:
+    return call.started_ns, call.span.span_id
+
+
+@dataclass
+class _Allowance:
+    """The number of characters that may still be sent with a trace."""
+
+    left: int
+
+    def cut(self, text: str) -> str:
+        """Return a text, or its beginning and how much is left out."""
+        kept = text[: min(LONGEST, self.left)]
+        self.left -= len(kept)
+        more = len(text) - len(kept)
+        return f"{kept} … ({size(more)} more)" if more else kept
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """How spans are shown: the start and the length of their trace (ns), what the answer took from which span."""
+
+    first: int
+    length: int
+    used: Sequence[Sequence[str]]
+    allowance: _Allowance
+
+    def row(self, call: Call) -> Html:
+        """Return a span as a folded line, which has its texts."""
+        part, name = call.part, call.span.name or "The root span was not received"
+        taken = ", ".join(what for span_id, what in self.used if span_id == call.span.span_id)
+        start = 100 * (call.started_ns - self.first) / self.length
+        width = 100 * max(call.ended_ns - call.started_ns, 0) / self.length
+        facts = (None if part.operation is Operation.OTHER else str(part.operation), part.model, _tokens(call))
+        summary = tag(
+            "summary",
+            tag("b", name, title=name),
+            tag("span", "failed", cls="jb-mark jb-short-of") if call.failed else None,
+            tag("span", taken, cls="jb-mark", title=f"The answer has its {taken} from this span") if taken else None,
+            tag("span", " · ".join(filter(None, facts)), cls="jb-cap jb-line"),
+            tag("span", tag("i", style=f"margin-left:{start:.2f}%;width:{width:.2f}%"), cls="jb-during"),
+            tag("span", _took(call.ended_ns - call.started_ns), cls="jb-took"),
+        )
+        indent = f"--jb-depth:{min(call.depth, DEEPEST)}"
+        return tag("details", summary, *self._texts(call), cls="jb-span", style=indent)
+
+    def _texts(self, call: Call) -> Iterator[Html | None]:
+        part = call.part
+        if call.error:
+            yield labelled_text("Error", self.allowance.cut(call.error))
+        if part.messages:
+            for message in part.messages:
+                role = capital(str(message.get("role") or "message"))
+                yield labelled_text(f"Input: {role}", self.allowance.cut(message_words(message.get("content"))))
+        elif part.question:
+            yield labelled_text("Input", self.allowance.cut(part.question))
+        for number, passage in enumerate(part.passages or (), start=1):
+            yield labelled_text(_passage_label(number, passage), self.allowance.cut(passage.text or ""))
+        if part.answer:
+            yield labelled_text("Output", self.allowance.cut(part.answer))
+        for tool_call in part.tool_calls:
+            yield labelled_text(f"Tool call: {tool_call.get('name')}", self.allowance.cut(_words(dict(tool_call))))
+        attributes: dict[str, Any] = dict(call.span.attributes)
+        attributes |= {f"event {event.name}": dict(event.attributes) for event in call.span.events}
+        if attributes:
+            listed = list(attributes.items())[:MOST_ATTRIBUTES]
+            values = _values((name, self.allowance.cut(_words(value))) for name, value in listed)
+            yield tag("details", tag("summary", f"{count(len(attributes), 'attribute')} as received"), values)
+
+
+def _passage_label(number: int, passage: Passage) -> str:
+    known = (passage.id, None if passage.score is None else f"score {passage.score:.4g}", passage.source)
+    return " · ".join(filter(None, (f"Passage {number}", *known)))
+
+
+def _values(values: Iterable[tuple[str, Any]]) -> Html | None:
+    parts = [part for name, value in values for part in (tag("span", name), tag("span", _words(value)))]
+    return tag("div", *parts, cls="jb-log") if parts else None
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _tokens(call: Call) -> str | None:
+    """Return the tokens of a span: "412 + 96 tokens" are those sent and those received."""
+    sent, received = call.part.prompt_tokens, call.part.completion_tokens
+    known = [f"{number:,}" for number in (sent, received) if number is not None]
+    return f"{' + '.join(known)} tokens" if known else None
+
+
+def _took(nanoseconds: int) -> str:
+    """Return a duration: "850 ms", "2.4 s"."""
+    milliseconds = max(nanoseconds, 0) / 1e6
+    return f"{milliseconds:,.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:,.1f} s"

@@ -1,0 +1,88 @@
+"""The spans of an answer's trace are one key away, and nobody pays for them before."""
+
+import pytest
+from sqlalchemy import event, select
+from streamlit.testing.v1 import AppTest
+
+from app_pages import bodies, press, shown
+from judgeboard.domain import QueueOrder, Response
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import RESPONSE
+from judgeboard_dashboard import session
+from judgeboard_dashboard.review import trace as trace_view
+from queue_case import queue_case
+from sent_traces import PROTOBUF, gathered, receiving, request, trace
+
+
+@pytest.fixture
+def traced(page_store: Store) -> int:
+    """An answer of a trace with three spans."""
+    with receiving(page_store) as http:
+        http.post("/v1/traces", content=request(trace(7, passages=2)), headers=PROTOBUF)
+    gathered(page_store)
+    with page_store.reading() as connection:
+        return int(connection.execute(select(RESPONSE.c.id)).scalar_one())
+
+
+def spans(app: AppTest) -> list[str]:
+    return [body for body in bodies(app) if "jb-span" in body]
+
+
+def test_the_tree_of_spans_is_read_only_while_it_is_open(traced: int, page_store: Store, open_page) -> None:
+    statements: list[str] = []
+    event.listen(
+        session.store().engine,
+        "before_cursor_execute",
+        lambda _c, _cursor, statement, *_others: statements.append(statement),
+    )
+    page = press(open_page("item", response=traced), "quality3_")
+    assert spans(page) == []
+    assert not [each for each in statements if "FROM span" in each or "FROM trace" in each]
+    page = press(page, "trace_")
+    [pane] = spans(page)
+    assert pane.count("<details") == 3 + 3, "a span and its attributes"
+    assert " open" not in pane, "each is folded"
+    places = [pane.index(f">span {number}<") for number in (0, 1, 2)]
+    assert places == sorted(places), "a span comes before those that it made"
+    assert "--jb-depth:0" in pane
+    assert "--jb-depth:1" in pane
+    text = shown(page)
+    for part in ("question 7", "answer 7", "passage 1 of 7", "passage 2 of 7", "retrieval.documents.0.document.id"):
+        assert part in text, part
+    assert "3 spans · 2.0 s · shop" in text
+    assert spans(press(page, "trace_")) == []
+
+
+def test_a_large_trace_is_sent_in_part(traced: int, open_page, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_view, "MOST_RECORDS", 2)
+    monkeypatch.setattr(trace_view, "LONGEST", 4)
+    page = press(open_page("item", response=traced), "trace_")
+    assert "Only 2 of 3 spans and log records are shown." in shown(page)
+    assert "answ … (4 characters more)" in shown(page)
+
+
+@pytest.mark.parametrize("hidden", ["blind_judge", "blind_people"])
+def test_a_blind_reviewer_sees_no_span(traced: int, page_store: Store, open_page, hidden: str) -> None:
+    rules = {"blind_judge": False, "blind_people": False} | {hidden: True}
+    case = queue_case(page_store)
+    case.judge(traced, 0.1)
+    case.queue(where=RowFilter(response_ids=(traced,)), order=QueueOrder.OLDEST, **rules)
+    page = open_page("item", response=traced)
+    assert "Blind until you grade" in shown(page)
+    assert not [button for button in page.button if button.label == "Trace"]
+    page.session_state["review_session"].drawer = "trace"
+    assert spans(page.run()) == []
+
+
+def test_an_imported_trace_says_that_no_span_is_stored(page_store: Store, open_page) -> None:
+    with page_store.writing() as connection:
+        metadata = {"span_id": "a1", "latency_ms": 850}
+        [imported] = store_responses(
+            connection, [Response("file", "f1", "q?", "an answer", generator_model="gpt-4o-mini", metadata=metadata)]
+        ).ids
+    page = press(open_page("item", response=imported), "trace_")
+    assert "The spans of this trace are not stored." in shown(page)
+    assert "latency_ms850" in shown(page)
+    assert "modelgpt-4o-mini" in shown(page)
