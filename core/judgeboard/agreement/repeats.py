@@ -1,7 +1,7 @@
 """A judge and its own repeats: the same answer judged several times, or a pair in both orders."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlalchemy import Connection
@@ -10,13 +10,15 @@ from judgeboard.agreement.choice import AgreementChoice
 from judgeboard.agreement.notes import repeats_sentence
 from judgeboard.agreement.ratings import RESAMPLED
 from judgeboard.agreement.result import AgreementResult, Note, Statistics, measured_versions, of_raters
-from judgeboard.domain import OVERALL
+from judgeboard.agreement.verdict_changes import Side, side_of
+from judgeboard.domain import OVERALL, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.pair_orders import NONE
 from judgeboard.stats.ratings import LABEL, PREFERENCE, QUALITY, Ratings, Scale
-from judgeboard.stats.repeats import RepeatedMeasure
+from judgeboard.stats.repeats import RepeatedMeasure, repeated_measures
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons, versions_that_compared
+from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.judge_versions import (
     StoredVersion,
     choose_version,
@@ -26,7 +28,8 @@ from judgeboard.store.judge_versions import (
 )
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import is_one_order, order_verdicts
-from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers
+from judgeboard.store.statements import record_of
+from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers, values_of
 
 
 def of_repeats(connection: Connection, choice: AgreementChoice) -> AgreementResult:
@@ -47,6 +50,44 @@ def temperature_note(temperature: float | None) -> Note:
     if temperature == 0:
         return Note("temperature", "At temperature 0, differences between repeats mostly come from the model server.")
     return Note("temperature", f"The repeats were made at temperature {temperature:g}.")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRepeats:
+    """The repeats of one judge version on one answer; ``usable`` of them have a verdict.
+
+    ``ranges`` has the lowest and the highest value by measure. ``bad`` of the ``sided`` usable verdicts call the answer
+    bad, by their label or else by the threshold of groundedness.
+    """
+
+    repeats: int
+    usable: int
+    ranges: Mapping[str, tuple[float, float]]
+    bad: int
+    sided: int
+
+
+def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> AnswerRepeats | None:
+    """Return the repeats of a judgment's judge version on an answer; None if it judged the answer only once.
+
+    Reads nothing: the item has all its judgments that the reader may see. ``cut`` is the threshold of groundedness.
+    """
+    first_ask = [each for each in item.judgments if each.version_title == judgment.version_title and each.ask == 0]
+    if not any(each.repeat for each in first_ask):
+        return None
+    verdicts = {each.repeat: record_of(Verdict, each) for each in first_ask if each.status == Status.OK}
+    values = {number: values_of(verdict) for number, verdict in verdicts.items()}
+    measures = repeated_measures([values], np.zeros(1, dtype=np.int64))
+    sides = [side_of(verdict.label, verdict.groundedness, cut) for verdict in verdicts.values()]
+    return AnswerRepeats(
+        repeats=len(first_ask),
+        usable=len(verdicts),
+        ranges={
+            each.measure: (float(each.values.min()), float(each.values.max())) for each in measures if each.rows.size
+        },
+        bad=sides.count(Side.BAD),
+        sided=len(sides) - sides.count(None),
+    )
 
 
 def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementResult:

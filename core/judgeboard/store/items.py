@@ -52,6 +52,7 @@ class ItemJudgment:
     judge_name: str
     version_title: str
     model: str | None
+    ask: int
     repeat: int
     status: str
     groundedness: float | None

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from judgeboard.agreement.repeats import repeats_of_judgment
 from judgeboard.domain import Stage
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queue_items import QueueReview
@@ -34,6 +35,7 @@ MOST_REASONING = 20_000  # characters
 DECIDED = {"confirm": "confirmed", "dismiss": "dismissed", "unsure": "was unsure", "withdrawn": "undone"}
 STAGES = {"blind": "blind", "revealed": "judge shown", "adjudication": "adjudication"}
 """The stage of a review in a queue; a review outside queues has none."""
+SPREAD = "The same judge version was asked several times. The page Judges shows its repeats on all answers."
 
 
 def history(item: Item) -> Html | None:
@@ -192,7 +194,7 @@ def signals_pane(
         None if item.hidden.judge else _signals(item, threshold),
         rubric_block(rubric),
         _primary_reasons(item, claims),
-        _other_judgments(item, claims),
+        _other_judgments(item, claims, threshold),
         comments,
         history(item),
         new,
@@ -219,6 +221,7 @@ def _signals(item: Item, threshold: float) -> Html:
     primary = primary_verdict(item)
     lines = [
         *(_primary_lines(primary, threshold) if primary else []),
+        *([spread] if primary and (spread := _spread(item, primary, threshold)) else []),
         *_user_lines(item),
         *_people_lines(item.reviews),
     ]
@@ -252,6 +255,26 @@ def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
     return lines
 
 
+def _spread(item: Item, judgment: ItemJudgment, threshold: float) -> Html | None:
+    """Return how far the judge's repeats differ: "5 repeats: groundedness 0.40 to 0.80, 4 of 5 say bad"."""
+    repeated = repeats_of_judgment(item, judgment, threshold)
+    if repeated is None:
+        return None
+    unusable = repeated.repeats - repeated.usable
+    parts = [
+        f"{unusable} without a usable verdict" if unusable else None,
+        *(f"{name} {_range(name, *ends)}" for name, ends in repeated.ranges.items() if name != "label"),
+        f"{repeated.bad} of {repeated.sided} say bad" if repeated.sided else None,
+    ]
+    words = f"{count(repeated.repeats, 'repeat')}: {', '.join(filter(None, parts))}"
+    return tag("span", words, cls="jb-cap jb-across", title=SPREAD)
+
+
+def _range(measure: str, low: float, high: float) -> str:
+    ends = [score(end) if measure == "groundedness" else short(end) for end in (low, high)]
+    return " to ".join(dict.fromkeys(ends))
+
+
 def _unusable(item: Item) -> Html:
     failed = next((judgment for judgment in item.judgments if judgment.judge_name == item.primary_judge), None)
     if failed is None:
@@ -283,7 +306,7 @@ def shown_judgments(item: Item) -> list[ItemJudgment]:
     return [*([first] if first else []), *_others(item), *rubrics]
 
 
-def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None:
+def _other_judgments(item: Item, claims: Sequence[NumberedClaim], threshold: float) -> Html | None:
     """Return a foldable line for each other judgment. Judgments that an open flag compares are unfolded."""
     others = _others(item)
     if not others:
@@ -299,6 +322,7 @@ def _other_judgments(item: Item, claims: Sequence[NumberedClaim]) -> Html | None
                 tag("b", judgment_words(judgment)),
             ),
             tag("div", judgment.model, cls="jb-cap") if judgment.model else None,
+            _spread(item, judgment, threshold),
             tag("div", beginning(judgment.reasoning, MOST_REASONING), cls="jb-reason") if judgment.reasoning else None,
             _claims(claims if judgment is marked else numbered(judgment.claims or ()), linked=judgment is marked),
             *audit_lines(item, judgment),

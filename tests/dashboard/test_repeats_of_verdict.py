@@ -1,0 +1,69 @@
+"""How far a judge's repeats differ stands beside its verdict, and is hidden with it."""
+
+import pytest
+
+from app_pages import OpenPage, shown
+from judgeboard.domain import JudgeVersion, QueueOrder, Status, Verdict
+from judgeboard.methods.repeats import repeats_report
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments
+from queue_case import QueueCase, queue_case
+
+FIVE = [(0.4, 2), (0.45, 2), (0.42, 2), (0.8, 3), (0.41, 2)]
+
+
+@pytest.fixture
+def case(page_store: Store) -> QueueCase:
+    return queue_case(page_store)
+
+
+def judged(case: QueueCase, *verdicts: Verdict, name: str = "rag") -> int:
+    """An answer that one judge version judged so often; a later ask has another verdict."""
+    [response_id] = case.add("a1")
+    repeats = [NewJudgment(response_id, 0, number, verdict) for number, verdict in enumerate(verdicts)]
+    with case.store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion(name, "rag", model="m"))
+        later = NewJudgment(response_id, 1, 0, Verdict(Status.OK, groundedness=0.1, quality=1))
+        store_judgments(connection, version, None, [*repeats, later])
+    return response_id
+
+
+def ok(groundedness: float, quality: int) -> Verdict:
+    return Verdict(Status.OK, groundedness=groundedness, quality=quality)
+
+
+def test_the_range_is_that_of_the_repeats_report(case: QueueCase, open_page: OpenPage) -> None:
+    response_id = judged(case, *(ok(*each) for each in FIVE))
+    line = "5 repeats: quality 2 to 3, groundedness 0.40 to 0.80, 4 of 5 say bad"
+    assert line in shown(open_page("item", response=response_id))
+    with case.store.reading() as connection:
+        report = repeats_report(connection, version="rag v1", where=RowFilter(response_ids=(response_id,)))
+    assert {each.measure: each.spread.value for each in report.measures} == {"quality": 1.0, "groundedness": 0.4}
+
+
+def test_repeats_without_a_verdict_are_counted_and_equal_values_stand_once(
+    case: QueueCase, open_page: OpenPage
+) -> None:
+    broken = Verdict(Status.UNPARSABLE, error="no JSON")
+    response_id = judged(case, ok(0.7, 3), broken, ok(0.7, 3))
+    line = "3 repeats: 1 without a usable verdict, quality 3, groundedness 0.70, 0 of 2 say bad"
+    assert line in shown(open_page("item", response=response_id))
+
+
+def test_a_judge_that_was_asked_once_or_is_hidden_shows_no_repeats(case: QueueCase, open_page: OpenPage) -> None:
+    once = judged(case, ok(0.2, 1))
+    assert "repeat" not in shown(open_page("item", response=once))
+    [hidden] = case.add("a2")
+    with case.store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("rag", "rag", model="m"))
+        rows = [NewJudgment(hidden, 0, number, ok(*each)) for number, each in enumerate(FIVE)]
+        store_judgments(connection, version, None, rows)
+    assert "5 repeats" in shown(open_page("item", response=hidden))
+    where = RowFilter(response_ids=(hidden,))
+    case.queue(where=where, order=QueueOrder.OLDEST, blind_judge=True)
+    page = shown(open_page("item", response=hidden))
+    assert "Blind until you grade" in page
+    assert "repeats" not in page
