@@ -15,6 +15,7 @@ from judgeboard_dashboard.review.drafts import follow_new_name
 from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import caught, current_query, enter, name_is_suggested, open_rows, reviewer_name
 from judgeboard_dashboard.theme import dress, follow_theme, mark_in_menu
+from judgeboard_dashboard.widgets.long_work import long_work_chip
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
 
@@ -93,6 +94,7 @@ OLD_PARTS = {
 WITH_PARTS = ("queue", "open_flags", "settings")
 VIEWS = Path(__file__).with_name("views")
 HEAD_LINE = "item"  # the view with a head line instead of a title
+LONG_WORK = "runs"  # the view that lists what goes on
 
 
 def page_of(view: str) -> str:
@@ -144,6 +146,8 @@ def head(view: str) -> None:
             st.page_link(VIEWS / f"{tab}.py", label=name)
         show(tag("span"), width="stretch")
         with caught(), suppress(JudgeboardError):  # the view itself shows the error
+            if view != LONG_WORK and may_open(LONG_WORK):
+                long_work_chip()
             who_button()
 
 

@@ -20,7 +20,9 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    literal,
     literal_column,
+    or_,
     select,
     update,
 )
@@ -325,6 +327,33 @@ def cost_elsewhere(store: Readable, run_id: int, executor_id: str) -> int:
     query = select(func.coalesce(func.sum(RUN_SHARE.c.cost_micro), 0)).where(*others)
     with store.reading() as connection:
         return int(connection.execute(query).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class RunInProgress:
+    """A run that goes on: ``asked`` of its ``selected`` steps are done."""
+
+    id: int
+    kind: str
+    selected: int
+    asked: int
+
+
+def runs_in_progress(connection: Connection, since: datetime) -> list[RunInProgress]:
+    """Return the running runs that began or stored a result ``since`` a time, newest first.
+
+    Reads one row per worker, not the judgments. Runs without an end, such as those of judging rules, are left out.
+    """
+    asked = sum((func.coalesce(func.sum(RUN_SHARE.c[status.value]), 0) for status in Status), literal(0))
+    query = (
+        select(RUN.c.id, RUN.c.kind, RUN.c.selected, asked)
+        .outerjoin(RUN_SHARE, RUN_SHARE.c.run_id == RUN.c.id)
+        .where(RUN.c.state == RunState.RUNNING.value, RUN.c.selected.is_not(None))
+        .group_by(RUN.c.id, RUN.c.kind, RUN.c.selected, RUN.c.started_at)
+        .having(or_(RUN.c.started_at >= since, func.max(RUN_SHARE.c.last_at) >= since))
+        .order_by(RUN.c.id.desc())
+    )
+    return [RunInProgress(id_, kind, selected, int(done)) for id_, kind, selected, done in connection.execute(query)]
 
 
 def shared_counts(connection: Connection, *run_ids: int) -> tuple[Counts, datetime | None]:

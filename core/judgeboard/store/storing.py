@@ -37,7 +37,7 @@ from judgeboard.store.responses import (
 )
 from judgeboard.store.settings import primary_judge, rules_in_force
 from judgeboard.store.statements import batches, columns_of
-from judgeboard.store.tables import IMPORT_BATCH
+from judgeboard.store.tables import IMPORT_BATCH, RESPONSE
 from judgeboard.store.traces import take_feedback
 from judgeboard.text import storable
 
@@ -301,3 +301,20 @@ def list_batches(connection: Connection) -> list[ImportBatch]:
     """Return the 50 latest imports, newest first."""
     query = select(*columns_of(ImportBatch, IMPORT_BATCH)).order_by(IMPORT_BATCH.c.id.desc()).limit(50)
     return [ImportBatch(*row) for row in connection.execute(query)]
+
+
+def import_in_progress(connection: Connection, since: datetime) -> ImportBatch | None:
+    """Return the newest import without an end that began or stored an answer ``since`` a time, or None.
+
+    One that broke off has no end either, so it is returned only until then.
+    """
+    unfinished = IMPORT_BATCH.c.finished_at.is_(None) & IMPORT_BATCH.c.undone_at.is_(None)
+    query = select(*columns_of(ImportBatch, IMPORT_BATCH)).where(unfinished).order_by(IMPORT_BATCH.c.id.desc()).limit(1)
+    row = connection.execute(query).first()
+    if row is None:
+        return None
+    batch = ImportBatch(*row)
+    latest = select(RESPONSE.c.imported_at, RESPONSE.c.import_batch_id).order_by(RESPONSE.c.id.desc()).limit(1)
+    stored = connection.execute(latest).first()
+    goes_on = stored is not None and stored.import_batch_id == batch.id and stored.imported_at >= since
+    return batch if batch.at >= since or goes_on else None

@@ -26,6 +26,7 @@ from judgeboard_dashboard.session import current_reviewer, page, problem, readin
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.first_steps import before_import, next_button
 from judgeboard_dashboard.widgets.judge_trial import show_trial
+from judgeboard_dashboard.widgets.long_work import first_seen, left_words
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.rejudge_form import (
     RejudgeAddress,
@@ -41,7 +42,6 @@ from judgeboard_dashboard.widgets.texts import (
     clock,
     commands,
     count,
-    duration,
     empty,
     heading,
     sentence,
@@ -137,26 +137,11 @@ def _run(run_id: int) -> None:
         _comparison(run.id, run.version_id, usable)
 
 
-@dataclass(frozen=True, slots=True)
-class FirstSeen:
-    """The time when a page first showed a job (seconds of a monotonic clock), and its number of calls by then."""
-
-    at: float
-    asked: int
-
-
-def rate(job: JobProgress, first: FirstSeen, now: float) -> float | None:
-    """Return verdicts per second since the page first showed the job, None before the first verdict."""
-    if job.state != "running" or job.asked <= first.asked or now <= first.at:
-        return None
-    return (job.asked - first.asked) / (now - first.at)
-
-
 def bar_text(job: JobProgress, verdicts_a_second: float | None) -> str:
     """Return "38 of 61 · 4.1 per second · 6 s left · $ 0.056"."""
     parts = [f"{job.asked:,} of {job.selected:,}"]
     if verdicts_a_second:
-        parts += [f"{verdicts_a_second:,.1f} per second", f"{duration(job.waiting / verdicts_a_second)} left"]
+        parts += [f"{verdicts_a_second:,.1f} per second", left_words(job.waiting, verdicts_a_second)]
     if job.asked:
         parts.append("cost unknown" if job.cost_micro is None else money(job.cost_micro))
     return " · ".join(parts)
@@ -209,8 +194,8 @@ def _panel(job: JobProgress) -> None:
                     wrap=False,
                 )
         now = time.monotonic()
-        first = st.session_state.setdefault(f"seen_{job.id}_{job.state}", FirstSeen(now, job.asked))
-        st.progress(share(job), text=bar_text(job, rate(job, first, now)))
+        first = first_seen(f"{job.id}_{job.state}", job.asked, now)
+        st.progress(share(job), text=bar_text(job, first.rate(job.asked, now) if job.state == "running" else None))
         waiting = "not reached" if job.finished else "waiting"
         counts = {**{status.value: getattr(job, status) for status in Status}, waiting: job.waiting}
         parts = [tag("span", tag("b", f"{number:,}"), f" {name}") for name, number in counts.items()]

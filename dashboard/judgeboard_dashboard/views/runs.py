@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import streamlit as st
 
@@ -22,13 +22,13 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import page, problem, reading, seen, signed_in, stacking_columns, store
 from judgeboard_dashboard.widgets.first_steps import empty_page
+from judgeboard_dashboard.widgets.long_work import SILENT
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
 from judgeboard_dashboard.widgets.rejudge_form import job_button
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, when
 
 PAGE_SIZE = 50
-SILENT = timedelta(minutes=2)  # without a verdict for this long, the process of a run may be gone
 OF_ANSWERS = ("judge", "rejudge", "anchors")
 NOT_OK = ("error", "refused", "unparsable")
 _BEFORE = "runs_before"

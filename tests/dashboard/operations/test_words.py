@@ -9,7 +9,8 @@ from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.jobs import JobProgress
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import money
-from judgeboard_dashboard.views.rejudge import FirstSeen, bar_text, rate, share, state_words, sum_words
+from judgeboard_dashboard.views.rejudge import bar_text, share, state_words, sum_words
+from judgeboard_dashboard.widgets.long_work import FirstSeen, left_words
 from judgeboard_dashboard.widgets.rejudge_form import cost_limit_why, details, job_words, lead, row_choices
 from judgeboard_dashboard.widgets.texts import commands, duration, rules_words
 
@@ -85,8 +86,9 @@ def test_a_running_job_says_how_far_it_is() -> None:
     assert sum_words(running) == "36 + 1 + 0 + 1 + 23 = 61."
     assert share(running) == pytest.approx(38 / 61)
     seen = FirstSeen(at=100.0, asked=18)
-    assert rate(running, seen, 105.0) == pytest.approx(4.0)
-    assert rate(running, FirstSeen(at=100.0, asked=38), 105.0) is None
+    assert seen.rate(running.asked, 105.0) == pytest.approx(4.0)
+    assert FirstSeen(at=100.0, asked=38).rate(running.asked, 105.0) is None
+    assert [left_words(steps, 0.5) for steps in (20, 55, 3_700)] == ["40 s left", "2 min left", "2 h 3 min left"]
     assert bar_text(running, 4.0) == "38 of 61 · 4.0 per second · 6 s left · $ 0.056"
     assert bar_text(job(cost_micro=None), None) == "38 of 61 · cost unknown"
     assert bar_text(job(ok=0, unparsable=0, error=0, cost_micro=None), None) == "0 of 61"

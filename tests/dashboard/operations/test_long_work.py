@@ -1,0 +1,83 @@
+"""Work that takes long is found again in the head of each page, and never in the part that a key press draws."""
+
+from datetime import timedelta
+
+from sqlalchemy import event
+from streamlit.testing.v1 import AppTest
+
+from app_pages import press
+from judgeboard.domain import JudgeVersion, Response, RunState, Status, StepRecord
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.store.jobs import add_to_share
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.runs import finish_run, insert_run
+from judgeboard.store.storing import finish_batch, start_batch, store_responses
+from judgeboard_dashboard import session
+from judgeboard_dashboard.widgets.long_work import FirstSeen
+
+
+def chips(app: AppTest) -> list[str]:
+    """The links in the head of a page that lead to Runs."""
+    links = [element.proto for element in app.get("page_link")]
+    return [link.label for link in links if link.page == "runs" and link.label != "All runs"]
+
+
+def start(store: Store, *, asked: int, ago: timedelta = timedelta(), kind: str = "rejudge") -> int:
+    """A run of 700 steps that is under way, and that stored its last result so long ago."""
+    now = utc_now() - ago
+    with store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("rag", "rag", model="m"))
+        row = {"kind": kind, "judge_version_id": version.id, "filter": {}, "actor": "Mara", "selected": 700}
+        run = insert_run(connection, row | {"started_at": now})
+        add_to_share(connection, run.id, "worker", [StepRecord(Status.OK)] * asked, now)
+    return run.id
+
+
+def test_the_chip_shows_what_runs_now_and_leads_to_runs(page_rows, page_store: Store, open_page) -> None:
+    assert chips(open_page("trends")) == []
+    run_id = start(page_store, asked=120)
+    page = open_page("trends")
+    assert chips(page) == ["Judging 120 of 700"]
+    page.session_state[f"seen_run_{run_id}"] = FirstSeen(page.session_state[f"seen_run_{run_id}"].at - 60, 60)
+    assert chips(page.run()) == ["Judging 120 of 700 · 10 min left"]
+    start(page_store, asked=3, kind="audit")
+    assert chips(open_page("agreement")) == ["Auditing 3 of 700 · 1 more"]
+    assert chips(open_page("runs")) == [], "the page itself shows its runs"
+
+
+def test_work_that_ended_or_whose_process_is_gone_shows_no_chip(page_rows, page_store: Store, open_page) -> None:
+    start(page_store, asked=5, ago=timedelta(minutes=3))
+    ended = start(page_store, asked=5)
+    with page_store.writing() as connection:
+        finish_run(connection, ended, RunState.DONE)
+    assert chips(open_page("trends")) == []
+
+
+def test_an_import_shows_its_file_until_it_ends(page_rows, page_store: Store, open_page) -> None:
+    before = utc_now() - timedelta(minutes=10)
+    with page_store.writing() as connection:
+        batch = start_batch(
+            connection, file="a_*b*.jsonl", sha256=None, importer="x", kind="responses", actor="Mara", now=before
+        )
+    assert chips(open_page("trends")) == [], "it broke off"
+    with page_store.writing() as connection:
+        store_responses(connection, [Response("log", "new", "q?", "a")], batch_id=batch, now=utc_now())
+    assert chips(open_page("trends")) == [r"Importing a\_\*b\*\.jsonl"]
+    with page_store.writing() as connection:
+        finish_batch(connection, batch, {}, utc_now())
+    assert chips(open_page("trends")) == []
+
+
+def test_no_key_press_reads_what_runs(page_rows, page_store: Store, open_page) -> None:
+    start(page_store, asked=120)
+    page = open_page("item", flag=page_rows.flags["claims"])
+    statements: list[str] = []
+    event.listen(
+        session.store().engine,
+        "before_cursor_execute",
+        lambda _c, _cursor, statement, *_others: statements.append(statement),
+    )
+    press(page, "quality3_")
+    assert statements
+    assert not [statement for statement in statements if "run_share" in statement]
