@@ -91,7 +91,7 @@ def dress(reviewer: str, *, suggested: bool) -> None:
     """
     st.html(f"<style>{style_sheet()}</style>")
     with st.container(key="unseen"):
-        send_script("keys.js", "words.js")
+        send_script("keys.js", "words.js", "cells.js")
         show(tag("span", cls="jb-reviewer", data_name=reviewer, data_suggested=reviewer if suggested else None))
 
 
