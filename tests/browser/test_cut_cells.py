@@ -1,9 +1,16 @@
-"""A cell that cuts its text shows the whole on hover."""
+"""A cell that cuts its text shows the whole on hover, and no table but a wide list scrolls sideways."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from page_state import idle
+from judgeboard.cli.demo import fill
+from judgeboard.store.engine import Store
+from page_state import idle, in_the_end, visit
+from served import serving
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +44,9 @@ def test_a_cell_that_is_cut_shows_its_whole_text(reviewer, site) -> None:
     expect(table.locator("canvas").first).to_be_visible()
     idle(page)
     columns = [title for title, _ in table.evaluate(COLUMNS)]
-    answers = table.locator(CELL.format(column=columns.index("Answer") + 1)).all_inner_texts()
+    cells = table.locator(CELL.format(column=columns.index("Answer") + 1))
+    expect(cells.first).to_be_attached()  # what screen readers get comes a moment after the drawing
+    answers = cells.all_inner_texts()
     lengths = [len(answer) for answer in answers]
     longest, shortest = lengths.index(max(lengths)), lengths.index(min(lengths))
     hover(page, table, "Answer", longest)
@@ -46,3 +55,31 @@ def test_a_cell_that_is_cut_shows_its_whole_text(reviewer, site) -> None:
     expect(table).not_to_have_attribute("title", answers[longest].strip())
     hover(page, table, "Quality", longest)
     expect(table).not_to_have_attribute("title", answers[longest].strip())
+
+
+WIDER = """() => [...document.querySelectorAll("[data-testid=stDataFrame] .dvn-scroller")]
+  .filter(node => node.offsetParent && node.scrollWidth - node.clientWidth > 1).length"""
+# By view: the lists that are wider than a page of 800 px. All other tables show their last column whole.
+LISTS = {"failure_modes": 0, "suites": 0, "self_reference": 0, "agreement": 0, "runs": 1, "pairs": 2}
+
+
+def test_no_table_but_a_wide_list_scrolls_sideways(browser: Browser, new_store: Callable[[], Store]) -> None:
+    store = new_store()
+    with ThreadPoolExecutor() as pool:  # the driver of the browser keeps an event loop in this thread
+        pool.submit(fill, store).result()
+    with (
+        serving(str(store.engine.url.database)) as url,
+        browser.new_context(base_url=url, viewport={"width": 800, "height": 900}) as context,
+    ):
+        page = context.new_page()
+        for view, lists in LISTS.items():
+            visit(page, f"/{view}")
+            expect(page.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
+            idle(page)
+            assert in_the_end(partial(page.evaluate, WIDER), lists) == lists, view
+        page.set_viewport_size({"width": 1440, "height": 900})
+        for view in ("queues", "self_reference", "runs"):
+            visit(page, f"/{view}")
+            expect(page.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
+            idle(page)
+            assert in_the_end(partial(page.evaluate, WIDER), 0) == 0, view

@@ -162,7 +162,8 @@ def next_command(result: AgreementResult) -> str | None:
 
 def figures_table(statistics: Statistics) -> Table:
     """Return every statistic with its value, interval and n."""
-    columns = (Column("Figure", width=230), *map(Column, ("Value", "95 % CI")), Column("n", "count"), Column("Method"))
+    columns = (Column("Figure", width=230), *map(Column, ("Value", "95 % CI")), Column("n", "count"))
+    columns += (Column("Method", width=300),)
     return Table(columns, tuple(_figure_row(name, each) for name, each in shown_statistics(statistics).items()))
 
 

@@ -44,7 +44,7 @@ def failure_modes() -> None:
         )
     columns: Columns[FailureModeCount] = {
         Column(GROUPS[by], width=180): lambda each: each.group,
-        Column("Failure mode", width=220): lambda each: each.mode,
+        Column("Failure mode", width=190): lambda each: each.mode,
         Column("Answers", "count", width=90): lambda each: each.answers,
         Column("Share of reviewed answers", "share estimate", width=300): lambda each: each.share,
     }

@@ -212,11 +212,11 @@ GROUP_COLUMNS: Columns[PairGroup] = {
     Column("No verdict", "count", width=95): lambda group: group.counts.unmeasured,
 }
 MODEL_COLUMNS: Columns[tuple[ModelRanking, RankedModel]] = {
-    Column("Model", width=220): lambda line: line[1].model,
+    Column("Model", width=170): lambda line: line[1].model,
     Column("Preferences of", width=120): lambda line: BY_WORDS[line[0].by],
     Column("n", "count", width=55, help="Pairs, or votes where each person's vote counts"): lambda line: line[1].n,
     Column("Wins", "share estimate", width=140): lambda line: line[1].win_rate,
-    Column("Strength", "estimate", width=330): lambda line: line[1].strength,
+    Column("Strength", "estimate", width=275): lambda line: line[1].strength,
 }
 _OF_TWO_ORDERS = (
     "Same in both orders",

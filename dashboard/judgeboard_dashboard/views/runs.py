@@ -101,16 +101,16 @@ def _rows(result: str) -> Callable[[ImportBatch], int | None]:
 
 
 IMPORT_COLUMNS: Columns[ImportBatch] = {
-    Column("File", width=178): lambda batch: batch.file,
+    Column("File", width=120): lambda batch: batch.file,
     Column("Stored", "count", width=62): _rows("new"),
-    Column("Rejected", "count", width=72): _rows("rejected"),
-    Column("Other content", "count", width=105, help="Rejected: another row is stored under the same id"): _rows(
+    Column("Rejected", "count", width=68): _rows("rejected"),
+    Column("Other content", "count", width=98, help="Rejected: another row is stored under the same id"): _rows(
         "conflicts"
     ),
-    Column("Kind", width=82): lambda batch: batch.kind,
-    Column("At", width=110): lambda batch: when(batch.at),
-    Column("By", width=78): lambda batch: batch.actor,
-    Column("Undone", width=110): lambda batch: None if batch.undone_at is None else when(batch.undone_at),
+    Column("Kind", width=75): lambda batch: batch.kind,
+    Column("At", width=95): lambda batch: when(batch.at),
+    Column("By", width=60): lambda batch: batch.actor,
+    Column("Undone", width=92): lambda batch: None if batch.undone_at is None else when(batch.undone_at),
 }
 
 

@@ -123,7 +123,7 @@ def _list_fields(figures: SelfReferencePage, version: StoredVersion, k: int) -> 
 def _slices(report: SelfReferenceReport, filters: Filters) -> None:
     heading("Effect by gate and own answer")
     columns: Columns[SliceScores] = {
-        Column("Slice", width=190): lambda part: listed_words(part.gate_on, part.majority_right),
+        Column("Slice", width=135): lambda part: listed_words(part.gate_on, part.majority_right),
         Column(f"{capital(noun(report))}s", "count", width=70): lambda part: part.n,
         share_column("Share of all"): lambda part: known(part.share),
         share_column(CONDITION_WORDS["A"]): lambda part: known(part.without),
@@ -215,13 +215,13 @@ def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:
         for name, words in CONDITION_WORDS.items()
     }
     columns: Columns[ListedItem] = {
-        Column("Question", width=215): lambda item: (
+        Column("Question", width=148): lambda item: (
             one_line(heads[item.pair_id].question) if item.pair_id in heads else None
         ),
-        Column("Category", width=90): lambda item: item.category,
-        Column("Agree", width=60): lambda item: gate_words(item.agree, filters.k),
+        Column("Category", width=80): lambda item: item.category,
+        Column("Agree", width=55): lambda item: gate_words(item.agree, filters.k),
         Column("Own answer", width=90): lambda item: item.answer or "no answer",
-        Column("Own right", width=75, help="Whether the judge's own answer is correct"): (
+        Column("Own right", width=70, help="Whether the judge's own answer is correct"): (
             lambda item: CORRECT[item.right]
         ),
     }

@@ -49,8 +49,8 @@ TRACE_COLUMNS: Columns[StoredTrace] = {
     Column("Last span", width=130): lambda trace: when(trace.last_at),
     Column("Result", width=80): lambda trace: {"made": "answer", "none": "no answer"}.get(trace.state, trace.state),
     Column("Spans", "count", width=60): lambda trace: trace.spans,
-    Column("What was taken, or why not", width=560): became_of,
-    Column("Trace", width=260): lambda trace: trace.external_id,
+    Column("What was taken, or why not", width=360): became_of,
+    Column("Trace", width=130): lambda trace: trace.external_id,
 }
 
 
