@@ -37,7 +37,7 @@ def ok(groundedness: float, quality: int) -> Verdict:
 
 def test_the_range_is_that_of_the_repeats_report(case: QueueCase, open_page: OpenPage) -> None:
     response_id = judged(case, *(ok(*each) for each in FIVE))
-    line = "5 repeats: quality 2 to 3, groundedness 0.40 to 0.80, 4 of 5 say bad"
+    line = "5 repeats: quality 2 to 3, groundedness 0.40 to 0.80, bad in 4 of 5"
     assert line in shown(open_page("item", response=response_id))
     with case.store.reading() as connection:
         report = repeats_report(connection, version="rag v1", where=RowFilter(response_ids=(response_id,)))
@@ -49,7 +49,7 @@ def test_repeats_without_a_verdict_are_counted_and_equal_values_stand_once(
 ) -> None:
     broken = Verdict(Status.UNPARSABLE, error="no JSON")
     response_id = judged(case, ok(0.7, 3), broken, ok(0.7, 3))
-    line = "3 repeats: 1 without a usable verdict, quality 3, groundedness 0.70, 0 of 2 say bad"
+    line = "3 repeats: 1 without a usable verdict, quality 3, groundedness 0.70, bad in 0 of 2"
     assert line in shown(open_page("item", response=response_id))
 
 

@@ -6,10 +6,13 @@ from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, press, shown
 from judgeboard.domain import QueueOrder, Response
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import RESPONSE
+from judgeboard.store.traces import NewSpan, store_spans
+from judgeboard.traces.spans import Span
 from judgeboard_dashboard import session
 from judgeboard_dashboard.review import trace as trace_view
 from queue_case import queue_case
@@ -24,6 +27,13 @@ def traced(page_store: Store) -> int:
     gathered(page_store)
     with page_store.reading() as connection:
         return int(connection.execute(select(RESPONSE.c.id)).scalar_one())
+
+
+LONG_CHAT = {"openinference.span.kind": "LLM", "input.value": "a question?", "output.value": "an answer"} | {
+    f"llm.input_messages.{number}.message.{part}": text
+    for number in range(500)
+    for part, text in {"role": "user", "content": "hello"}.items()
+}
 
 
 def spans(app: AppTest) -> list[str]:
@@ -61,6 +71,23 @@ def test_a_large_trace_is_sent_in_part(traced: int, open_page, monkeypatch: pyte
     page = press(open_page("item", response=traced), "trace_")
     assert "Only 2 of 3 spans and log records are shown." in shown(page)
     assert "answ … (4 characters more)" in shown(page)
+
+
+def test_long_names_and_many_short_texts_are_sent_in_part(page_store: Store, open_page, monkeypatch) -> None:
+    monkeypatch.setattr(trace_view, "LONGEST_TRACE", 3_000)
+    root = Span("7" * 32, "1" * 16, None, f"<b>{'name' * 500}", 1, 2, attributes=LONG_CHAT)
+    unnamed = Span("7" * 32, "2" * 16, "1" * 16, "", 1, 2)
+    with page_store.writing() as connection:
+        store_spans(connection, [NewSpan.of(span, "shop") for span in (unnamed, root)], "shop", utc_now())
+    gathered(page_store)
+    with page_store.reading() as connection:
+        response_id = int(connection.execute(select(RESPONSE.c.id)).scalar_one())
+    [pane] = spans(press(open_page("item", response=response_id), "trace_"))
+    assert len(pane) < 20_000, "500 messages and 1,003 attributes would be ten times as much"
+    assert "&lt;b&gt;" in pane
+    assert "Span without a name" in pane
+    assert trace_view.TOO_LONG in pane
+    assert f"Only 0 of {len(LONG_CHAT):,} attributes are shown." in pane
 
 
 @pytest.mark.parametrize("hidden", ["blind_judge", "blind_people"])

@@ -221,7 +221,7 @@ def _signals(item: Item, threshold: float) -> Html:
     primary = primary_verdict(item)
     lines = [
         *(_primary_lines(primary, threshold) if primary else []),
-        *([spread] if primary and (spread := _spread(item, primary, threshold)) else []),
+        _spread(item, primary, threshold) if primary else None,
         *_user_lines(item),
         *_people_lines(item.reviews),
     ]
@@ -256,7 +256,7 @@ def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
 
 
 def _spread(item: Item, judgment: ItemJudgment, threshold: float) -> Html | None:
-    """Return how far the judge's repeats differ: "5 repeats: groundedness 0.40 to 0.80, 4 of 5 say bad"."""
+    """Return how far the judge's repeats differ: "5 repeats: groundedness 0.40 to 0.80, bad in 4 of 5"."""
     repeated = repeats_of_judgment(item, judgment, threshold)
     if repeated is None:
         return None
@@ -264,7 +264,7 @@ def _spread(item: Item, judgment: ItemJudgment, threshold: float) -> Html | None
     parts = [
         f"{unusable} without a usable verdict" if unusable else None,
         *(f"{name} {_range(name, *ends)}" for name, ends in repeated.ranges.items() if name != "label"),
-        f"{repeated.bad} of {repeated.sided} say bad" if repeated.sided else None,
+        f"bad in {repeated.bad} of {repeated.sided}" if repeated.sided else None,
     ]
     words = f"{count(repeated.repeats, 'repeat')}: {', '.join(filter(None, parts))}"
     return tag("span", words, cls="jb-cap jb-across", title=SPREAD)

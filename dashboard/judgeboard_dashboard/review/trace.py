@@ -7,8 +7,9 @@ from typing import Any
 
 from judgeboard.store.items import Item
 from judgeboard.store.traces import records_of, rules_by_source, trace_of_response
+from judgeboard.text import shortened
 from judgeboard.traces.calls import Call, calls_of
-from judgeboard.traces.spans import Operation, Passage
+from judgeboard.traces.spans import Operation, Passage, Span
 from judgeboard_dashboard.evidence import Html, size, tag
 from judgeboard_dashboard.review.context import message_words
 from judgeboard_dashboard.review.judgments import labelled_text
@@ -20,12 +21,14 @@ SPAN_ID = "span_id"
 MOST_RECORDS = 500  # spans and log records of one trace
 MOST_ATTRIBUTES = 200  # of one span
 LONGEST = 20_000  # characters of one text
-LONGEST_TRACE = 500_000  # characters of all texts
+LONGEST_TRACE = 500_000  # characters of all texts and their labels
+LONGEST_NAME = 200  # characters of a name, such as that of a span or a model
 DEEPEST = 12  # steps of indentation; deeper spans stand as far in
 NOT_STORED = (
     "The spans of this trace are not stored. They are stored if the assistant sends its traces to Judgeboard, and not "
     "if the trace was imported from a file or pulled from a tool."
 )
+TOO_LONG = "The trace has too many texts to show them all. The next ones are left out."
 FACTS = ("model", "latency_ms", "prompt_tokens", "completion_tokens", "session", "user", "tags", "tool_calls")
 """What the metadata of the answer may tell about its trace."""
 
@@ -89,9 +92,9 @@ class _Allowance:
 
     left: int
 
-    def cut(self, text: str) -> str:
-        """Return a text, or its beginning and how much is left out."""
-        kept = text[: min(LONGEST, self.left)]
+    def cut(self, text: str, longest: int | None = None) -> str:
+        """Return a text, or its beginning and how much is left out (``longest``: by default LONGEST)."""
+        kept = text[: min(longest or LONGEST, self.left)]
         self.left -= len(kept)
         more = len(text) - len(kept)
         return f"{kept} … ({size(more)} more)" if more else kept
@@ -108,11 +111,15 @@ class _View:
 
     def row(self, call: Call) -> Html:
         """Return a span as a folded line, which has its texts."""
-        part, name = call.part, call.span.name or "The root span was not received"
+        part = call.part
+        name = shortened(call.span.name, LONGEST_NAME) or "Span without a name"
+        if not call.span.span_id:
+            name = "The root span was not received"
         taken = ", ".join(what for span_id, what in self.used if span_id == call.span.span_id)
         start = 100 * (call.started_ns - self.first) / self.length
         width = 100 * max(call.ended_ns - call.started_ns, 0) / self.length
-        facts = (None if part.operation is Operation.OTHER else str(part.operation), part.model, _tokens(call))
+        kind = None if part.operation is Operation.OTHER else str(part.operation)
+        facts = (kind, shortened(part.model or "", LONGEST_NAME), _tokens(call))
         summary = tag(
             "summary",
             tag("b", name, title=name),
@@ -123,30 +130,48 @@ class _View:
             tag("span", _took(call.ended_ns - call.started_ns), cls="jb-took"),
         )
         indent = f"--jb-depth:{min(call.depth, DEEPEST)}"
-        return tag("details", summary, *self._texts(call), cls="jb-span", style=indent)
+        texts = list(self._texts(_texts_of(call)))  # before the attributes, which get what is left of the allowance
+        return tag("details", summary, *texts, self._attributes(call.span), cls="jb-span", style=indent)
 
-    def _texts(self, call: Call) -> Iterator[Html | None]:
-        part = call.part
-        if call.error:
-            yield labelled_text("Error", self.allowance.cut(call.error))
-        if part.messages:
-            for message in part.messages:
-                role = capital(str(message.get("role") or "message"))
-                yield labelled_text(f"Input: {role}", self.allowance.cut(message_words(message.get("content"))))
-        elif part.question:
-            yield labelled_text("Input", self.allowance.cut(part.question))
-        for number, passage in enumerate(part.passages or (), start=1):
-            yield labelled_text(_passage_label(number, passage), self.allowance.cut(passage.text or ""))
-        if part.answer:
-            yield labelled_text("Output", self.allowance.cut(part.answer))
-        for tool_call in part.tool_calls:
-            yield labelled_text(f"Tool call: {tool_call.get('name')}", self.allowance.cut(_words(dict(tool_call))))
-        attributes: dict[str, Any] = dict(call.span.attributes)
-        attributes |= {f"event {event.name}": dict(event.attributes) for event in call.span.events}
-        if attributes:
-            listed = list(attributes.items())[:MOST_ATTRIBUTES]
-            values = _values((name, self.allowance.cut(_words(value))) for name, value in listed)
-            yield tag("details", tag("summary", f"{count(len(attributes), 'attribute')} as received"), values)
+    def _texts(self, texts: Iterable[tuple[str, str]]) -> Iterator[Html]:
+        """Yield texts with their labels, until no more of the trace may be sent."""
+        for label, text in texts:
+            if not self.allowance.left:
+                yield tag("div", TOO_LONG, cls="jb-cap")
+                return
+            yield labelled_text(self.allowance.cut(label, LONGEST_NAME), self.allowance.cut(text))
+
+    def _attributes(self, span: Span) -> Html | None:
+        attributes: dict[str, Any] = dict(span.attributes)
+        attributes |= {f"event {event.name}": dict(event.attributes) for event in span.events}
+        if not attributes:
+            return None
+        listed = list(attributes.items())[:MOST_ATTRIBUTES] if self.allowance.left else []
+        cut = self.allowance.cut
+        values = _values((cut(name, LONGEST_NAME), cut(_words(value))) for name, value in listed)
+        size_words = count(len(attributes), "attribute")
+        partial = len(listed) < len(attributes)
+        more = tag("div", f"Only {len(listed):,} of {size_words} are shown.", cls="jb-cap") if partial else None
+        return tag("details", tag("summary", f"{size_words} as received"), values, more)
+
+
+def _texts_of(call: Call) -> Iterator[tuple[str, str]]:
+    """Yield the texts of a span that its dialect names, each with its label."""
+    part = call.part
+    if call.error:
+        yield "Error", call.error
+    if part.messages:
+        for message in part.messages:
+            role = capital(str(message.get("role") or "message"))
+            yield f"Input: {role}", message_words(message.get("content"))
+    elif part.question:
+        yield "Input", part.question
+    for number, passage in enumerate(part.passages or (), start=1):
+        yield _passage_label(number, passage), passage.text or ""
+    if part.answer:
+        yield "Output", part.answer
+    for tool_call in part.tool_calls:
+        yield f"Tool call: {tool_call.get('name')}", _words(dict(tool_call))
 
 
 def _passage_label(number: int, passage: Passage) -> str:
