@@ -38,7 +38,25 @@ def test_an_issue_is_opened_from_a_list_fixed_and_listed(open_page: OpenPage, pa
 
 def test_an_address_without_an_issue_or_a_filter_says_so(open_page: OpenPage, page_rows) -> None:
     assert "there is no issue 7" in shown(open_page("issues", issue="7"))
-    assert "an issue needs a filter" in shown(open_page("issues", new="1"))
+    assert "Choose the answers with this problem first" in shown(open_page("issues", new="1"))
+
+
+def test_a_lead_opens_an_issue_on_the_page_itself_with_a_person_and_answers_by_text(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
+    app = press(open_page("issues"), "issues_new")
+    assert "Choose the answers with this problem first" in shown(app)
+    app = app.text_input(key="issues_text").set_value("plain-0").run()
+    assert "Answers: “plain-0”" in shown(app)
+    app.text_input(key="issue_0_0_title").set_value("Outdated price list")
+    app = app.selectbox(key="issue_0_0_owner").set_value("Mara").run()
+    app = press(app, "issue_save")
+    assert "1: Outdated price list" in shown(app)
+    with page_store.reading() as connection:
+        stored = get_issue(connection, 1)
+    assert (stored.owner, stored.where) == ("Mara", RowFilter(text="plain-0"))
+    app = press(press(open_page("issues", new="1", text="plain-0"), "issues_clear"), "issue_back")
+    assert table_rows(app, "Open flags")[0][2] == "Outdated price list", "after Clear, the form is still open"
 
 
 def tags(store: Store) -> list[str]:

@@ -74,6 +74,14 @@ MESSAGE_COLUMNS: Columns[Delivery] = {
     Column("Attempts", "count", width=80): lambda message: message.attempts,
 }
 
+WINDOWS = {
+    DEFAULT_WINDOW: f"Last {DEFAULT_WINDOW} answers",
+    "1000": "Last 1,000 answers",
+    "1d": "Last day (today, UTC)",
+    "7d": "Last 7 days",
+    "30d": "Last 30 days",
+}
+
 
 def alerts() -> None:
     """Show open events, rules with their buttons, messages and the form."""
@@ -82,7 +90,11 @@ def alerts() -> None:
         rules, events = list_alert_rules(connection), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
         criteria = criteria_by_judge(connection)
-    sentence("An alert rule sends messages when a condition begins, while it lasts, and when it ends.")
+    is_new = st.query_params.get("new") == "1"
+    if is_new:  # opened to add a rule: the form comes first
+        _form(criteria)
+    else:
+        sentence("An alert rule sends messages when a condition begins, while it lasts, and when it ends.")
     if events:
         heading("Open events")
         table(Table.of(events, EVENT_COLUMNS), key=f"alert_events_{len(events)}", name="alert_events", most=8)
@@ -109,7 +121,8 @@ def alerts() -> None:
         not_sent = max((each for each in latest.values() if each.error), key=lambda each: each.id, default=None)
         if not_sent is not None:
             show_problem(not_sent.rule, f"the message of {when(not_sent.at)} was not sent: {not_sent.error}")
-    _form(criteria)
+    if not is_new:
+        _form(criteria)
 
 
 def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
@@ -194,18 +207,22 @@ def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, 
     )
     label = f"Threshold ({'%' if is_share else 'score'})"
     threshold = st.number_input(label, value=None, step=1.0 if is_share else 0.1, format="%g", key="alert_level")
-    last = st.text_input(
+    last = st.selectbox(
         "Window",
-        DEFAULT_WINDOW,
+        list(WINDOWS),
+        index=list(WINDOWS).index(DEFAULT_WINDOW),
         key="alert_last",
-        help="A number of newest answers (10 to 20,000), such as 200, or of days (1 to 366, UTC), such as 7d. At least "
-        f"{LEAST_ANSWERS} answers are needed.",
+        format_func=lambda window: WINDOWS.get(window, window),
+        accept_new_options=True,
+        help="You can also enter a number of newest answers (10 to 20,000), such as 500, or of days (1 to 366, UTC), "
+        f"such as 3d. At least {LEAST_ANSWERS} answers are needed.",
     )
-    return measure | {direction or sides[0]: threshold, "last": last.strip() or None}
+    return measure | {direction or sides[0]: threshold, "last": last.strip()}
 
 
 def _words(condition: AlertCondition) -> str:
-    return capital(rule_words(condition))
+    measured = " (mean score, or share of low groundedness)" if condition == AlertCondition.LEVEL else ""
+    return f"{capital(rule_words(condition))}{measured}"
 
 
 with page(answers=False):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from judgeboard.domain import IssueState
+from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.issues import (
@@ -16,27 +17,39 @@ from judgeboard.reviews.issues import (
     measure_issue,
     save_issue,
 )
-from judgeboard.store.issues import Issue, get_issue, list_issues
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.issues import Issue, get_issue, list_issues, list_modes
+from judgeboard.store.metadata import metadata_fields
+from judgeboard.store.response_pages import response_facets
 from judgeboard.text import day_words
 from judgeboard.trends.periods import FIRST_YEAR, start_of
 from judgeboard.trends.trend import Point
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import demand
+from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.review.queues import known_people
-from judgeboard_dashboard.session import ask_reviewer, current_query, page, reading, saving, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, stacking_columns, store
 from judgeboard_dashboard.widgets.charts import end_of_shares, trend
-from judgeboard_dashboard.widgets.filters import FIELDS, as_date, as_day, filter_in, filter_sentence
+from judgeboard_dashboard.widgets.filters import (
+    FIELDS,
+    Choices,
+    as_date,
+    as_day,
+    filter_row,
+    filter_sentence,
+    write_address,
+)
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import (
     Rows,
     clickable_chart,
     follow,
+    go,
     number_in_address,
     open_button,
     responses,
 )
 from judgeboard_dashboard.widgets.tables import table
-from judgeboard_dashboard.widgets.texts import capital, caption, count, sentence, when
+from judgeboard_dashboard.widgets.texts import capital, caption, count, heading, sentence, when
 
 COLUMNS: Columns[tuple[Issue, IssueFigures]] = {
     Column("Issue", "count", width=52): lambda line: line[0].number,
@@ -64,8 +77,7 @@ def issues() -> None:
     number = number_in_address("issue", "issue")
     if st.query_params.get("new"):
         demand(Action.KEEP_ISSUES)
-        where, _ = filter_in(current_query())
-        _issue(Issue("", issue_filter(where)))
+        _new_issue()
     elif number is not None:
         with reading() as connection:
             issue = get_issue(connection, number)
@@ -75,7 +87,12 @@ def issues() -> None:
 
 
 def _list() -> None:
-    closed = st.toggle("Include closed issues", key="closed", bind="query-params")
+    with st.container(key="issues_top", horizontal=True, vertical_alignment="center", gap="small"):
+        closed = st.toggle("Include closed issues", key="closed", bind="query-params")
+        if permitted(Action.KEEP_ISSUES):
+            st.button(
+                "New issue", key="issues_new", icon=":material/add:", on_click=go, kwargs={"new": "1"}, wrap=False
+            )
     with reading() as connection:
         listed = list_issues(connection, closed=closed)[:MOST]
         measured = [(issue, measure_issue(connection, issue)) for issue in listed]
@@ -83,13 +100,38 @@ def _list() -> None:
         empty_page(
             "issues",
             "No issue is open. An issue describes a systemic problem. It has a title, an owner and a state.",
-            "Filter answers on Review or Answers, or click a row of Failure modes. Then press Open an issue.",
+            "Press New issue. Or filter answers on Review or Answers, or click a row of Failure modes, and press Open an "
+            "issue.",
         )
         return
     newest = f"The newest {MOST}." if len(measured) == MOST else None
     targets = [Rows("issues", {"issue": str(issue.number)}) for issue, _ in measured]
     under = (newest, "Click a row to open the issue. Intervals: 95 %.")
     table(Table.of(measured, COLUMNS), targets, key="issues", under=under)
+
+
+def _new_issue() -> None:
+    """Show the filter for the answers of a new issue, and the issue."""
+    with reading() as connection:
+        facets, metadata, modes = response_facets(connection), metadata_fields(connection), list_modes(connection)
+    choices = Choices(
+        tuple(rule.name for rule in RULES),
+        facets.query_types,
+        facets.sources,
+        facets.judges,
+        facets.models,
+        metadata=metadata,
+        failure_modes=tuple(modes),
+    )
+    more = ("failure_mode", "judge", "source", "model", "score", "days")
+    chosen = filter_row("issues", choices, more=more, own={"new": "1"})
+    write_address("issues", chosen.query)
+    if chosen.where == RowFilter():
+        heading("New issue")
+        sentence("Choose the answers with this problem first: a text, a rule, a query type, or one of More filters.")
+        st.button("All issues", key="issue_back", type="tertiary", on_click=st.query_params.clear)
+    else:
+        _issue(Issue("", issue_filter(chosen.where)))
 
 
 def _issue(issue: Issue) -> None:

@@ -33,7 +33,7 @@ from judgeboard.store.responses import AnswerStart
 from judgeboard.store.runs import AskMode
 from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.session import (
     ask_reviewer,
     page,
@@ -73,6 +73,12 @@ GROUPS = {
     "Does not apply": None,
     "Not measured": State.NOT_MEASURED,
 }
+RELATED = {
+    "rejudge": ("Judge answers", ":material/gavel:"),
+    "judging": ("Judging rules for new answers", ":material/autorenew:"),
+    "thresholds": ("Thresholds", ":material/tune:"),
+    "agreement": ("Agreement with people", ":material/handshake:"),
+}
 MARKS = {State.WARNING: "jb-check jb-warns", State.OK: "jb-check jb-sound"}
 COLUMNS: Columns[tuple[Check, AnswerStart]] = {
     Column("Check", width=140): lambda line: check_title(line[0]),
@@ -103,6 +109,7 @@ REPEATS_COLUMNS: Columns[Repeated] = {
 def judges() -> None:
     """Show the checks of a judge version, its scores, and example answers of its faults."""
     follow("judges", own=FIELDS)
+    _related_pages()
     with reading() as connection:
         versions = judges_in_use(connection)
         if not versions:
@@ -120,9 +127,7 @@ def judges() -> None:
         except NotFound as error:
             combined = str(error)
     sentence(health_sentence(health.report))
-    with st.container(key="under_sentence", horizontal=True, vertical_alignment="center", gap="small"):
-        caption("These checks do not measure the agreement with people.")
-        open_button("Open agreement", Rows("agreement", {}), key="open_agreement", type="tertiary")
+    caption("These checks do not measure the agreement with people.")
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)
@@ -135,6 +140,14 @@ def judges() -> None:
             anchors_section(version)
         _answers(health)
     alignment(version)
+
+
+def _related_pages() -> None:
+    """Show the links to what people look for here: pages about the work of judges that stand under other titles."""
+    with st.container(key="judges_related", horizontal=True, gap="small"):
+        for view, (label, icon) in RELATED.items():
+            if may_open(view):
+                open_button(label, Rows(view, {}), key=f"judges_open_{view}", type="tertiary", icon=icon)
 
 
 @st.cache_resource(show_spinner=False)

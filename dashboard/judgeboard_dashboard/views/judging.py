@@ -24,10 +24,8 @@ from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judging_rules import rule_named
-from judgeboard.store.listing import occurring_values
+from judgeboard.store.response_pages import response_facets
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.statements import LOGGED
-from judgeboard.store.tables import RESPONSE
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_reviewer,
@@ -196,7 +194,7 @@ def _form() -> None:
     if reviewer is None:
         return
     with reading() as connection:
-        known_types = occurring_values(connection, RESPONSE.c.query_type, LOGGED)
+        facets = response_facets(connection)
     if is_added:
         # The next rule has another name, and the judge's own model.
         st.session_state["judging_name"] = st.session_state["judging_model"] = ""
@@ -204,7 +202,8 @@ def _form() -> None:
     with left:
         name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
         chosen = _judge_fields("judging")
-        query_types = st.multiselect("Query types", known_types, key="judging_types", placeholder="All")
+        sources = st.multiselect("Sources", facets.sources, key="judging_sources", placeholder="All")
+        query_types = st.multiselect("Query types", facets.query_types, key="judging_types", placeholder="All")
         flags = st.multiselect(
             "Flagged by", [rule.name for rule in RULES], key="judging_flags", placeholder="Flagged or not"
         )
@@ -220,7 +219,7 @@ def _form() -> None:
                 store(),
                 name,
                 judge=chosen.spec,
-                where=RowFilter(query_types=tuple(query_types), rules=tuple(flags)),
+                where=RowFilter(sources=tuple(sources), query_types=tuple(query_types), rules=tuple(flags)),
                 rate=percent / 100,
                 max_cost=cost,
                 max_calls=calls,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import streamlit as st
@@ -127,6 +128,7 @@ class Choices:
     models: Sequence[str] = ()
     sorts: Mapping[str, str] | None = None
     metadata: Sequence[MetadataField] = ()
+    failure_modes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +147,14 @@ def filter_row(
     more: Sequence[str] = ("judge", "source", "score", "days"),
     all_chips: bool = False,
     titles: Mapping[int, str] | None = None,
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> Chosen:
     """Show the fields of a page and return the filter.
 
     A filter in the address that has no field (for example from a chart) is shown as a chip; a press removes it.
     ``more`` are the fields behind "More filters". With ``all_chips`` these fields have chips too, for a page that
-    charts open. ``titles`` maps ids of judge versions to their titles, for the chips.
+    charts open. ``titles`` maps ids of judge versions to their titles, for the chips. ``own`` are parameters of the
+    page that stay in the address when the filter is cleared.
     """
     where, sort = _from_address(page, choices)
     with st.container(key=f"filters_{page}", horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -167,10 +171,15 @@ def filter_row(
         with st.popover(f"More filters · {used}" if used else "More filters", icon=":material/tune:"):
             where = _in_popover(where, page, choices, more)
         st.button(
-            "Clear", key=f"{page}_clear", type="tertiary", on_click=_clear, args=(page,), disabled=where == RowFilter()
+            "Clear",
+            key=f"{page}_clear",
+            type="tertiary",
+            on_click=_clear,
+            args=(page, own),
+            disabled=where == RowFilter(),
         )
     _chips(page, where, {*ROW, *(() if all_chips else _fields_of(more))}, titles)
-    query = query_of(where)
+    query = {name: [value] for name, value in own.items()} | query_of(where)
     if choices.sorts and sort != next(iter(choices.sorts)):
         query["sort"] = [sort]
     return Chosen(where, sort, query)
@@ -203,7 +212,19 @@ def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
     return where, sort
 
 
-_SHOWN = ("rule", "query_type", "source", "model", "judge", "graded", "min_score", "max_score", "from", "to")
+_SHOWN = (
+    "rule",
+    "query_type",
+    "source",
+    "model",
+    "failure_mode",
+    "judge",
+    "graded",
+    "min_score",
+    "max_score",
+    "from",
+    "to",
+)
 
 
 def _set_fields(page: str, where: RowFilter, sort: str) -> None:
@@ -257,6 +278,9 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
         where = _several(where, page, "source", "Source", "All sources", choices.sources, width="stretch")
     if "model" in more:
         where = _several(where, page, "model", "Written by", "All models", choices.models, width="stretch")
+    if "failure_mode" in more:
+        modes = choices.failure_modes
+        where = _several(where, page, "failure_mode", "Failure mode", "Any or none", modes, width="stretch")
     if "score" in more:
         with st.container(horizontal=True, gap="small"):
             low = st.number_input("Groundedness from", 0.0, 1.0, value=None, step=0.05, key=f"{page}_min_score")
@@ -374,9 +398,9 @@ def _fields_of(more: Sequence[str]) -> set[str]:
     return {field for name in more for field in parts.get(name, (name,))}
 
 
-def _clear(page: str) -> None:
+def _clear(page: str, own: Mapping[str, str]) -> None:
     _set_fields(page, RowFilter(), st.session_state.get(f"{page}_sort", ""))
-    st.query_params.clear()
+    st.query_params.from_dict(dict(own))
     st.session_state[_seen(page)] = current_query()
 
 

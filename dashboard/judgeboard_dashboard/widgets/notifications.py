@@ -43,6 +43,17 @@ def notification_bell() -> None:
         st.container(key="bell"),
         st.popover(label, icon=icon, type="tertiary", key="bell_list"),
     ):
+        if permitted(Action.KEEP_ALERT_RULES):
+            st.button(
+                "New alert rule",
+                key="notification_alert_rule",
+                type="tertiary",
+                icon=":material/add_alert:",
+                help="Sends a message when a figure passes a threshold. The page is Runs › Alert rules.",
+                on_click=_go,
+                args=(Rows("alerts", {"new": "1"}),),
+                wrap=False,
+            )
         if not listed:
             caption(
                 "Queues that are assigned to you, conflicts on your items and comments with @your name are listed here."
@@ -85,7 +96,12 @@ def rows_of(notification: Notification) -> Rows:
 
 def _open(person: Reviewer, notification: Notification) -> None:
     _read(person, notification.id)
-    st.session_state[_GOAL] = rows_of(notification)
+    _go(rows_of(notification))
+
+
+def _go(rows: Rows) -> None:
+    """Open rows in the next run; the callback of a button."""
+    st.session_state[_GOAL] = rows
 
 
 def _read(person: Reviewer, until: int) -> None:

@@ -80,14 +80,17 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_ro
     app.selectbox(key="judging_judge").set_value("lexical (word overlap, no model)")
     app.number_input(key="judging_calls").set_value(5)
     app.multiselect(key="judging_flags").set_value(["poor_rating"])
+    [source, *_] = app.multiselect(key="judging_sources").options
+    app.multiselect(key="judging_sources").set_value([source])
     app.toggle(key="judging_existing").set_value(True)
     app = press(app.run(), "judging_add")
     assert not app.text_input(key="judging_name").value, "the form is ready for the next rule"
-    words = "Added: live (lexical v1, 100 % of poor rating). It judges as soon as a worker runs: judgeboard worker"
+    words = f"Added: live (lexical v1, 100 % of poor rating, source {source}). It judges as soon as a worker runs: judgeboard worker"
     assert words in shown(app)
     assert words not in shown(app.run()), "it is said once"
     [rule] = rule_progress(page_store)
     assert (rule.name, rule.max_calls, rule.where.rules, rule.by) == ("live", 5, ("poor_rating",), "Mara")
+    assert rule.where.sources == (source,)
     app = open_page("judging")
     table = app.dataframe[0].value
     assert list(table["State"]) == ["no worker"]
@@ -258,3 +261,26 @@ def test_only_the_level_of_the_chosen_rule_is_computed(
     monkeypatch.setattr("judgeboard.alerts.levels.levels_now", recorded)
     assert "Now: Figure of first." in shown(open_page("alerts"))
     assert {*computed} == {"first"}
+
+
+def test_notifications_open_the_form_of_an_alert_rule_whose_window_is_a_day(
+    open_page: OpenPage, page_rows, page_store: Store
+) -> None:
+    add_alert_rule(page_store, WrittenRule(name="old", when="open_flags", to=("slack:env:SLACK_URL",), above=5), "Mara")
+    app = press(open_page("overview"), "notification_alert_rule")
+    assert app.title[0].value == "Runs"
+    app = open_page("alerts", new="1")
+    assert shown(app).index("New rule") < shown(app).index("Rules"), "the form comes first"
+    app.text_input(key="alert_name").set_value("unsupported")
+    app.text_area(key="alert_to").set_value("slack:env:SLACK_URL")
+    app = app.selectbox(key="alert_when").set_value("level").run()
+    app = app.selectbox(key="alert_measure").set_value("Share of low groundedness").run()
+    window = app.selectbox(key="alert_last")
+    assert (window.value, "Last day (today, UTC)" in window.options) == ("200", True)
+    window.set_value("1d")
+    app.number_input(key="alert_level").set_value(15)
+    press(app.run(), "alert_add")
+    with page_store.reading() as connection:
+        [level] = [rule.level for rule in list_alert_rules(connection) if rule.name == "unsupported"]
+    assert level is not None
+    assert (level.measure, level.days, level.answers) == ("low_share", 1, None)
