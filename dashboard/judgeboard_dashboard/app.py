@@ -55,7 +55,7 @@ PAGES: dict[str, dict[str, Tab]] = {
     "Comparisons": {
         "pairs": Tab("Pairs", "how-to/compare.md"),
         "self_reference": Tab("Self-reference", "how-to/compare.md"),
-        "verdicts": Tab("Verdicts", "how-to/versions.md"),
+        "verdicts": Tab("Judge versions", "how-to/versions.md"),
     },
     "Suites": {"suites": Tab("Suites", "how-to/suite.md")},
     "Runs": {

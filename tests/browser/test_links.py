@@ -42,7 +42,7 @@ def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> Non
     page.wait_for_url(re.compile(r"/issues\?issue=1$"))
     page.goto("/open_flags?rule=low_groundedness&query_type=odd")
     page.get_by_role("button", name="Clear", exact=True).click()
-    expect(page.locator(".jb-say")).to_contain_text("open flags · worst first")
+    expect(page.locator(".jb-say")).to_contain_text("open flags · most doubtful first")
     expect(page).not_to_have_url(re.compile("rule="))
 
 

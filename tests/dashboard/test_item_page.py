@@ -194,7 +194,7 @@ def test_a_contradiction_is_said_and_each_way_out_is_one_key(
     assert "Not saved: You marked the answer hallucinated" in head(page)
     assert "You marked it hallucinated. Which is right?" in shown(page)
     page = press(page, "labelW_")
-    assert "Is there a problem?" in shown(page), "without the label, nothing contradicts the decision"
+    assert "Does the answer have a problem?" in shown(page), "without the label, nothing contradicts the decision"
     page = press(press(press(page, "labelW_"), "dismiss_"), key)
     assert head(page).startswith("Saved")
     with sqlite_store.reading() as connection:

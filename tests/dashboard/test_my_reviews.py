@@ -118,7 +118,7 @@ def test_leaving_without_saving_leaves_no_draft(mine, page_rows, open_page) -> N
 @pytest.mark.parametrize("edit", ["x", "999", "9" * 40])
 def test_an_address_that_names_no_review_of_ones_own_opens_the_answer(mine, page_rows, open_page, edit: str) -> None:
     page = open_page("item", flag=page_rows.flags["plain-01"], edit=edit)
-    assert "Is there a problem?" in shown(page)
+    assert "Does the answer have a problem?" in shown(page)
     theirs = open_page("item", reviewer="Jon", flag=page_rows.flags["claims"], edit=mine[0])
     assert "Change your review" not in shown(theirs)
 

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, labels, press, texts
-from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
+from judgeboard.domain import Pair, Preference, QueueOrder, Shown, Status, StepRecord
 from judgeboard.methods.pair_report import Listed
 from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.people.roster import ensure_reviewer
@@ -14,6 +14,7 @@ from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for, stored_side
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.tables import REVIEW
@@ -22,6 +23,7 @@ from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.pairs import PairActions, PairAddress, screen_row
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
+from queue_case import queue_case
 from stored_rows import rows_of
 
 
@@ -255,3 +257,23 @@ def test_without_a_name_nothing_can_be_decided(pair_ids: list[int], open_page: O
     assert "Left is better" not in labels(app)
     assert [field.label for field in app.text_input] == ["Your name"]
     assert "You will judge 6 pairs" in texts(app, "jb-say")[0]
+
+
+def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
+    page_rows, open_page: OpenPage, sqlite_store: Store
+) -> None:
+    case = queue_case(sqlite_store)
+    add_pairs(sqlite_store, 2, source="own", query_type="QA")
+    add_pairs(sqlite_store, 3, query_type="pairs")
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
+    only_some = RowFilter(query_types=("pairs",))
+    for name, subject, where in (("old or new", "pairs", only_some), ("answers", "answers", RowFilter())):
+        case.queue(name, subject=subject, where=where, order=QueueOrder.OLDEST, assigned=(mara,))
+    app = open_page("pairs")
+    assert "old or new · 3 pairs left for you, 0 done" in texts(app)
+    assert [each.key for each in app.button if (each.key or "").startswith("your_queue_")] == ["your_queue_1"]
+    assert "judge_pairs" in [each.key for each in app.button]
+    app = press(app, "your_queue_1")
+    assert "Which answer is better?" in [each.label for each in app.get("button_group")] + texts(app)
+    listed = next(each.value for each in open_page("queues").dataframe if "Queue" in each.value)
+    assert dict(zip(listed["Queue"], listed["Items"], strict=True))["old or new"] == "3 pairs"

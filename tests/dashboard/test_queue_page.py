@@ -142,7 +142,7 @@ def test_one_line_shows_the_progress_of_a_queue_and_ones_own(case) -> None:
     case.lease(case.mara)
     one = case.progress()
     (row,) = table_frame(list_table([one], case.mara.id)).to_dict("records")
-    assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", 4, 3, "5 / 8")
+    assert (row["Queue"], row["Items"], row["You"], row["Reviews"]) == ("q", "4 answers", 3, "5 / 8")
     assert (row["Open"], row["Leased"], row["Conflicts"], row["Finished"]) == (1, 1, 1, 25)
     assert row["Assigned to"] == "Jon, Mara"
     assert "oldest first · 2 reviews of each answer" in row["Rules"]
@@ -189,7 +189,7 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert "The queue will have 100, drawn at random." in markup(page)
     assert page.text_input(key="nq_name").value == f"Random answers, {day(datetime.now(UTC))}"
     page.selectbox(key="nq_preset").set_value("worst").run()
-    assert page.text_input(key="nq_name").value.startswith("Worst flagged answers, "), "a proposal follows the preset"
+    assert page.text_input(key="nq_name").value.startswith("Most doubtful answers, "), "a proposal follows the preset"
     page.selectbox(key="nq_preset").set_value("random").run()
     page.text_input(key="nq_name").set_value("").run()
     page.number_input(key="nq_size").set_value(20).run()
@@ -231,10 +231,10 @@ def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_noth
 
 def test_a_proposed_name_is_free_and_a_typed_name_stays(queues, open_page) -> None:
     today = day(datetime.now(UTC))
-    queues.queue(f"Worst flagged answers, {today}")
+    queues.queue(f"Most doubtful answers, {today}")
     page = open_page("queues", reviewer="Lead", new="1")
     page.selectbox(key="nq_preset").set_value("worst").run()
-    assert page.text_input(key="nq_name").value == f"Worst flagged answers, {today} (2)"
+    assert page.text_input(key="nq_name").value == f"Most doubtful answers, {today} (2)"
     page.text_input(key="nq_name").set_value("mine").run()
     page.selectbox(key="nq_preset").set_value("random").run()
     assert page.text_input(key="nq_name").value == "mine"

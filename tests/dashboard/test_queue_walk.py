@@ -320,10 +320,12 @@ def test_a_grounded_answer_with_a_problem_is_stored_as_given_and_both_are_said(c
     case.flagged(0.1, 0.1)
     work, session = started(case, optional_grades=("label",), **BLIND, reveal=False), ReviewSession()
     bound = actions_on(work, session)
-    assert problem_question(bound.draft, bound.rules) == "Is there a problem?"
+    assert problem_question(bound.draft, bound.rules) == "Does the answer have a problem?"
     bound.give("label", Label.GROUNDED)
-    assert problem_question(bound.draft, bound.rules) == "Marked grounded: is there another problem?"
-    assert problem_question(bound.draft, {"low_groundedness"}) == "Is there a problem?", "here it is refused"
+    assert problem_question(bound.draft, bound.rules) == "You marked it grounded. Does it have another problem?"
+    assert problem_question(bound.draft, {"low_groundedness"}) == "Does the answer have a problem?", (
+        "here it is refused"
+    )
     press(work, session)
     assert session.message.startswith(f"Saved: confirmed {bound.name}, with the label grounded")
     assert [(row["decision"], row["label"]) for row in case.reviews()] == [("confirm", "grounded")]

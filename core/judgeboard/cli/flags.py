@@ -73,7 +73,7 @@ def apply(*, yes: bool) -> None:
 @options.where
 @options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of answers.")
 def list_(where: RowFilter, limit: int) -> None:
-    """List the answers with open flags, the worst first.
+    """List the answers with open flags, the most doubtful first.
 
     With JUDGEBOARD_URL, the address of the pages, each answer has its address on a page.
     """

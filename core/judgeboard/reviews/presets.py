@@ -27,8 +27,8 @@ PRESETS: dict[str, Preset] = {
         {"flagged_only": False, "max_items": 30, "needed": 3, **_BLIND},
     ),
     "worst": Preset(
-        "50 worst flagged answers, one reviewer",
-        "Worst flagged answers",
+        "50 most doubtful answers, one reviewer",
+        "Most doubtful answers",
         {"max_items": 50, "order": QueueOrder.SEVERITY},
     ),
     "judges-differ": Preset(

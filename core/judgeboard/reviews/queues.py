@@ -53,7 +53,7 @@ from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
 from judgeboard.text import number_words, unstorable
 
 ORDER_LABELS: dict[QueueOrder, str] = {
-    QueueOrder.SEVERITY: "worst first",
+    QueueOrder.SEVERITY: "most doubtful first",
     QueueOrder.OLDEST: "oldest first",
     QueueOrder.DISAGREEMENT: "largest difference between judges first",
     QueueOrder.INSTABILITY: "largest difference between repeats of a judge first",

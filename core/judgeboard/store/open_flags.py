@@ -167,7 +167,7 @@ ORDERS: dict[str, Order] = {
     for order in (
         Order(
             "worst",
-            "worst first",
+            "most doubtful first",
             FLAG.c.severity,
             FLAG.c.id,
             "ix_flag_open_severity",

@@ -121,7 +121,7 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
         Column("Conflicts", "count", width=75, help="Reviewers differ: a lead adjudicates"): (
             lambda progress: progress.conflict
         ),
-        Column("Items", "count", width=65): lambda progress: progress.items,
+        Column("Items", width=90, right=True): item_words,
         Column("Reviews", width=95, help="Number of reviews given, and number needed"): (
             lambda progress: f"{progress.reviews:,} / {progress.reviews_needed:,}"
         ),
@@ -133,9 +133,14 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
     return Table.of(queues, columns)
 
 
+def item_words(progress: QueueProgress) -> str:
+    """Return the number of items of a queue with their noun, for example "30 pairs"."""
+    return count(progress.items, "pair" if progress.queue.subject == PAIRS else "answer")
+
+
 def progress_words(progress: QueueProgress) -> str:
     """Return the progress of a queue as a sentence."""
-    items = count(progress.items, "pair" if progress.queue.subject == PAIRS else "answer")
+    items = item_words(progress)
     if progress.queue.state is QueueState.CLOSED:
         return f"Closed: {progress.finished:,} of {items} finished, {count(progress.reviews, 'review')} given."
     parts = [f"{progress.waiting:,} of {items} open"]
@@ -241,12 +246,15 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
         caption("Its answers are hidden from everybody until they have reviewed them. Assign it to its reviewers.")
 
 
-def your_queues(reviewer: Reviewer | None) -> bool:
-    """Show the queues that are assigned to a person and have items left. Return False if there are none."""
+def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
+    """Show the queues that are assigned to a person and have items left. Return False if there are none.
+
+    ``subject`` limits them to queues of answers or of pairs.
+    """
     if reviewer is None:
         return False
     with reading() as connection:
-        own = own_queues(connection, reviewer.id)
+        own = [work for work in own_queues(connection, reviewer.id) if subject in {None, work.queue.subject}]
     if not own:
         return False
     with st.container(key="your_queues", gap="xsmall"):
@@ -257,7 +265,8 @@ def your_queues(reviewer: Reviewer | None) -> bool:
                 start_button("Start", rows, key=f"your_queue_{queue.id}", shortcut="Enter" if place == 0 else None)
                 number = f"more than {MOST_COUNTED - 1:,}" if left >= MOST_COUNTED else f"{left:,}"
                 of_them = f" ({skipped:,} skipped)" if skipped else ""
-                words = f"{number} left for you{of_them}, {done:,} done"
+                pairs = (" pair" if left == 1 else " pairs") if queue.subject == PAIRS else ""
+                words = f"{number}{pairs} left for you{of_them}, {done:,} done"
                 show(tag("div", tag("b", queue.name), f" · {words}", cls="jb-say jb-line"))
         if len(own) > MOST_SHOWN:
             caption(f"{len(own) - MOST_SHOWN:,} more are under Queues.")

@@ -207,7 +207,7 @@ def problem_question(draft: Draft, rules: Collection[str]) -> str:
     `check_label` refuses the decision where the low-groundedness flag is the only one.
     """
     another = draft.label is Label.GROUNDED and set(rules) != {LOW_GROUNDEDNESS}
-    return "Marked grounded: is there another problem?" if another else "Is there a problem?"
+    return "You marked it grounded. Does it have another problem?" if another else "Does the answer have a problem?"
 
 
 def implied_words(labels: Mapping[Decision, Label]) -> str:

@@ -100,8 +100,7 @@ def _list() -> None:
         empty_page(
             "issues",
             "No issue is open. An issue describes a systemic problem. It has a title, an owner and a state.",
-            "Press New issue. Or filter answers on Review or Answers, or click a row of Failure modes, and press Open an "
-            "issue.",
+            "Press New issue. Or filter answers on Review or Answers, and press Open an issue.",
         )
         return
     newest = f"The newest {MOST}." if len(measured) == MOST else None

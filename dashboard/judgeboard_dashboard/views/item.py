@@ -509,7 +509,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
         question = f"{problem_question(actions.draft, actions.rules)}{implied_words(implied)}"
         return question, decision_choices(actions.decide, flag=False, implied=implied)
     if changes:
-        return "You have seen the judge. Is there a problem?", decision_choices(actions.decide, flag=False)
+        return "You have seen the judge. Does the answer have a problem?", decision_choices(actions.decide, flag=False)
     return "The judge is shown now. Keep your grade?", [
         choice(
             name="keep",

@@ -22,6 +22,7 @@ from judgeboard.reports.output import UNKNOWN, Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.model_ranking import RankedModel
 from judgeboard.store.comparisons import PairHead, pair_heads, versions_that_compared
+from judgeboard.store.queues import PAIRS
 from judgeboard_dashboard.review.drafts import review_session
 from judgeboard_dashboard.review.pairs import (
     LIST_FIELDS,
@@ -37,6 +38,7 @@ from judgeboard_dashboard.review.pairs import (
     stored_words,
     verdict_words,
 )
+from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.session import current_reviewer, page, reading
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
@@ -72,8 +74,10 @@ def _list() -> None:
     total, lines = len(pairs.compared.lines(aspect)), pairs.compared.lines(aspect, listed, types)
     with reading() as connection:
         heads = pair_heads(connection, [line.pair_id for line in lines[:MOST_LINES]])
+    has_queues = your_queues(reviewer, PAIRS)
     if not total:
-        empty_page("pairs", PURPOSE, "No pairs yet.", command=COMPARE, others=(IMPORT,))
+        if not has_queues:  # the pairs of a person's queues are hidden until they have reviewed them
+            empty_page("pairs", PURPOSE, "No pairs yet.", command=COMPARE, others=(IMPORT,))
         return
     _figures(pairs, aspect, total)
     number = None if version is None else version.id

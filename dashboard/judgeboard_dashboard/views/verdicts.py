@@ -1,4 +1,4 @@
-"""The page Verdicts: which answers two judge versions judge differently, and with which of them people agree."""
+"""The tab Judge versions: which answers two judge versions judge differently, and which verdict people agree with."""
 
 from collections.abc import Sequence
 

@@ -213,17 +213,8 @@ def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
 
 
 _SHOWN = (
-    "rule",
-    "query_type",
-    "source",
-    "model",
-    "failure_mode",
-    "judge",
-    "graded",
-    "min_score",
-    "max_score",
-    "from",
-    "to",
+    *("rule", "query_type", "source", "model", "failure_mode", "judge", "graded"),
+    *("min_score", "max_score", "from", "to"),
 )
 
 
@@ -274,13 +265,13 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
         judges = sorted({*choices.judges, *([where.judge] if where.judge else [])})
         judge = st.selectbox("Judge", judges, index=None, key=f"{page}_judge", placeholder="Any judge")
         where = replace(where, judge=judge)
-    if "source" in more:
-        where = _several(where, page, "source", "Source", "All sources", choices.sources, width="stretch")
-    if "model" in more:
-        where = _several(where, page, "model", "Written by", "All models", choices.models, width="stretch")
-    if "failure_mode" in more:
-        modes = choices.failure_modes
-        where = _several(where, page, "failure_mode", "Failure mode", "Any or none", modes, width="stretch")
+    for field, label, none, values in (
+        ("source", "Source", "All sources", choices.sources),
+        ("model", "Written by", "All models", choices.models),
+        ("failure_mode", "Failure mode", "Any or none", choices.failure_modes),
+    ):
+        if field in more:
+            where = _several(where, page, field, label, none, values, width="stretch")
     if "score" in more:
         with st.container(horizontal=True, gap="small"):
             low = st.number_input("Groundedness from", 0.0, 1.0, value=None, step=0.05, key=f"{page}_min_score")

@@ -39,7 +39,7 @@ WHY_DIFFERS = {
 SORTS = {name: order.words for name, order in ORDERS.items()}
 UNKNOWN = "–"
 WORST_HELP = (
-    "Worst first: the highest severity first. The rule of the flag and its score set the severity (1 to 0). "
+    "Most doubtful first: the highest severity first. The rule of the flag and its score set the severity (1 to 0). "
     "Flags of the same severity: the oldest question first."
 )
 RULES_HELP = f"The rules that flagged the answer, the worst flag first. +2: two more rules. {WORST_HELP}"
