@@ -66,7 +66,11 @@ PAGES: dict[str, dict[str, Tab]] = {
         "costs": Tab("Cost", "how-to/judge.md"),
     },
     "Answers": {"responses": Tab("Answers", "concepts/signals.md")},
-    "Sources": {"imports": Tab("Import", "tools/files.md"), "sources": Tab("Receive", "how-to/traces.md")},
+    "Sources": {
+        "imports": Tab("Import", "tools/files.md"),
+        "sources": Tab("Receive", "how-to/traces.md"),
+        "keys": Tab("Keys", "how-to/traces.md"),
+    },
     "People": {"people": Tab("Work", "how-to/queues.md"), "accounts": Tab("Accounts", "how-to/teams.md")},
     "Settings": {
         "settings": Tab("Rules", "how-to/settings.md"),

@@ -16,6 +16,7 @@ from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verifie
 NEEDED: dict[str, Action] = {
     "rejudge": Action.REJUDGE_MANY,
     "imports": Action.IMPORT,
+    "keys": Action.MANAGE_KEYS,
     "settings": Action.CHANGE_SETTINGS,
     "alerts": Action.KEEP_ALERT_RULES,
     "people": Action.ASSIGN,

@@ -1,5 +1,7 @@
 """The group `sources keys`: the keys of assistants and other programs."""
 
+from dataclasses import asdict
+
 import click
 
 from judgeboard.cli import options
@@ -72,25 +74,26 @@ def keys_create(
 )
 def keys_list() -> None:
     """List all keys by name, without their tokens."""
-    from judgeboard.store.api_keys import list_keys
+    from judgeboard.receiving.keys import keys_with_use
 
     with options.open_store().reading() as connection:
-        keys = list_keys(connection)
+        keys = keys_with_use(connection)
     now = utc_now()
     lines = [
         f"{key.name}  {', '.join(key.scopes)}  source: {key.source or 'any'}  {key.unusable(now) or 'usable'}"
         + (f" until {key.expires_at:%d %b %Y}" if key.expires_at and not key.unusable(now) else "")
-        for key in keys
+        + (f"  last used {last_used:%d %b %Y}" if last_used else "")
+        for key, last_used in keys
     ]
-    options.show({"keys": keys}, lines or ["There are no keys: only this machine may send."])
+    rows = [asdict(key) | {"last_used": last_used} for key, last_used in keys]
+    options.show({"keys": rows}, lines or ["There are no keys: only this machine may send."])
 
 
 @options.command("judgeboard sources keys revoke shop", group=keys_command, json=False)
 @click.argument("name")
 def keys_revoke(name: str) -> None:
     """Revoke the key NAME: requests with it are refused from now on. A new key can have the same name."""
-    from judgeboard.store.api_keys import revoke_key
+    from judgeboard.receiving.keys import revoke
 
-    with options.open_store().writing() as connection:
-        revoke_key(connection, name, by=options.actor(), now=utc_now())
+    revoke(options.open_store(), name, by=options.actor())
     options.echo(f"{name} is revoked")

@@ -42,6 +42,7 @@ class Action(StrEnum):
     KEEP_PUSH_TARGETS = "keep_push_targets"
     KEEP_ALERT_RULES = "keep_alert_rules"
     IMPORT = "import"
+    MANAGE_KEYS = "manage_keys"
     READ_EVENTS = "read_events"
     MANAGE_PEOPLE = "manage_people"
     RETIRE_VERSIONS = "retire_versions"
@@ -77,6 +78,7 @@ PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
         Action.KEEP_PUSH_TARGETS: Permission(Role.LEAD, "Adding and changing push targets"),
         Action.KEEP_ALERT_RULES: Permission(Role.LEAD, "Adding, changing and testing alert rules"),
         Action.IMPORT: Permission(Role.LEAD, "Importing"),
+        Action.MANAGE_KEYS: Permission(Role.LEAD, "Creating and revoking keys"),
         Action.READ_EVENTS: Permission(Role.LEAD, "Reading the event log"),
         Action.MANAGE_PEOPLE: Permission(Role.ADMIN, "Adding people and changing their roles"),
         Action.RETIRE_VERSIONS: Permission(Role.ADMIN, "Retiring judge versions"),

@@ -53,7 +53,7 @@ from judgeboard.receiving.bodies import (
 )
 from judgeboard.receiving.endpoint import IN_PATH, MULTIPART, Endpoint, documentation, openapi, reply_type
 from judgeboard.receiving.gathering import Gatherer
-from judgeboard.receiving.keys import READ, REVIEW, UNKNOWN, Door, Sender
+from judgeboard.receiving.keys import READ, REVIEW, UNKNOWN, USED, Door, Sender
 from judgeboard.receiving.limits import RETRY_SECONDS, Body, Memory, Refused
 from judgeboard.receiving.metrics import Metrics
 from judgeboard.receiving.records import (
@@ -229,6 +229,8 @@ class Receiver:
         try:
             sender = await self._admitted(request, endpoint.scope)
             key = sender.name
+            if (use := self._door.use_of(sender)) is not None:
+                self._writer.submit(partial(record_event, kind=USED, actor=sender.actor, details=use))
             if endpoint.method == "POST":
                 endpoint.check_type(_content_type(request))
             encoding = request.headers.get("content-encoding", "")

@@ -6,19 +6,34 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection
 
 from judgeboard.errors import BadInput
+from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.receiving.limits import Rates, Refused
 from judgeboard.settings.masking import register_secret
-from judgeboard.store.api_keys import MAX_BODY_MB, SCOPES, ApiKey, any_key, insert_key, key_of_token
+from judgeboard.store.api_keys import (
+    MAX_BODY_MB,
+    SCOPES,
+    ApiKey,
+    any_key,
+    insert_key,
+    key_of_token,
+    list_keys,
+    revoke_key,
+)
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.text import MAX_NAME, storable
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.text import MAX_NAME, storable, utc_day
 
 PREFIX = "jb_"
 INGEST, READ, REVIEW = SCOPES
+USED = "use_key"
+_MOST_USES = 400  # events of a name that are read; of a key there is about one a day
 UNKNOWN = "unknown"  # the sender of a request without a known key
 UNNAMED = "default"  # the source of a sender without a name
 _UNKNOWN_SERVICE = "unknown_service"  # the name that OpenTelemetry gives to a service without one
@@ -36,7 +51,7 @@ def create_key(
     requests_per_second: float | None = None,
     max_body_mb: float = MAX_BODY_MB,
     days: float | None = None,
-    by: str,
+    by: Actor,
 ) -> str:
     """Create a key and return its token, which is not stored and cannot be shown again.
 
@@ -50,7 +65,7 @@ def create_key(
     if not scopes or not set(scopes) <= set(SCOPES):
         raise BadInput(f"the scopes of a key are {', '.join(SCOPES)}")
     token, now = PREFIX + secrets.token_urlsafe(32), utc_now()
-    with store.writing() as connection:
+    with allowed(store, by, Action.MANAGE_KEYS) as connection:
         insert_key(
             connection,
             name,
@@ -60,11 +75,34 @@ def create_key(
             requests_per_second=requests_per_second,
             max_body_mb=max_body_mb,
             expires_at=None if days is None else now + timedelta(days=days),
-            by=by,
+            by=actor_name(by),
             now=now,
         )
     register_secret(token)
     return token
+
+
+def revoke(store: Store, name: str, *, by: Actor) -> None:
+    """Revoke a key: requests with it are refused from now on. Raises NotFound without such a key."""
+    with allowed(store, by, Action.MANAGE_KEYS) as connection:
+        revoke_key(connection, name, by=actor_name(by), now=utc_now())
+
+
+class KeyUse(NamedTuple):
+    """A key, and when a request with it was last recorded: the first one of each day (UTC) is."""
+
+    key: ApiKey
+    last_used: datetime | None
+
+
+def keys_with_use(connection: Connection) -> list[KeyUse]:
+    """Return every key by name, also expired and revoked ones, with its last use."""
+    return [KeyUse(key, _last_use(connection, key)) for key in list_keys(connection)]
+
+
+def _last_use(connection: Connection, key: ApiKey) -> datetime | None:
+    uses = latest_events(connection, EventFilter(USED, f"key:{key.name}", since=key.created_at), limit=_MOST_USES)
+    return next((use.at for use in uses if use.details["id"] == key.id), None)  # an earlier key may have had its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +157,7 @@ class Door:
         self._keys_needed = keys_needed
         self._rates = Rates()
         self._recorded: dict[tuple[str, int], float] = {}
+        self._days_of_use: dict[int, int] = {}
 
     def admit(
         self, store: Store, headers: Mapping[str, str], client: str | None, scheme: str, scope: str = INGEST
@@ -140,6 +179,14 @@ class Door:
         if not self._rates.take(key.name, key.requests_per_second):
             raise Refused(429, f"more than {key.requests_per_second:g} requests per second", key.name)
         return Sender(key)
+
+    def use_of(self, sender: Sender) -> dict[str, Any] | None:
+        """Return the details of the event about the use of a key; None if a use of this day (UTC) is recorded."""
+        key, today = sender.key, utc_day(utc_now())
+        if key is None or self._days_of_use.get(key.id) == today:
+            return None
+        self._days_of_use[key.id] = today
+        return {"key": key.name, "id": key.id}
 
     def event_of(self, key: str, status: int) -> dict[str, Any] | None:
         """Return the details of the event about a refused request; None if the last one was less than a minute ago."""
