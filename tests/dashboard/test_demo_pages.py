@@ -8,8 +8,10 @@ from judgeboard.reviews.outcome import open_conflicts
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES
 
-# Shows what people start themselves (a job, a judging rule, an upload), or what assistants send.
-STARTED_BY_PEOPLE = {"rejudge", "judging", "imports", "sources", "alerts", "queues", "plan", "settings", "thresholds"}
+# Shows what people start themselves (a job, a judging rule, an upload, a key), or what assistants send.
+STARTED_BY_PEOPLE = {
+    *("rejudge", "judging", "imports", "sources", "keys", "alerts", "queues", "plan", "settings", "thresholds"),
+}
 TOUR = [name for listed in PAGES.values() for name in listed if name not in STARTED_BY_PEOPLE]
 
 

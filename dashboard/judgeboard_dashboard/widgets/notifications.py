@@ -46,7 +46,7 @@ def notification_bell() -> None:
         if permitted(Action.KEEP_ALERT_RULES):
             st.button(
                 "New alert rule",
-                key="notification_alert_rule",
+                key="new_alert_rule",
                 type="tertiary",
                 icon=":material/add_alert:",
                 help="Sends a message when a figure passes a threshold. All rules are under Runs, Alert rules.",
