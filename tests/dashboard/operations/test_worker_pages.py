@@ -267,7 +267,7 @@ def test_notifications_open_the_form_of_an_alert_rule_whose_window_is_a_day(
     open_page: OpenPage, page_rows, page_store: Store
 ) -> None:
     add_alert_rule(page_store, WrittenRule(name="old", when="open_flags", to=("slack:env:SLACK_URL",), above=5), "Mara")
-    app = press(open_page("overview"), "notification_alert_rule")
+    app = press(open_page("overview"), "new_alert_rule")
     assert app.title[0].value == "Runs"
     app = open_page("alerts", new="1")
     assert shown(app).index("New rule") < shown(app).index("Rules"), "the form comes first"
