@@ -128,7 +128,7 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
         Column("Assigned to", width=150): lambda progress: (
             ", ".join(person.name for person in progress.assigned_to) or "everybody"
         ),
-        Column("Rules", width=450): lambda progress: " · ".join(progress.rules),
+        Column("Rules", width=420): lambda progress: " · ".join(progress.rules),
     }
     return Table.of(queues, columns)
 
