@@ -61,7 +61,7 @@ def charts(app: AppTest) -> list[dict[str, Any]]:
 
 def labels(app: AppTest) -> list[str]:
     """What the buttons of the page say, without those that every page has."""
-    everywhere = "palette_open", "notification", "theme_changed", "person"
+    everywhere = "palette_open", "notification", "new_alert_rule", "theme_changed", "person"
     return [each.label for each in app.button if not (each.key or "").startswith(everywhere)]
 
 

@@ -353,6 +353,7 @@ PROCESSES = {"worker", "claim", "alembic_version"}
 # Places in the exports and figures that differ on purpose since a revision was recorded, each with the reason.
 CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/queue list/queues/[02]/assigned_to": "The test assigns them: a blind queue must name its people.",
+    r"/figures/queue list/queues/\d+/rules/1": 'The order is called "most doubtful first".',
     r"/figures/agreement/(sentence|notes)": "They say which answers they are about.",
     r"/figures/agreement/statistics/auroc/(low|high|method)": "The interval holds near 1 and with few bad answers.",
     r"/figures/health/checks/\d+/(sentence|statistic/(low|high|method))": "The same interval of AUROC.",
