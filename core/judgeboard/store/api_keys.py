@@ -2,21 +2,17 @@
 
 import hashlib
 import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.statements import any_row, columns_of
 from judgeboard.store.tables import API_KEY
 
-# The column `name` is unique over all keys. A key that takes the name of a revoked one is stored with a number after
-# this character, which no name contains.
-_NUMBERED = "\n"
 SCOPES = ("ingest", "read", "review")
 MAX_BODY_MB = 64.0
 
@@ -62,14 +58,12 @@ def insert_key(
     now: datetime,
 ) -> None:
     """Store a new key; raise BadInput if a key of this name is not revoked."""
-    if any_row(connection, _named(name), API_KEY.c.revoked_at.is_(None)):
+    if any_row(connection, API_KEY.c.name == name, API_KEY.c.revoked_at.is_(None)):
         raise BadInput(
             f"there is a key {name!r} already: choose another name, or revoke it first with "
             f"`judgeboard sources keys revoke {shlex.quote(name)}`"
         )
-    earlier = connection.execute(select(func.count()).select_from(API_KEY).where(_named(name))).scalar_one()
-    stored = f"{name}{_NUMBERED}{earlier + 1}" if earlier else name
-    row: dict[str, object] = {"name": stored, "hash": token_hash(token), "scopes": list(scopes), "source": source}
+    row: dict[str, object] = {"name": name, "hash": token_hash(token), "scopes": list(scopes), "source": source}
     row |= {"requests_per_second": requests_per_second, "max_body_mb": max_body_mb, "created_by": by}
     connection.execute(insert(API_KEY), row | {"created_at": now, "expires_at": expires_at})
     record_event(connection, "create_key", by, details={"key": name, "scopes": list(scopes)}, now=now)
@@ -77,35 +71,24 @@ def insert_key(
 
 def revoke_key(connection: Connection, name: str, *, by: str, now: datetime) -> None:
     """Revoke a key: it is no longer accepted. Revoking it again changes nothing; raise NotFound without such a key."""
-    if not any_row(connection, _named(name)):
+    if not any_row(connection, API_KEY.c.name == name):
         raise NotFound(f"no key {name!r}: `judgeboard sources keys list` shows all keys")
-    revoked = update(API_KEY).where(_named(name), API_KEY.c.revoked_at.is_(None)).values(revoked_at=now)
+    revoked = update(API_KEY).where(API_KEY.c.name == name, API_KEY.c.revoked_at.is_(None)).values(revoked_at=now)
     if connection.execute(revoked).rowcount:
         record_event(connection, "revoke_key", by, details={"key": name}, now=now)
 
 
 def list_keys(connection: Connection) -> list[ApiKey]:
     """Return every key by name, also expired and revoked ones; keys of one name in the order of their creation."""
-    keys = [_key(row) for row in connection.execute(select(*columns_of(ApiKey, API_KEY)).order_by(API_KEY.c.id))]
-    return sorted(keys, key=lambda key: key.name)
-
-
-def _key(row: Iterable[Any]) -> ApiKey:
-    key = ApiKey(*row)
-    return replace(key, name=key.name.partition(_NUMBERED)[0])
-
-
-def _named(name: str) -> ColumnElement[bool]:
-    """The keys of this name: also those with a number."""
-    numbered = f"{name}{_NUMBERED}"  # not LIKE, which ignores the case in SQLite
-    return (API_KEY.c.name == name) | (func.substr(API_KEY.c.name, 1, len(numbered)) == numbered)
+    query = select(*columns_of(ApiKey, API_KEY)).order_by(API_KEY.c.name, API_KEY.c.id)
+    return [ApiKey(*row) for row in connection.execute(query)]
 
 
 def key_of_token(connection: Connection, token: str) -> ApiKey | None:
     """Return the key of a token, also an expired or revoked one."""
     query = select(*columns_of(ApiKey, API_KEY)).where(API_KEY.c.hash == token_hash(token))
     row = connection.execute(query).first()
-    return None if row is None else _key(row)
+    return None if row is None else ApiKey(*row)
 
 
 def any_key(connection: Connection) -> bool:

@@ -137,19 +137,22 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
 def _used_by_nobody_else(path: Path) -> Iterator[None]:
     """Hold a SQLite file alone; raise BadInput if another connection has it open. A damaged file cannot be held."""
     with closing(sqlite3.connect(path, timeout=_SECONDS, isolation_level=None)) as connection:
-        try:
-            # Ends the write-ahead log, which SQLite allows to the only connection.
-            (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
-            if mode != "delete":
-                raise sqlite3.OperationalError(mode)
-            connection.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
-            raise BadInput(
-                f"another process uses {path}: stop the servers and workers on it, then restore again"
-            ) from error
-        except sqlite3.DatabaseError:
-            pass
+        with suppress(sqlite3.DatabaseError):
+            _hold(connection, path)
         yield
+
+
+def _hold(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        # Ends the write-ahead log, which SQLite allows to the only connection.
+        (mode,) = connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+        if mode != "delete":
+            raise sqlite3.OperationalError(mode)
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        raise BadInput(
+            f"another process uses {path}: stop the servers and workers on it, then restore again"
+        ) from error
 
 
 def _exchange(path: Path, part: Path, kept: Path) -> None:

@@ -17,6 +17,7 @@ from judgeboard.domain import Response
 from judgeboard.errors import BadInput, DamagedDatabase, SchemaMismatch
 from judgeboard.store.backups import back_up, restore
 from judgeboard.store.engine import Store, open_store
+from judgeboard.store.migrations import HEAD
 from judgeboard.store.overview import count_responses
 from judgeboard.store.storing import store_responses
 
@@ -57,7 +58,7 @@ def test_a_backup_holds_one_state_while_others_write(database: Path, tmp_path: P
     try:
         for number in range(5):
             file = tmp_path / f"copy-{number}.db"
-            assert back_up(store.engine.url, file) == "0010"
+            assert back_up(store.engine.url, file) == HEAD
             assert answers(file) % 2 == 0, "both answers of a transaction, or none"
     finally:
         stop.set()
@@ -97,7 +98,7 @@ def test_a_restore_keeps_the_earlier_database_beside_the_state_of_the_backup(
     assert run(["db", "restore", str(file), *db]) == 0
     shown = capsys.readouterr().out
     (kept,) = tmp_path.glob("prod-before-restore-*.db")
-    assert shown == f"{database}: restored from {file} (schema 0010); the earlier database is {kept}\n"
+    assert shown == f"{database}: restored from {file} (schema {HEAD}); the earlier database is {kept}\n"
     assert (answers(database), answers(kept)) == (2, 3)
     assert filemode(database.stat().st_mode) == "-rw-rw----"
     database.unlink()

@@ -256,8 +256,8 @@ API_KEY = table(
     Column("max_body_mb", Float, nullable=False),
     Column("created_at", Utc, nullable=False),
     *optional(Utc, "expires_at", "revoked_at"),
-    UniqueConstraint("name"),
     UniqueConstraint("hash"),
+    Index("uq_api_key_name", "name", unique=True, **partial("revoked_at IS NULL")),
     comment="A key with which an assistant sends traces; only the SHA-256 of its random token is stored.",
 )
 
