@@ -1,6 +1,7 @@
 """The group `db` (the schema, the indexes, the events and the texts of a database), and `doctor`."""
 
 import json
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from judgeboard.store.events import StoredEvent
+    from judgeboard.store.runs import StoredRun
 
 
 @options.group(
@@ -61,20 +63,21 @@ def db_events(
     Events about an answer in a blind queue are hidden from its reviewers until they have graded it.
     """
     from judgeboard.store.events import EventFilter, latest_events
+    from judgeboard.store.runs import list_runs
 
     event_filter = EventFilter(kind, actor, response, since)
     with options.seen(options.open_store()).reading() as connection:
         if kind == _RUN:
-            runs = _runs(connection, limit=limit + 1, before_id=before, actor=actor, since=since)
-            listed, last = runs[:limit], runs[limit - 1].id if len(runs) > limit else None
+            runs = list_runs(connection, limit=limit + 1, before_id=before, actor=actor, since=since)
+            newest = tuple(_events_of(connection, runs))
         else:
             newest = latest_events(connection, event_filter, limit=limit + 1, before_id=before)
-            listed, last = [*newest[:limit]], newest[limit - 1].id if len(newest) > limit else None
+        listed, last = [*newest[:limit]], newest[limit - 1].id if len(newest) > limit else None
         if kind is None and response is None:
             # The runs of the time that this page is about; each page has other ones.
             later = latest_events(connection, event_filter, limit=1, before_id=before + 1) if before else ()
             begin, end = (listed[-1].at if last else since), (later[0].at if later else None)
-            listed += _runs(connection, limit=limit, actor=actor, since=begin, until=end)
+            listed += _events_of(connection, list_runs(connection, limit=limit, actor=actor, since=begin, until=end))
             listed.sort(key=lambda each: each.at, reverse=True)
     names = ("id", "kind", "actor", "at", "response", "details")
     rows = [{name: getattr(event, name) for name in names} for event in listed]
@@ -86,12 +89,11 @@ def db_events(
 _RUN = "run"  # the kind of a run in the list of events
 
 
-def _runs(connection: "Connection", **chosen: Any) -> list["StoredEvent"]:
-    """Return runs as events."""
+def _events_of(connection: "Connection", runs: "Sequence[StoredRun]") -> list["StoredEvent"]:
+    """Return runs as events, each at the time at which it began."""
     from judgeboard.store.events import StoredEvent
-    from judgeboard.store.runs import list_runs, run_counts
+    from judgeboard.store.runs import run_counts
 
-    runs = list_runs(connection, **chosen)
     counts = run_counts(connection, [run.id for run in runs])
     events = []
     for run in runs:

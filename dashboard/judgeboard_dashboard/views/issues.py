@@ -6,7 +6,6 @@ from dataclasses import replace
 import streamlit as st
 
 from judgeboard.domain import IssueState
-from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.issues import (
@@ -112,16 +111,10 @@ def _list() -> None:
 def _new_issue() -> None:
     """Show the filter for the answers of a new issue, and the issue."""
     with reading() as connection:
-        facets, metadata, modes = response_facets(connection), metadata_fields(connection), list_modes(connection)
-    choices = Choices(
-        tuple(rule.name for rule in RULES),
-        facets.query_types,
-        facets.sources,
-        facets.judges,
-        facets.models,
-        metadata=metadata,
-        failure_modes=tuple(modes),
-    )
+        choices = replace(
+            Choices.of_answers(response_facets(connection), metadata_fields(connection)),
+            failure_modes=tuple(list_modes(connection)),
+        )
     more = ("failure_mode", "judge", "source", "model", "score", "days")
     chosen = filter_row("issues", choices, more=more, own={"new": "1"})
     write_address("issues", chosen.query)

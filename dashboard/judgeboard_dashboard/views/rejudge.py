@@ -9,7 +9,6 @@ import streamlit as st
 from judgeboard.agreement.verdict_changes import ComparisonPage, comparison_page
 from judgeboard.domain import Status
 from judgeboard.errors import JudgeboardError, NotFound
-from judgeboard.flags.rules import RULES
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs, recent_jobs
@@ -82,9 +81,7 @@ def _filters(address: RejudgeAddress) -> tuple[RowFilter, Query]:
     if address.response is not None:
         return RowFilter(), {}
     with reading() as connection:
-        facets, metadata = response_facets(connection), metadata_fields(connection)
-    rules = tuple(rule.name for rule in RULES)
-    choices = Choices(rules, facets.query_types, facets.sources, facets.judges, metadata=metadata)
+        choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
     chosen = filter_row(PAGE, choices)
     return chosen.where, chosen.query
 

@@ -8,7 +8,6 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.flags.rules import RULES
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import METADATA, RowFilter, describe, metadata_condition
@@ -113,19 +112,12 @@ def responses() -> None:
     cell = _cell()
     bulk_outcome()
     with reading() as connection:
-        facets = response_facets(connection)
+        choices = Choices.of_answers(response_facets(connection), metadata_fields(connection))
         titles = {version.id: version.title for version in list_versions(connection)}
-        known = metadata_fields(connection)
+        known = choices.metadata
         columns = _columns(known)
-        choices = Choices(
-            tuple(rule.name for rule in RULES),
-            facets.query_types,
-            facets.sources,
-            facets.judges,
-            facets.models,
-            {name: order.words for name, order in ORDERS.items()} | _metadata_orders(known, columns),
-            known,
-        )
+        sorts = {name: order.words for name, order in ORDERS.items()} | _metadata_orders(known, columns)
+        choices = replace(choices, sorts=sorts)
         chosen = filter_row("responses", choices, more=MORE, all_chips=True, titles=titles)
         filters = _filters(chosen, cell, titles, columns)
         turned = current_page("responses", filters.query)

@@ -12,6 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.notes import compared_with
 from judgeboard.errors import BadInput
+from judgeboard.flags.rules import RULES
 from judgeboard.store.filters import (
     DAY_FIELDS,
     MANY_FIELDS,
@@ -26,7 +27,7 @@ from judgeboard.store.filters import (
 )
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import MetadataField
-from judgeboard.store.response_pages import response_facets
+from judgeboard.store.response_pages import ResponseFacets, response_facets
 from judgeboard.store.responses import last_logged_id
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.session import current_query, problem, reading
@@ -129,6 +130,18 @@ class Choices:
     sorts: Mapping[str, str] | None = None
     metadata: Sequence[MetadataField] = ()
     failure_modes: Sequence[str] = ()
+
+    @classmethod
+    def of_answers(cls, facets: ResponseFacets, metadata: Sequence[MetadataField]) -> "Choices":
+        """Return the choices of a page about all logged answers."""
+        return cls(
+            rules=tuple(rule.name for rule in RULES),
+            query_types=facets.query_types,
+            sources=facets.sources,
+            judges=facets.judges,
+            models=facets.models,
+            metadata=metadata,
+        )
 
 
 @dataclass(frozen=True, slots=True)
