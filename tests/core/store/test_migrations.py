@@ -25,10 +25,12 @@ from job_steps import ended, working
 from judgeboard.cli.app import run as run_command
 from judgeboard.domain import AlertCondition, RunState
 from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
+from judgeboard.receiving.keys import create_key
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine
 from judgeboard.store.alerts import Level, NewAlertRule, alert_rule_named, insert_alert_rule, unclosed_events
+from judgeboard.store.api_keys import key_of_token, list_keys, token_hash
 from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
 from judgeboard.store.leases import lease_taken_at
 from judgeboard.store.migrations import HEAD, OLDEST, run
@@ -208,6 +210,24 @@ def test_an_upgrade_keeps_alert_rules_with_their_events(empty: Store, tmp_path: 
         mixed = NewAlertRule(**(asked | {"name": "mixed", "condition": condition, "level": other}))
         with pytest.raises(IntegrityError), empty.writing() as connection:
             insert_alert_rule(connection, mixed, "Lea", NOW)
+
+
+def test_an_upgrade_keeps_keys_and_frees_the_names_of_revoked_ones(empty: Store, tmp_path: Path) -> None:
+    load(empty, "0007", tmp_path)
+    key = {"created_by": "Lea", "scopes": '["ingest"]', "max_body_mb": 64.0, "created_at": NOW}
+    with empty.writing() as connection:
+        insert_row(connection, "api_key", key | {"id": 71, "name": "old", "hash": "a", "revoked_at": NOW})
+        insert_row(connection, "api_key", key | {"id": 72, "name": "used", "hash": token_hash("jb_1")})
+    upgrade(empty)
+    assert create_key(empty, "old", by="Lea")
+    with pytest.raises(BadInput, match="a key 'used' already"):
+        create_key(empty, "used", by="Lea")
+    with empty.reading() as connection:
+        kept = key_of_token(connection, "jb_1")
+        listed = [(each.name, each.unusable(NOW)) for each in list_keys(connection)]
+    assert kept is not None
+    assert (kept.id, kept.scopes, kept.created_at) == (72, ("ingest",), NOW)
+    assert {("old", "revoked"), ("old", None), ("used", None)} <= set(listed)
 
 
 def insert_row(connection: Connection, table: str, row: dict[str, Any]) -> None:
