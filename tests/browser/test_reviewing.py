@@ -221,6 +221,7 @@ def test_the_suggested_name_is_replaced_at_the_top_and_kept_over_a_reload(review
     page.locator(".st-key-person button").first.click()
     name = page.get_by_placeholder("Your name")
     expect(name).to_be_visible()
+    idle(page)  # while the page is drawn again, the old button stands beside the new one
     page.get_by_role("button", name="Start reviewing").click()
     settled(page)
     expect(name).to_be_visible()
