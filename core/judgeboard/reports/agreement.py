@@ -401,9 +401,11 @@ def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Tab
     """Yield title, texts and table of each part of a result; parts without rows are not shown."""
     confusion, calibration, test = result.confusion, result.calibration, result.alt_test
     moved = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
-    yield "Where they differ", (), None if confusion is None else confusion_table(confusion)
-    yield "Each class", (), classes_table(result.classes)
-    yield "Calibration", (), None if calibration is None else calibration_table(calibration)
+    # A reader who looks at one table alone must see that it does not describe all answers.
+    alone = f" {alone_title(result).lower()}" if result.is_of_graded else ""
+    yield f"Where they differ{alone}", (), None if confusion is None else confusion_table(confusion)
+    yield f"Each class{alone}", (), classes_table(result.classes)
+    yield f"Calibration{alone}", (), None if calibration is None else calibration_table(calibration)
     yield (
         "May the judge replace a person?",
         () if test is None else stand_in_words(test, reliance_of(result)),

@@ -82,7 +82,8 @@ def rate_notes(result: RateResult) -> tuple[str, ...]:
     }
     named = [*((each.name, each.estimate) for each in result.slices), ("all answers", result.estimate)]
     reasons = no_interval_sentences(named) if result.slices else ()
-    wide = (f"{each.name}: only an interval, because {each.reason}." for each in result.slices if each.has_wide_bounds)
+    near_end = "only an interval, because the value would be near one end of it"
+    wide = (f"{each.name}: {near_end}: {each.reason}." for each in result.slices if each.has_wide_bounds)
     return (*reasons, *wide, *(note for note, applies in notes.items() if applies))
 
 

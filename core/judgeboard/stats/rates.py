@@ -429,6 +429,8 @@ def weighted_agreement(
             made = linearised(population, labels, slopes[cells], inside @ slopes, target=target)
             made = replace(made, value=value, error=math.hypot(made.error, _unseen_error(found, answers, slopes)))
             without_error = _without_error(population, n, target)
+            if name == "precision" and target == "these" and counting == judged_bad:
+                without_error = f"all {counting:,} answers that the judge calls bad are labelled, so the value is exact"
             results[name] = _estimate(made, counting, scale, "weighted by stratum", without_error)
     if target == "these" and judged_bad == verdicts.sum():
         results["sensitivity"] = _recall(population, labels, verdicts) or results["sensitivity"]

@@ -254,6 +254,8 @@ def test_one_table_describes_one_set_of_answers(flagged_and_drawn: GradedLog) ->
         assert of_all < first < alone < second
     (calibrated,) = (at for at, line in enumerate(lines) if line.startswith("AUROC"))
     assert calibrated > alone
+    for title in ("Where they differ", "Each class", "Calibration"):
+        assert f"\n{title} on the 120 graded answers alone" in lines, "the recall of a class is not that of all answers"
 
 
 def test_the_interval_narrows_with_labels_of_the_part_that_is_sampled(flagged_and_drawn: GradedLog) -> None:

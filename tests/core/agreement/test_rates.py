@@ -265,8 +265,16 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
     lines = list(rate_lines(by_type))
     [row] = [each for each in lines if each.startswith("few  ")]
     assert f" {percent(low)[:-2]} to 100 % " in row
-    why = "few: only an interval, because 60 answers that no rule flagged have 2 labels, at least 10 needed."
-    assert why in lines
+    assert (
+        "few: only an interval, because the value would be near one end of it: 60 answers that no rule flagged have 2 "
+        "labels, at least 10 needed."
+    ) in lines
+    label(log, many[:10])  # of the labels in a part that is labelled completely, some are good
+    precision = measure_rate(log.store, target="these").in_all_answers["precision"]
+    assert (precision.value, precision.reason) == (
+        pytest.approx(110 / 120),
+        "no interval: all 120 answers that the judge calls bad are labelled, so the value is exact",
+    )
 
 
 def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
