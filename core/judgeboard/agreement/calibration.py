@@ -23,7 +23,7 @@ from judgeboard.stats.calibration_maps import (
     platt_at,
 )
 from judgeboard.stats.detection import Tenth, calibration
-from judgeboard.stats.estimates import percent_words, surely_above, surely_below, two_decimals
+from judgeboard.stats.estimates import measured, percent, percent_words, surely_above, surely_below, two_decimals
 from judgeboard.stats.rates import missing_of_strata
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
@@ -35,6 +35,7 @@ _FLAT = 1e-6  # a slope below this is 0
 _TOO_SURE = 0.9  # slopes below this are said
 _WORSE = "Do not use this map ({}): with it, the scores predict people worse."
 _ONE_SCORE = "The judge gives all answers the same score, so the map is the share of grounded answers."
+_NO_ENDS = "no interval: only platt's map has one"
 _MOSTLY_LUCK = 1.5  # times the calibration error of calibrated scores, below which the error may be luck
 _EVEN = 0.8  # share of the labels' number; if they tell less than that, this is said
 _LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
@@ -44,12 +45,13 @@ _LITTLE = 0.9  # share of the constant's Brier score above which a score tells l
 class CalibrationResult:
     """The map of a judge version's scores to probabilities, and how good it is; without one, ``sentence`` says why.
 
-    ``meaning`` has (score, probability that people call the answer grounded), with its interval. Only Platt's map has
-    intervals, so it is empty for other maps. It is empty, too, if the map ``is_worse``: it predicts people worse than
-    the scores themselves. The Brier scores and calibration errors (ECE) are cross-fitted in five folds of evidence
-    groups; lower is better. ``ece_by_luck`` is the error that calibrated scores would have with these labels,
-    ``ece_after_by_luck`` that of calibrated probabilities. ``constant_brier`` is the Brier score of one probability for
-    all answers. ``before`` and ``after`` are the curves of the raw scores and of the cross-fitted probabilities.
+    ``meaning`` has (score, probability that people call the answer grounded). Only Platt's map gives it an interval. It
+    is empty if the map ``is_worse``: it predicts people worse than the scores themselves. ``has_wrong_form``: Platt's
+    curve is surely not the form of these scores, so that its intervals mislead. The Brier scores and calibration errors
+    (ECE) are cross-fitted in five folds of evidence groups; lower is better. ``ece_by_luck`` is the error that
+    calibrated scores would have with these labels, ``ece_after_by_luck`` that of calibrated probabilities.
+    ``constant_brier`` is the Brier score of one probability for all answers. ``before`` and ``after`` are the curves of
+    the raw scores and of the cross-fitted probabilities.
     """
 
     judge_version: str
@@ -69,6 +71,7 @@ class CalibrationResult:
     before: tuple[Tenth, ...] = ()
     after: tuple[Tenth, ...] = ()
     is_worse: bool = False
+    has_wrong_form: bool = False
     notes: tuple[str, ...] = ()
     left_out: dict[str, int] | None = None
 
@@ -106,13 +109,18 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
     if reason is not None:
         return CalibrationResult(sample.title, how, labels.n, reason, left_out=left_out)
     is_worse = (made.brier_change.low or 0) > 0
+    is_misfit = not is_worse and made.ece_after >= _MOSTLY_LUCK * made.ece_after_by_luck
+    has_wrong_form = is_misfit and how == "platt" and _as_even_sample(labels) >= ISOTONIC_LABELS
     meaning: dict[float, Estimate] = {}
-    if how == "platt" and not is_worse:
+    if not is_worse:
         shown = np.array(SHOWN_SCORES)
-        probabilities = platt_at(made.score_map, shown, scores, good, labels.grouping, labels.weights)
+        probabilities = [measured(float(each), labels.n, reason=_NO_ENDS) for each in made.score_map(shown)]
+        if how == "platt":
+            probabilities = platt_at(made.score_map, shown, scores, good, labels.grouping, labels.weights)
         meaning = dict(zip(SHOWN_SCORES, probabilities, strict=True))
-    sentence = _sentence(made, sample, how, meaning, is_worse=is_worse) if np.ptp(scores) else _ONE_SCORE
-    notes = _misfit_words(made) if not is_worse else ()
+    trusted = {} if has_wrong_form else meaning
+    sentence = _sentence(made, sample, how, trusted, is_worse=is_worse) if np.ptp(scores) else _ONE_SCORE
+    notes = _misfit_words(how, labels) if is_misfit else ()
     if how == "isotonic" and labels.n < ISOTONIC_LABELS:
         platt = calibrate("platt", scores, good, folds, labels.grouping, labels.weights)
         if platt.brier_after <= made.brier_after:
@@ -127,6 +135,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
         sentence=sentence,
         meaning=tuple(meaning.items()),
         is_worse=is_worse,
+        has_wrong_form=has_wrong_form,
         before=calibration(scores[labels.by_lot], ~labels.bad[labels.by_lot]),
         after=calibration(made.probabilities[labels.by_lot], ~labels.bad[labels.by_lot]),
         notes=notes,
@@ -147,12 +156,19 @@ def _worse_sentence(made: Calibrated, how: How, n: int) -> str:
     )
 
 
-def _misfit_words(made: Calibrated) -> tuple[str, ...]:
-    """Return that an error is left that is clearly above that of luck: few labels and a wrong form look the same."""
-    if made.ece_after < _MOSTLY_LUCK * made.ece_after_by_luck:
-        return ()
-    other = "" if made.score_map.how == "platt" else " Compare `--how platt`, which needs the fewest labels."
+def _as_even_sample(labels: ScoredLabels) -> int:
+    """Return the number of labels of a random sample that tell about as much as these, whose weights differ."""
+    return round(float(labels.weights.sum() ** 2 / (labels.weights**2).sum()))
+
+
+def _misfit_words(how: How, labels: ScoredLabels) -> tuple[str, ...]:
+    """Return that an error is left that is clearly above that of luck, and which other map to try."""
     still = "After this map, the calibration error is still more than luck alone gives"
+    is_enough = _as_even_sample(labels) >= ISOTONIC_LABELS
+    if how == "platt" and is_enough:
+        why = "a curve with two parameters does not fit these scores"
+        return (f"{still}: {why}. Try `judgeboard labels calibrate --how isotonic`.",)
+    other = "" if how == "platt" or is_enough else " Compare `--how platt`, which needs the fewest labels."
     return (f"{still}: the labels are too few for it, or its form does not fit.{other}",)
 
 
@@ -173,11 +189,11 @@ def _map_sentence(made: Calibrated, labels: ScoredLabels, meaning: Mapping[float
     score_map, example = made.score_map, meaning.get(EXAMPLE)
     if score_map.slope is not None and score_map.slope < _FLAT:
         return "People and this score have nothing in common: the map is flat."
-    probability = float(score_map(np.array([EXAMPLE]))[0])
+    of_hundred = percent(round(float(score_map(np.array([EXAMPLE]))[0]), 12)).removesuffix(" %")
     ends = ""
     if example is not None and example.low is not None and example.high is not None:
         ends = f" (95 % CI {round(100 * example.low)}–{round(100 * example.high)})"
-    words = f"A score of {EXAMPLE:g} means: people call {round(100 * probability)} of 100 such answers grounded{ends}."
+    words = f"A score of {EXAMPLE:g} means: people call {of_hundred} of 100 such answers grounded{ends}."
     if (made.brier_change.high or 0) >= 0:
         return " ".join(_unproven_words(score_map.how, labels, meaning))
     if score_map.slope is not None and score_map.slope < _TOO_SURE:
@@ -189,8 +205,9 @@ def _map_sentence(made: Calibrated, labels: ScoredLabels, meaning: Mapping[float
 
 def _unproven_words(how: str, labels: ScoredLabels, meaning: Mapping[float, Estimate]) -> Iterator[str]:
     """Yield that a map is not shown to help, how much the labels tell, and the score that is farthest off."""
-    yield f"Not shown whether a map of the scores ({how}) predicts people better than the scores themselves."
-    even = round(float(labels.weights.sum() ** 2 / (labels.weights**2).sum()))
+    helps = "that it predicts people better than the scores themselves"
+    yield f"Do not use this map ({how}) yet: the labels do not show {helps}."
+    even = _as_even_sample(labels)
     if even < _EVEN * labels.n:
         yield (
             f"The {counted(labels.n, 'label')} tell about as much as {even:,} of a random sample, because labels of "
@@ -200,6 +217,6 @@ def _unproven_words(how: str, labels: ScoredLabels, meaning: Mapping[float, Esti
     if off:
         score = max(off, key=lambda each: abs((off[each].value or 0.0) - each))
         yield (
-            f"But the scores are off: people call about {percent_words(off[score])} of the answers with a score of "
-            f"{score:g} grounded."
+            f"The scores themselves are off: people call about {percent_words(off[score])} of the answers with a score "
+            f"of {score:g} grounded. Label more answers."
         )

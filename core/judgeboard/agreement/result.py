@@ -57,7 +57,7 @@ _LEFT_OUT = {
     "extras": "labels that are no random sample",
     "extras_of_differing": "labels that are no random sample, of the answers on which they differ",
     "without_score": "no score of the judge",
-    "more_often_labelled": "labels of answers that are labelled more often than others, when a threshold is chosen",
+    "more_often_labelled": "labels of kinds of answers that are labelled more often, when a threshold is chosen",
 }
 """Why answers are left out, in words."""
 

@@ -148,7 +148,8 @@ class ThresholdResult:
     """Thresholds for a goal, and the thresholds in force.
 
     ``excuses`` says what the rule low_groundedness never flags. ``decides_verdicts``: the judge gives no labels, so
-    that the threshold also decides its verdicts.
+    that the threshold also decides its verdicts. ``label_differs``: the judge's labels are
+    not what the rule flags.
     """
 
     judge_version: str
@@ -158,6 +159,7 @@ class ThresholdResult:
     left_out: dict[str, int]
     excuses: str = ""
     decides_verdicts: bool = False
+    label_differs: bool = False
 
 
 def measure_threshold(
@@ -184,8 +186,10 @@ def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = 
     if goal.aim in _OF_SELECTED:
         unused = sum(_unused(goal, sample, query_type) for query_type in types)
         left_out = {reason: n for reason, n in (left_out | {"more_often_labelled": unused}).items() if n}
+    label_differs = not sample.decides_verdicts and not np.array_equal(sample.labels.judged_bad, sample.labels.flagged)
     return ThresholdResult(
-        sample.title, goal, sample.cuts, tuple(chosen), left_out, sample.excuses, sample.decides_verdicts
+        *(sample.title, goal, sample.cuts, tuple(chosen), left_out, sample.excuses, sample.decides_verdicts),
+        label_differs=label_differs,
     )
 
 
@@ -245,6 +249,7 @@ def _chosen(sample: ScoredSample, goal: Goal, delta: float, query_type: str | No
         f"With {percent(1 - delta)} confidence, at least {percent_as_given(goal.least)} {_share_words(goal, 'then ')}.",
         _measured_words(goal, chosen, other.labels),
         below_words(goal, _figure(goal, chosen)),
+        beyond_words(goal, _figure(goal, chosen)),
         verdicts_words(sample, setting, query_type),
         few,
     )
@@ -277,18 +282,29 @@ def below_words(goal: Goal, measured: Estimate) -> str:
     )
 
 
+def _looser(goal: Goal) -> str:
+    return f"a threshold with {'more' if goal.aim == 'precision' else 'fewer'} flags"
+
+
+def beyond_words(goal: Goal, measured: Estimate) -> str:
+    """Return that the goal needs less than the other labels show, "" if they do not show more than the goal."""
+    if not _is_shown(measured) or (measured.low or 0.0) <= goal.least:
+        return ""
+    return f"The goal needs less than this: with more labels, {_looser(goal)} may meet it too."
+
+
 def _today(sample: ScoredSample, query_type: str | None) -> str:
     """Return the threshold in force for a query type, or all of them for None: "0.5 (sql: 0.62)"."""
     return sample.cuts.words if query_type is None else f"{sample.cuts.of(query_type):g}"
 
 
 def _share_words(goal: Goal, then: str = "") -> str:
-    """Return which answers the share of a goal is about: "of the bad answers are flagged"."""
+    """Return which answers the share of a goal is about: "of the bad answers are flagged for low groundedness"."""
     if goal.aim == "recall":
-        return f"of the bad answers are {then}flagged"
+        return f"of the bad answers are {then}flagged for low groundedness"
     if goal.aim == "false_omission":
-        return f"of the unflagged answers are {then}good"
-    return f"of the flagged answers are {then}bad"
+        return f"of the answers not flagged for low groundedness are {then}good"
+    return f"of the answers flagged for low groundedness are {then}bad"
 
 
 def _figure(goal: Goal, at: AtThreshold) -> Estimate:
@@ -299,7 +315,7 @@ def _figure(goal: Goal, at: AtThreshold) -> Estimate:
 
 
 def _now(goal: Goal, in_force: AtThreshold) -> str:
-    """Return the figure of the threshold in force: "76 % [61, 87] of the flagged answers are bad"."""
+    """Return the figure of the threshold in force: "76 % [61, 87] of the answers flagged … are bad"."""
     figure = _figure(goal, in_force)
     return "" if figure.value is None else f"{percent_words(figure)} {_share_words(goal)}"
 
@@ -329,10 +345,11 @@ def _keep_words(
     is_better = chosen is not None and not is_same and fewer == (goal.aim != "precision")
     if is_same or (low is not None and low >= goal.least):
         change = "For fewer flags" if fewer else "To find more bad answers"
-        shown = f"With {confidence}, at least {least} are."
+        shown = f"With {confidence}, this meets the goal."
         if figure.low is None:
             now, shown = f"with {confidence}, at least {least} {_share_words(goal)}", ""
-        return _joined(f"Keep {today}: {now}.", shown), change if is_better else None
+        open_words = "" if is_better else f"The labels do not show that {_looser(goal)} meets it too."
+        return _joined(f"Keep {today}: {now}.", shown, open_words), change if is_better else None
     if figure.value is None or figure.value < goal.least or is_better:
         return "", ""
     if figure.low is None or figure.low < goal.least - _FAR_BELOW:  # so uncertain a figure advises nothing

@@ -199,8 +199,9 @@ def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:
 
     yield f"{result.judge_version}: {result.sentence}"
     if result.score_map is not None:
-        if result.meaning:
-            yield from text_lines(meaning_table(result))
+        meaning = meaning_table(result)
+        if meaning.rows:
+            yield from text_lines(meaning)
         yield from calibration_lines(result)
     yield from result.notes
     yield from _left_out(result.left_out)

@@ -57,8 +57,10 @@ def threshold_notes(result: ThresholdResult) -> tuple[str, ...]:
         half = f"the {counted(proposed[0].flagged.n, 'label')}" if len(result.thresholds) == 1 else "the labels"
         of_other = f"{other} only on {half} that were not used to choose it"
         notes = [f"The threshold in force is measured on all labels, weighted as in `labels rate`, {of_other}."]
-        if len(result.thresholds) == 1:
-            notes += _on_the_same_labels(result.thresholds[0])
+    if result.label_differs:
+        notes[0] += " All figures are of groundedness; `labels rate` measures the judge's label, which differs."
+    if proposed and len(result.thresholds) == 1:
+        notes += _on_the_same_labels(result.thresholds[0])
     if len(result.thresholds) > 1 and result.goal.aim != "cost":
         each, all_types = (
             percent(delta) for delta in (1 - result.goal.delta / len(result.thresholds), result.goal.delta)
@@ -119,9 +121,9 @@ def _found(change: QueueChange) -> str | None:
 
 
 def meaning_table(result: CalibrationResult) -> Table:
-    """Return for some scores the share of such answers that people call grounded."""
+    """Return for some scores the share of such answers that people call grounded; no rows for a map of a wrong form."""
     columns = (Column("Score", "number"), Column("People call grounded", "share estimate"))
-    return Table(columns, result.meaning)
+    return Table(columns, () if result.has_wrong_form else result.meaning)
 
 
 def calibration_lines(result: CalibrationResult) -> Iterator[str]:
@@ -137,8 +139,9 @@ def calibration_lines(result: CalibrationResult) -> Iterator[str]:
         f"{change.value:+.4f}{interval}; {result.constant_brier:.4f} with one probability for all."
     )
     yield (
-        f"Calibration error (ECE): {result.ece_before:.4f} before (luck alone: about {result.ece_by_luck:.4f}), "
-        f"{result.ece_after:.4f} after (luck alone: about {result.ece_after_by_luck:.4f}); n = {result.n:,}."
+        f"Calibration error (ECE): {result.ece_before:.4f} before, {result.ece_after:.4f} after; n = {result.n:,}. "
+        f"Both include luck: with these labels, right scores would show about {result.ece_by_luck:.4f} before and "
+        f"{result.ece_after_by_luck:.4f} after."
     )
-    if result.meaning:
+    if result.how == "platt" and meaning_table(result).rows:
         yield "Intervals cover the sampling error of the labels, not a map of the wrong form."

@@ -186,7 +186,11 @@ def score_meaning(version: StoredVersion, *, as_table: bool) -> None:
         caption("\n".join(calibration_lines(result)))
         return
     _curve(version, "after", "After the map, cross-fitted", result.after, as_table=as_table)
-    table(meaning_table(result), key="meaning", under=tuple(calibration_lines(result)))
+    under, meaning = (*calibration_lines(result), *result.notes), meaning_table(result)
+    if not meaning.rows:
+        caption("\n".join(under))
+        return
+    table(meaning, key="meaning", under=under)
 
 
 def _curve(version: StoredVersion, name: str, title: str, tenths: tuple[Tenth, ...], *, as_table: bool) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.calibration import measure_calibration
+from judgeboard.agreement.calibration import SHOWN_SCORES, measure_calibration
 from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
 from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.agreement.rates import measure_rate
@@ -21,6 +21,7 @@ from judgeboard.agreement.threshold_figures import QueueChange, ThresholdFigures
 from judgeboard.agreement.thresholds import (
     Goal,
     below_words,
+    beyond_words,
     measure_threshold,
     replayed,
     setting_of,
@@ -30,7 +31,7 @@ from judgeboard.agreement.thresholds import (
 from judgeboard.domain import Estimate, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import raise_flags
-from judgeboard.reports.thresholds import threshold_notes, thresholds_table
+from judgeboard.reports.thresholds import meaning_table, threshold_notes, thresholds_table
 from judgeboard.stats.calibration_maps import HOWS
 from judgeboard.stats.estimates import measured, percent, percent_words, unmeasured
 from judgeboard.stats.thresholds import DELTA, labels_to_pass
@@ -74,7 +75,10 @@ def test_a_threshold_for_recall_flags_fewer_answers_than_one_that_flags_all(log:
     assert recall.value is not None
     assert recall.low <= recall.value
     assert f": {chosen.chosen.flags} of 300 answers instead of {chosen.in_force.flags}." in chosen.sentence
-    assert "With 95 % confidence, at least 80 % of the bad answers are then flagged." in chosen.sentence
+    assert (
+        "With 95 % confidence, at least 80 % of the bad answers are then flagged for low groundedness."
+        in chosen.sentence
+    )
     assert f"Of {chosen.chosen.flagged.n} labels that were not used to choose it, " in chosen.sentence
     assert f"of the bad answers (n = {recall.n}) were flagged; " in chosen.sentence
 
@@ -104,7 +108,7 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
     other = sample.labels.at(~sample.labels.choosing)
     out = other.badness < passing[-1][0]
     assert chosen.chosen.false_omission.value == pytest.approx(other.bad[out].mean())
-    assert "With 95 % confidence, at least 95 % of the unflagged answers are then good." in chosen.sentence
+    assert "With 95 % confidence, at least 95 % of the answers not flagged for low groundedness are then good." in chosen.sentence
     assert "of the unflagged answers (n = " in chosen.sentence
     assert strict.test is None
     assert "a false omission rate of at most 0.5 %" in strict.sentence
@@ -296,9 +300,9 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
         "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
     )
     counting = re.search(
-        r"A threshold is chosen on labels that answers had equal chances to get\. So far, these are (\d+) of the (\d+) "
-        r"labelled bad answers, because people labelled all answers that the threshold in force flags, but few "
-        r"others\.$",
+        r"A threshold is chosen as if all answers had had the same chance of a label\. So far, for this only (\d+) of "
+        r"the (\d+) labelled bad answers count, because people labelled all answers that the threshold in force flags, "
+        r"but few others\.$",
         recall.sentence,
     )
     assert counting is not None, recall.sentence
@@ -307,7 +311,7 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
     assert 10 < of_all < 60, "labels of all flagged answers do not count as a random sample"
     assert too_much.sentence.startswith("No threshold found. The ")
     assert "labels that choose do not show a precision of at least 85 %" in too_much.sentence
-    assert re.search("Today, 80 % \\[.*\\] of the flagged answers are bad\\.$", too_much.sentence)
+    assert re.search("Today, 80 % \\[.*\\] of the answers flagged for low groundedness are bad\\.$", too_much.sentence)
 
 
 @on_sqlite
@@ -320,16 +324,19 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> N
     figure = shown.in_force.precision if shown.in_force is not None else None
     assert figure is not None
     assert shown.sentence == (
-        f"Keep 0.5: {percent_words(figure)} of the flagged answers are bad. With 95 % confidence, at least 60 % are."
+        f"Keep 0.5: {percent_words(figure)} of the answers flagged for low groundedness are bad. With 95 % confidence, "
+        "this meets the goal. The labels do not show that a threshold with more flags meets it too."
     )
     assert (shown.is_kept, shown.is_advised, shown.low_groundedness) == (True, False, None)
     assert measured.sentence.startswith(
-        "These labels do not show with 95 % confidence that at least 79 % of the flagged answers are bad: today, "
-        f"{percent_words(figure)} of the flagged answers are bad. The share may be as low as {percent(figure.low)}. "
+        "These labels do not show with 95 % confidence that at least 79 % of the answers flagged for low "
+        f"groundedness are bad: today, {percent_words(figure)} of the answers flagged for low groundedness are bad. "
+        f"The share may be as low as {percent(figure.low)}. "
     )
     assert not measured.is_kept
     assert recall.sentence.startswith("Keep 0.5: ")
-    assert "With 95 % confidence, at least 50 % are." in recall.sentence
+    assert "With 95 % confidence, this meets the goal." in recall.sentence
+    assert "meets the goal. For fewer flags, flag answers with groundedness below 0.3" in recall.sentence
 
 
 @on_sqlite
@@ -342,7 +349,9 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log:
     recall = chosen.in_force.recall
     assert (recall.low or 1) < 0.6
     assert (recall.value or 0) >= 0.75
-    assert chosen.sentence.startswith(f"Today, {percent_words(recall)} of the bad answers are flagged. No threshold fo")
+    assert chosen.sentence.startswith(
+        f"Today, {percent_words(recall)} of the bad answers are flagged for low groundedne"
+    )
     assert "Keep" not in chosen.sentence
     assert "No threshold found. For a recall of at least 75 %, label about " in chosen.sentence
 
@@ -378,7 +387,7 @@ def test_a_recall_that_rests_on_too_few_labels_promises_nothing(log: GradedLog) 
         assert chosen.in_force is not None
         assert chosen.in_force.recall.low is None
         assert missing in chosen.sentence
-    assert "With 95 % confidence, at least 60 % are." not in recall.thresholds[0].sentence
+    assert "this meets the goal" not in recall.thresholds[0].sentence
     assert "Keep 0.5: " not in recall.thresholds[0].sentence
     proposed = [row[-2:] for row in thresholds_table(precision).rows if row[1] == "proposed"]
     assert proposed in ([], [(None, None)]), "a figure of half of the labels needs an interval"
@@ -399,6 +408,25 @@ def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_on
 
 
 @on_sqlite
+def test_the_figures_of_groundedness_are_not_those_of_a_label_that_differs(log: GradedLog) -> None:
+    ids = log.answers(100)
+    for name, called in (("same", lambda place: place < 50), ("other", lambda place: place < 60)):
+        verdicts = {
+            each: {"groundedness": 0.2 + 0.006 * place, "label": BAD if called(place) else GOOD}
+            for place, each in enumerate(ids)
+        }
+        log.say(log.version(name), verdicts)
+    log.reviews({each: {"label": BAD if place < 40 else GOOD} for place, each in enumerate(ids)})
+    with log.store.reading() as connection:
+        same, other = (
+            threshold_notes(measure_threshold(connection, Goal("recall", 0.5), judge_version=name))[0]
+            for name in ("same", "other")
+        )
+    differs = " All figures are of groundedness; `labels rate` measures the judge's label, which differs."
+    assert (differs in same, other.endswith(differs)) == (False, True)
+
+
+@on_sqlite
 def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
     """A score is the share of such answers that people call grounded: there is nothing to improve."""
     version, ids, rng = log.version("rag"), log.answers(120), np.random.default_rng(0)
@@ -410,10 +438,19 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
         steps = measure_calibration(connection, how="isotonic")
     assert result.brier_change is not None
     assert (result.brier_change.low or 0) < 0 < (result.brier_change.high or 0)
-    unproven = "Not shown whether a map of the scores ({}) predicts people better than the scores themselves."
-    off = "But the scores are off: people call about 72 % [54, 84] of the answers with a score of 0.9 grounded."
+    unproven = (
+        "Do not use this map ({}) yet: the labels do not show that it predicts people better than the scores "
+        "themselves."
+    )
+    off = (
+        "The scores themselves are off: people call about 72 % [54, 84] of the answers with a score of 0.9 grounded. "
+        "Label more answers."
+    )
     assert result.sentence == f"{unproven.format('platt')} {off}"
-    assert (steps.meaning, steps.sentence) == ((), unproven.format("isotonic"))
+    assert steps.sentence == unproven.format("isotonic")
+    shown = [(score, each.value is None, each.low) for score, each in steps.meaning]
+    assert shown == [(score, False, None) for score in SHOWN_SCORES], "a map shows what each score means"
+    assert len(meaning_table(steps).rows) == len(SHOWN_SCORES)
 
 
 @on_sqlite
@@ -426,9 +463,12 @@ def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog
     log.reviews({each: {"label": GOOD if rng.random() < grounded[scores[each]] else BAD} for each in ids})
     with log.store.reading() as connection:
         lines, steps = (measure_calibration(connection, how=how) for how in ("platt", "histogram"))
-    assert lines.notes[0].startswith(
-        "After this map, the calibration error is still more than luck alone gives: the labels are too few for it, or"
+    (note,) = lines.notes
+    assert note == (
+        "After this map, the calibration error is still more than luck alone gives: a curve with two parameters does "
+        "not fit these scores. Try `judgeboard labels calibrate --how isotonic`."
     )
+    assert meaning_table(lines).rows == (), "the intervals of a wrong form mislead"
     assert lines.ece_after is not None
     assert lines.ece_after_by_luck is not None
     assert lines.ece_after > 2 * lines.ece_after_by_luck
@@ -441,9 +481,9 @@ def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to
     with log.store.reading() as connection:
         result = measure_calibration(connection)
     assert result.sentence == (
-        "Not shown whether a map of the scores (platt) predicts people better than the scores themselves. The 300 "
-        "labels tell about as much as 113 of a random sample, because labels of some kinds of answers stand for many "
-        "answers."
+        "Do not use this map (platt) yet: the labels do not show that it predicts people better than the scores "
+        "themselves. The 300 labels tell about as much as 113 of a random sample, because labels of some kinds of "
+        "answers stand for many answers."
     )
 
 
@@ -671,7 +711,9 @@ def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_
         (chosen,) = measure_threshold(connection, Goal("precision", 0.6), by_query_type=True).thresholds
     assert chosen.in_force is not None
     assert chosen.in_force.precision.low is None
-    assert chosen.sentence.startswith("Keep 0.5: with 95 % confidence, at least 60 % of the flagged answers are bad.")
+    assert chosen.sentence.startswith(
+        "Keep 0.5: with 95 % confidence, at least 60 % of the answers flagged for low groundedness are bad. The labels "
+    )
     assert "instead of" not in chosen.sentence
     assert (chosen.is_kept, chosen.low_groundedness) == (True, None)
 
@@ -806,7 +848,7 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
             result = measure_calibration(connection, judge_version="equal", how=how)
             assert "all answers the same score" in result.sentence
             shares = [each.value for _, each in result.meaning]
-            assert shares == pytest.approx([2 / 3] * 5 if how == "platt" else [], abs=0.01)
+            assert shares == pytest.approx([2 / 3] * 5, abs=0.01)
         flat = measure_calibration(connection, judge_version="contrary")
         nothing = measure_confident_verdicts(connection, 0.9, judge_version="contrary")
         worse = measure_calibration(connection, judge_version="harmful")
@@ -911,9 +953,15 @@ def test_judges_alike_count_verdicts_and_a_cascade_counts_each_answer_once(log: 
             "The two halves of the labels differ: the interval of 70 % leaves out 80 %.",
         ),
         (measured(0.81, 100, (0.7, 0.9)), ""),
+        (
+            measured(0.93, 100, (0.86, 0.96)),
+            "The goal needs less than this: with more labels, a threshold with fewer flags may meet it too.",
+        ),
         (unmeasured(100, "too few"), ""),
     ],
 )
-def test_a_figure_below_the_promise_says_how_both_can_be_true(share: Estimate, words: str) -> None:
-    assert below_words(Goal("recall", 0.8), share).startswith(words)
-    assert bool(below_words(Goal("recall", 0.8), share)) == bool(words)
+def test_a_figure_apart_from_the_promise_says_how_both_can_be_true(share: Estimate, words: str) -> None:
+    goal = Goal("recall", 0.8)
+    said = below_words(goal, share) + beyond_words(goal, share)
+    assert said.startswith(words)
+    assert bool(said) == bool(words)

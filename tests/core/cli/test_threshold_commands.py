@@ -93,7 +93,7 @@ def test_calibration_says_what_a_score_means(database: str, capsys: pytest.Captu
         assert run(["labels", "calibrate", "--how", how, "--db", database]) == 0
         printed = capsys.readouterr().out
         assert "A score of 0.7 means: people call" in printed
-        assert "(luck alone: about 0." in printed
+        assert "with these labels, right scores would show about 0." in printed
     assert run(["labels", "calibrate", "--json", "--db", database]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["score_map"]["slope"] > 0
