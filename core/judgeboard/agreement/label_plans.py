@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.alarms import ShareChange
 from judgeboard.agreement.all_answers import ToLabel, other_verdicts
 from judgeboard.agreement.answer_pairs import decoded, people_values
-from judgeboard.agreement.samples import JudgeVerdict, Picked
+from judgeboard.agreement.samples import FEW_HIDDEN, JudgeVerdict, Picked
 from judgeboard.agreement.versus import queue_of_differing, too_few_words
 from judgeboard.domain import Estimate, Label
 from judgeboard.stats.estimates import percent, percent_words, two_decimals
@@ -270,7 +270,9 @@ def sentences_of(plan: LabelPlan) -> tuple[str, ...]:
         parts = (*_of_changes(plan), _to_label(plan), _of_outcome(plan), _of_extras(plan), so_far)
     else:
         parts = (_to_label(plan), _first(plan), _of_extras(plan), _of_judge(plan), _of_pilot(plan), _of_groups(plan))
-        parts = (*parts, *plan.sentences)
+        parts = (*_of_changes(plan), *parts, *plan.sentences)
+    if plan.more and plan.minutes is None and plan.name is None:
+        parts = (*parts, "Minutes are not available, because no review has a measured time.")
     parts = (*parts, *_of_prompts(plan), _stopping(plan))
     return tuple(part for part in parts if part is not None)
 
@@ -315,7 +317,10 @@ def _first(plan: LabelPlan) -> str | None:
         return _too_few(plan, goal, shows if is_interval else f"a difference of {shows}")
     if not plan.more:
         labels = f"{counted(plan.labelled, 'label')} {'counts' if plan.labelled == 1 else 'count'} already"
-        return f"No more labels are needed: {labels}. {'This shows' if plan.labelled == 1 else 'They show'} {goal}."
+        they_show = "This shows" if plan.labelled == 1 else "They show"
+        if is_interval and plan.shows is not None and shows != wanted:
+            goal = f"{figure} to {shows}. The goal is {wanted}"
+        return f"No more labels are needed: {labels}. {they_show} {goal}."
     time = "" if plan.minutes is None else f", about {time_words(plan.minutes)}"
     labels = "This label" if plan.labels == 1 else f"All {plan.labels:,} labels"
     shows = f"{labels} then {'shows' if plan.labels == 1 else 'show'}"
@@ -356,9 +361,9 @@ def _too_few_for_judges(plan: LabelPlan) -> str:
 
 
 def _of_changes(plan: LabelPlan) -> Iterator[str]:
-    """Yield which changes of the share lie within the answers of an outcome, and how to plan for the time since."""
+    """Yield which changes of the share lie within the answers of a plan, and how to plan for the time since."""
     for change in plan.changes:
-        command = f"judgeboard labels plan --for outcome --reach {plan.reach:g} --where {change.since}"
+        command = f"judgeboard labels plan --for {plan.question} --reach {plan.reach:g} --where {change.since}"
         yield f"{change.sentence} This plan is for the whole time. For the time since then: `{command}`."
 
 
@@ -502,10 +507,14 @@ def _stopping(plan: LabelPlan) -> str | None:
     if not plan.more or not plan.enough:
         return None
     if plan.question in {"rate", *OF_JUDGE}:
+        few = int(FEW_HIDDEN * plan.answers)
+        share = f"{percent(FEW_HIDDEN)} of all answers"
+        reviewers = f"The queue's reviewers see it once at most {few:,} answers ({share}) are left for them to review."
+        if plan.more <= few:
+            reviewers = f"So may the queue's reviewers, because the queue has at most {share}."
         return (
             "Somebody who reviews nothing in the queue may look at the figure after every label, and stop when its "
-            "interval is narrow enough. The queue's reviewers see it only when at most 5 % of all answers still wait "
-            "for them. If it is still too wide after the last label, plan again."
+            f"interval is narrow enough. {reviewers} If it is still too wide after the last label, plan again."
         )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 

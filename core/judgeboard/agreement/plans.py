@@ -161,10 +161,11 @@ def plan_labels(
         made_prompt=_made_prompt(sources),
         conditions=tuple(conditions_of(where or RowFilter())),
     )
+    if question in {"rate", "outcome"} and where in {None, RowFilter()}:
+        start = replace(start, changes=tuple(share_changes(connection)))
     if question == "outcome":
         now = len(sources[0].answers.response_ids) + sources[0].hidden()
-        changes = tuple(share_changes(connection)) if where in {None, RowFilter()} else ()
-        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now), changes=changes)
+        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now))
     if start.so_far is None:  # the reviewed items of a queue are a sample, whether its others are hidden or not
         sources[0].check_nothing_hidden("a plan")
     inside: dict[str | None, IntArray | None] = {None: None}
@@ -173,7 +174,7 @@ def plan_labels(
     starts = [start]
     for name in (each for each in inside if each is not None):
         of_type = tuple(conditions_of(replace(where or RowFilter(), query_types=(name,))))
-        starts.append(replace(start, name=name, made_prompt={}, conditions=of_type))
+        starts.append(replace(start, name=name, made_prompt={}, changes=(), conditions=of_type))
     return tuple(
         _plan(each, sources[0], rows, where) if both is None else _for_judges(each, both, rows)
         for each, rows in zip(starts, inside.values(), strict=True)

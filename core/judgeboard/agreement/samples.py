@@ -75,7 +75,7 @@ JudgeVerdict = Literal["good", "bad", "unusable"]
 _PICKED: tuple[Picked, Picked] = ("no", "yes")
 _VERDICTS: tuple[JudgeVerdict, ...] = ("good", "bad", "unusable")
 _CLASSES = len(_PICKED) * len(_VERDICTS)
-_FEW_HIDDEN = 0.05  # with a larger share of hidden answers, figures of all answers are not available
+FEW_HIDDEN = 0.05  # with a larger share of hidden answers, figures of all answers are not available
 _LEFT_OUT_BY_CHANCE = 0.05  # a stratum is too small if a random sample leaves it out more often
 
 
@@ -439,7 +439,7 @@ class LabelledAnswers:
     def hidden(self, answers: int | None = None) -> int:
         """Return how many answers are hidden from the viewer, 0 if they are very few beside ``answers`` (None: all)."""
         visible = len(self.labelled) if answers is None else answers
-        return self._hidden if self._hidden > _FEW_HIDDEN * (self._hidden + visible) else 0
+        return self._hidden if self._hidden > FEW_HIDDEN * (self._hidden + visible) else 0
 
     @property
     def few_hidden(self) -> int:

@@ -15,7 +15,14 @@ from sqlalchemy import event, insert
 
 from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.agreement import samples
-from judgeboard.agreement.label_plans import LabelPlan, PlannedStratum, Question, sentences_of, stratum_title
+from judgeboard.agreement.label_plans import (
+    LabelPlan,
+    PlannedStratum,
+    Question,
+    reach_words,
+    sentences_of,
+    stratum_title,
+)
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions, plans_for_rate
 from judgeboard.agreement.rates import measure_rate
@@ -145,6 +152,7 @@ def test_without_labels_the_plan_assumes_the_worst(log: GradedLog) -> None:
     judged(log, [0.9] * 60)
     plan = planned(log.store, 0.1)
     assert (plan.labels, plan.labelled, plan.share, plan.minutes) == (60, 0, None, None)
+    assert "Minutes are not available, because no review has a measured time." in plan.sentences
     assert not plan.enough
     these = planned(log.store, 0.1, target="these")
     assert 30 < these.labels < 60
@@ -185,6 +193,7 @@ def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
     plan = planned(log.store, 0.1, target="these")
     assert plan.seconds_per_review == 30
     assert plan.minutes == plan.more / 2
+    assert "Minutes are not available" not in " ".join(plan.sentences)
 
 
 def test_without_a_judge_labels_are_by_lot(log: GradedLog) -> None:
@@ -268,8 +277,15 @@ def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> N
 def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
-    assert ("The queue's reviewers see it only when at most 5 % of all answers still wait for them.") in " ".join(
-        planned(case.store, 0.1, target="these").sentences
+    words = " ".join(planned(case.store, 0.1, target="these").sentences)
+    assert (
+        "The queue's reviewers see it once at most 10 answers (5 % of all answers) are left for them to review."
+        in words
+    )
+    small = planned(case.store, 0.4, target="these")
+    assert 0 < small.more <= 10
+    assert "So may the queue's reviewers, because the queue has at most 5 % of all answers." in " ".join(
+        small.sentences
     )
     labelled_queue(case, 30, lambda id_: id_ <= 40)
     everybody, mara = case.store, Seen(case.store, case.mara.id)
@@ -587,7 +603,11 @@ def test_a_rate_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
     reach = (rate.high - rate.low) / 2 + 0.0001
     plan = planned(log.store, reach)
     assert (plan.more, plan.enough) == (0, True)
-    assert plan.sentences[0].startswith("No more labels are needed: ")
+    shown, wanted = (reach_words(each, sign="±") for each in ((rate.high - rate.low) / 2, 0.25))
+    assert planned(log.store, 0.25).sentences[0] == (
+        f"No more labels are needed: {plan.labelled} labels count already. They show the share of bad answers to "
+        f"{shown}. The goal is {wanted}."
+    )
     wider = planned(log.store, reach - 0.002)
     assert wider.more > 0
     assert " will probably show the share of bad answers to about ±" in wider.sentences[0]

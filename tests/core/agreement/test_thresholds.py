@@ -108,7 +108,10 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
     other = sample.labels.at(~sample.labels.choosing)
     out = other.badness < passing[-1][0]
     assert chosen.chosen.false_omission.value == pytest.approx(other.bad[out].mean())
-    assert "With 95 % confidence, at least 95 % of the answers not flagged for low groundedness are then good." in chosen.sentence
+    assert (
+        "With 95 % confidence, at least 95 % of the answers not flagged for low groundedness are then good."
+        in chosen.sentence
+    )
     assert "of the unflagged answers (n = " in chosen.sentence
     assert strict.test is None
     assert "a false omission rate of at most 0.5 %" in strict.sentence
