@@ -114,7 +114,7 @@ def calibration_result(sample: ScoredSample, how: How = "platt") -> CalibrationR
     meaning: dict[float, Estimate] = {}
     if not is_worse:
         shown = np.array(SHOWN_SCORES)
-        probabilities = [measured(float(each), labels.n, reason=_NO_ENDS) for each in made.score_map(shown)]
+        probabilities = tuple(measured(float(each), labels.n, reason=_NO_ENDS) for each in made.score_map(shown))
         if how == "platt":
             probabilities = platt_at(made.score_map, shown, scores, good, labels.grouping, labels.weights)
         meaning = dict(zip(SHOWN_SCORES, probabilities, strict=True))
