@@ -339,11 +339,13 @@ class LabelledAnswers:
         *,
         by_group: bool = True,
         also_in_random_order: ReviewedInQueues | None = None,
+        by_verdicts: IntArray | None = None,
     ) -> SampledLabels:
         """Return the sampled labels of the answers ``inside`` (a mask or ascending row numbers; default: all).
 
         Without ``by_group``, the answers count as one evidence group, which is faster and enough for counts. Of the
-        answers ``inside``, those ``also_in_random_order`` were reviewed in a random order of these answers.
+        answers ``inside``, those ``also_in_random_order`` were reviewed in a random order of these answers. Strata are
+        split ``by_verdicts`` of another judge version (one for each answer ``inside``), if there are any.
         """
         chosen = None if inside is None else np.flatnonzero(inside) if inside.dtype == np.bool_ else inside
         everything = chosen is None or len(chosen) == len(self.labelled)
@@ -364,6 +366,7 @@ class LabelledAnswers:
         picked = self.picked[rows].astype(np.int64)
         has_score = ~np.isnan(answers.scores)
         split = np.where(self.usable[rows], answers.verdicts if self.grade == "label" else GOOD, UNUSABLE)
+        split = split if by_verdicts is None else by_verdicts
         could_be_drawn = [*self._could_be_drawn, *(also_in_random_order.drawn_from if also_in_random_order else ())]
         draws = _missed_draws([each[rows] for each in could_be_drawn], in_random_order & labelled)
         names, strata = _numbered(draws * _CLASSES + picked * 3 + split, (int(draws.max(initial=0)) + 1) * _CLASSES)

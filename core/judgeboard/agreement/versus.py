@@ -49,13 +49,13 @@ class VersionsCompared:
     ``answers`` have usable verdicts of both versions; ``differing`` counts those of them on which the verdicts differ.
     ``counts`` are the labelled answers among them, and ``changes`` those of kappa, sensitivity (recall of bad answers)
     and specificity. If the labels are no random sample of all answers, each stands for the answers of its stratum:
-    whether a rule picked the answer, and the first version's verdict. ``counts`` are then of sampled answers on which
-    the versions differ (``alone``). ``unlabelled`` counts the answers on which they differ without a label that counts;
-    ``even_labels`` is the number of labels of an even random sample of such answers that would be as precise as those
-    that count. ``to_label`` is the command of a queue whose labels show more; None if the conclusion is shown.
-    ``unusable`` counts the labelled answers with an unusable verdict of each version, by title. ``as_wrong`` counts
-    unusable verdicts as wrong; None if both versions have about as many. ``left_out`` counts labelled answers by
-    reason. JSON has the same fields.
+    whether a rule picked the answer, and the verdict of the version by which more labels count. ``counts`` are then of
+    sampled answers on which the versions differ (``alone``). ``unlabelled`` counts the answers on which they differ
+    without a label that counts; ``even_labels`` is the number of labels of an even random sample of such answers that
+    would be as precise as those that count. ``to_label`` is the command of a queue whose labels show more; None if the
+    conclusion is shown. ``unusable`` counts the labelled answers with an unusable verdict of each version, by title.
+    ``as_wrong`` counts unusable verdicts as wrong; None if both versions have about as many. ``left_out`` counts
+    labelled answers by reason. JSON has the same fields.
     """
 
     first: str
@@ -137,6 +137,16 @@ class BothJudged:
         differ = (one != other) & (one != UNUSABLE) & (other != UNUSABLE) & (True if inside is None else inside)
         return self.loaded.sample(self.rows[differ], by_group=False, also_in_random_order=self._in_queues)
 
+    def _sampled_of_all(self, rows: IntArray, verdicts: tuple[IntArray, IntArray]) -> SampledLabels:
+        """Return the sampled labels of the ``rows``, with strata by the verdicts of the version by which more count.
+
+        All flagged answers of one version may be labelled, and of the other version only some. Then labels of flagged
+        answers count in strata of the one. The order of the two versions decides nothing.
+        """
+        by_id = sorted(zip((each.id for each in self.versions), verdicts, strict=True), key=lambda each: each[0])
+        samples = [self.loaded.sample(rows, by_group=False, by_verdicts=each) for _, each in by_id]
+        return max(samples, key=lambda each: (not each.has_gap, int(each.is_sampled.sum())))
+
     def compare(
         self,
         within: float = WITHIN,
@@ -147,7 +157,7 @@ class BothJudged:
         kept = np.ones(len(self.rows), dtype=np.bool_) if inside is None else inside
         rows, verdicts = self.rows[kept], (self.verdicts[0][kept], self.verdicts[1][kept])
         usable = (verdicts[0] != UNUSABLE) & (verdicts[1] != UNUSABLE)
-        of_all = self.loaded.sample(rows[usable], by_group=False)
+        of_all = self._sampled_of_all(rows[usable], (verdicts[0][usable], verdicts[1][usable]))
         labelled = self.loaded.labelled[rows]
         # Labels of all answers, or of a share of all that was drawn, need no weights.
         is_drawn = not of_all.waiting.any() and self.loaded.drawn[rows][labelled & usable].all()
