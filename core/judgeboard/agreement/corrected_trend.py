@@ -70,7 +70,7 @@ minus the corrected share. ``unusable``: the share of answers whose verdict is u
 WATCHED: tuple[Watched, ...] = get_args(Watched)
 WATCHED_WORDS: Mapping[str, str] = {
     "bad_share": "share of bad answers",
-    "judge_error": "judge's error",
+    "judge_error": "judge's share of bad answers minus the corrected share",
     "unusable": "share of unusable verdicts",
 }
 WATCH_PERIOD: Period = "week"

@@ -147,9 +147,9 @@ def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> 
     """Raise an alarm if a watched figure rose or fell, or if the model of a judge changed.
 
     Three figures of all answers and of each query type are watched: the corrected share of bad answers; the judge's
-    error; and the share of unusable verdicts. The judge's error is a difference: the judge's share of bad answers minus
-    the corrected share. Each figure has two detectors, which read the weeks that have ended. Run this command weekly.
-    Exit code 0; 1 if there is a new alarm. Leads acknowledge alarms.
+    share of bad answers minus the corrected share; and the share of unusable verdicts. Each figure has two detectors,
+    which read the weeks that have ended. Run this command weekly. Exit code 0; 1 if there is a new alarm. Leads
+    acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")
@@ -178,17 +178,22 @@ def _acknowledge(alarm_id: int, note: str, since: datetime | None) -> int:
 
 def _watch_lines(result: "WatchResult") -> Iterator[str]:
     from judgeboard.agreement.alarms import alarm_sentence
+    from judgeboard.agreement.trend_words import listed_words
     from judgeboard.reports.output import text_lines
     from judgeboard.reports.trends import DETECTABLE, detectors_table
 
     for alarm in result.alarms:
-        yield f"{'New alarm' if alarm.id in result.new else 'Alarm'} {alarm.id}: {alarm_sentence(alarm)}"
+        numbered = f"New alarm {alarm.id}" if alarm.id in result.new else f"Alarm {alarm.id} is open"
+        yield f"{numbered}: {alarm_sentence(alarm)}"
     if not result.alarms and result.detectors:
         yield "No open alarm."
     yield result.promise
     if result.detectors:
         yield from text_lines(detectors_table(result))
         yield DETECTABLE
-    if result.new:
-        command = f"judgeboard trends watch --acknowledge {result.new[0]} --note 'The cause, in your words'"
-        yield f"After you know the cause, acknowledge the alarm: `{command}`"
+    if result.alarms:
+        first, *others = [str(alarm.id) for alarm in result.alarms]
+        command = f"judgeboard trends watch --acknowledge {first} --note 'The cause, in your words'"
+        yield f"After you know the cause, acknowledge alarm {first}: `{command}`"
+        if others:
+            yield f"Acknowledge {'alarms' if len(others) > 1 else 'alarm'} {listed_words(others)} in the same way."

@@ -196,7 +196,8 @@ def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: S
     words = corrected_sentence(trend)
     ((explained,),) = (monitor.rates for _, monitor in trend.monitors if monitor.rates)
     assert alarm_sentence(alarm) == (
-        "The judge's error rose in about the week of 4 Nov 2024, from 0 points to +40 points. "
+        "The judge's share of bad answers minus the corrected share rose in about the week of 4 Nov 2024, from 0 "
+        "points to +40 points. "
         f"It rose by 40 points [32, 47]. {explained.sentence}"
     )
     assert "The judge errs differently than before (sensitivity " in words
@@ -218,7 +219,7 @@ def test_a_judge_whose_error_moves_because_more_answers_are_bad_is_not_said_to_h
         log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
     with store.reading() as connection:
         words = corrected_sentence(corrected_trend(connection, now=LATER))
-    assert "The judge's error fell in about the week of 4 Nov 2024" in words
+    assert "The judge's share of bad answers minus the corrected share fell in about the week of 4 Nov 2024" in words
     assert "The judge is not shown to err differently on bad or on good answers" in words
     (alarm,) = [each for each in watch(store, by="cli:mara", now=LATER).alarms if each.measure == "judge_error"]
     assert "The judge is not shown to err differently on bad or on good answers" in alarm_sentence(alarm)
@@ -569,15 +570,17 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["trends", "watch", *db]) == 1
     out, err = capsys.readouterr()
     assert err.startswith("next: judgeboard trends --corrected --db "), "first look at the answers"
-    (printed,) = re.findall(r"acknowledge the alarm: `judgeboard (.*)`", out)
+    (printed,) = re.findall(r"acknowledge alarm 1: `judgeboard (.*)`", out)
     assert "New alarm 1: The share of bad answers rose in about the week of 4 Nov 2024" in out
     rows = [" ".join(line.split()) for line in out.splitlines()]
     (row,) = (row for row in rows if row.startswith("All answers share of bad answers 9 "))
     assert row.endswith(" points 1 (rose)")
-    assert "All answers judge's error 9 11 points –" in rows
+    assert "All answers judge's share of bad answers minus the corrected share 9 11 points –" in rows
     assert any(row.startswith("Smallest detectable change: a change of this size that began in") for row in rows)
     assert run(["trends", "watch", *db]) == 0
-    assert capsys.readouterr().out.startswith("Alarm 1: The share")
+    again = capsys.readouterr().out
+    assert again.startswith("Alarm 1 is open: The share")
+    assert f"acknowledge alarm 1: `judgeboard {printed}`" in again, "an open alarm is acknowledged in a later run, too"
     assert run(["trends", *db]) == 0
     alarm, uncorrected, *_ = capsys.readouterr().out.splitlines()
     assert alarm.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
