@@ -96,8 +96,12 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
         ("labels calibrate", "Do not use this map (platt)"),
         ("trends --corrected", "The share of bad answers in query type complex rose in about the week of 12 Oct 2026"),
         ("trends watch", "New alarm 2: The share of bad answers in query type complex rose"),
+        ("trends watch", "Acknowledge alarm 2 in the same way."),
         ("compare versions lexical climb-judge-8b", "points ["),
-        ("compare sources tarn-large-3-preview tarn-large-2", "tarn-large-2 is better than tarn-large-3-preview"),
+        (
+            "compare sources tarn-large-3-preview tarn-large-2",
+            "tarn-large-2 is better than tarn-large-3-preview on the 48",
+        ),
         ("labels plan --reach 0.05", "labels count already"),
     ],
 )

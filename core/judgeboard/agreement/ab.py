@@ -331,8 +331,8 @@ def _not_counted_because(
     by = "source" if where.sources else "generator"
     conditions = shlex.join(word for condition in conditions_of(where) for word in ("--where", condition))
     return _NotCounted(
-        f"{often}. This comparison needs labels with equal chances.",
-        f"For the weighted share of bad answers of each, run `judgeboard labels rate --by {by} {conditions}`.",
+        f"{often}. This comparison cannot weight labels, so it needs labels with equal chances.",
+        f"The share of bad answers of each can be weighted: `judgeboard labels rate --by {by} {conditions}`.",
     )
 
 
@@ -345,9 +345,9 @@ def _with_words(
         warnings.append(f"On {counted(unusable, 'question')} the judge has no usable verdict on both answers.")
     alone = conclusion(complement(result.judge_alone, 0))
     if alone not in {Conclusion.NOT_SHOWN, result.conclusion}:
-        warnings.append(
-            f"The judge alone would find {result.b} {alone.value} than {result.a}. The labels do not show it."
-        )
+        is_opposite = {alone, result.conclusion} == {Conclusion.BETTER, Conclusion.WORSE}
+        labels = "The labels show the opposite." if is_opposite else "Too few labels count to check this."
+        warnings.append(f"The judge alone would find {result.b} {alone.value} than {result.a}. {labels}")
     return replace(result, sentence=" ".join(_sentences(result, to_label, why, all_show)), warnings=tuple(warnings))
 
 
@@ -364,8 +364,10 @@ def _sentences(
         if to_label is not None:
             yield f"For a first figure, {to_label.words}: `{to_label.command}`"
         return
-    labelled = f"{counted(result.questions, 'question')}, {result.labelled:,} with labels on both answers"
-    yield f"{start}: the share of bad answers changes by {points_words(result.change, sign=True)}, from {labelled}."
+    # The other answers of either side may differ: a conclusion on a few questions must not pass for one on all answers.
+    change = points_words(result.change, sign=True)
+    yield f"{start} on the {counted(result.questions, 'question')} that both answered."
+    yield f"The share of bad answers changes by {change}, from {result.labelled:,} of them with labels on both answers."
     yield from _not_counted(result)
     if result.conclusion is not Conclusion.NOT_SHOWN:
         return

@@ -439,6 +439,24 @@ def test_labels_of_all_answers_on_which_versions_differ_show_the_same_change(log
     assert (alone.differing, complete.differing) == (50, 50)
 
 
+def test_the_order_of_two_versions_decides_nothing(sqlite_log: GradedLog) -> None:
+    """Where one version flags, all answers are labelled. These labels count in both orders."""
+    log = sqlite_log
+    ids = log.answers(240)
+    log.say(log.version("rag"), {each: {"label": BAD if at < 80 else GOOD} for at, each in enumerate(ids)})
+    log.say(log.version("nli"), {each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids)})
+    log.flag(ids[:100], "low_groundedness")
+    log.flag(ids[::4], "random_sample")
+    log.reviews({each: {"label": GOOD if at % 5 else BAD} for at, each in enumerate(ids) if at < 80 or at % 4 == 0})
+    with log.store.reading() as connection:
+        there, back = compare_versions(connection, "rag", "nli"), compare_versions(connection, "nli", "rag")
+    assert there.changes["kappa"].n == 120, "all labels"
+    assert there.changes.keys() == back.changes.keys()
+    for name, change in there.changes.items():
+        other = back.changes[name]
+        assert (change.n, change.value, change.low) == pytest.approx((other.n, -other.value, -other.high))
+
+
 def said_of_log(log: GradedLog, logged: int) -> str:
     """Return what `versus` says of a change of 10 points in 50 of the ``logged`` answers."""
     first, second = [GOOD] * 4 + [BAD] * 9 + [GOOD] * 37, [BAD] * 4 + [GOOD] * 9 + [GOOD] * 37
@@ -607,7 +625,7 @@ def test_chosen_labels_of_flagged_answers_do_not_speak_for_the_other_questions(l
 
 MORE_OFTEN = (
     "There is no figure for all 200 questions: people labelled 120 of the 120 flagged answers and {others} of the 280 "
-    "others. This comparison needs labels with equal chances. "
+    "others. This comparison cannot weight labels, so it needs labels with equal chances. "
 )
 NOT_IN_SAMPLE = (
     "The labels on both answers of {chosen} other questions do not count, because they are not part of the random "
@@ -635,9 +653,9 @@ def test_labels_with_known_but_unequal_chances_lead_to_the_weighted_share_of_eac
     chosen = result.left_out["no_random_sample"]
     assert result.change.value is None
     assert chosen >= 59, "nearly all questions with two flagged answers"
-    assert why.format(others=len(drawn), chosen=chosen) + "For the weighted share " in result.sentence
+    assert why.format(others=len(drawn), chosen=chosen) + "The share of bad answers of each can " in result.sentence
     command = re.search(
-        "For the weighted share of bad answers of each, run `(judgeboard labels rate [^`]*)`", result.sentence
+        "The share of bad answers of each can be weighted: `(judgeboard labels rate [^`]*)`", result.sentence
     )
     assert command is not None, result.sentence
     assert run([*shlex.split(command[1])[1:], "--json", "--db", address(log.store)]) == 0
@@ -645,6 +663,24 @@ def test_labels_with_known_but_unequal_chances_lead_to_the_weighted_share_of_eac
     assert {each["name"] for each in slices} == {"app a", "app b"}
     if random_share > 0.1:  # enough labels of the others on each side
         assert all(each["value"] is not None for each in slices)
+
+
+def test_a_judge_beside_too_few_labels_is_not_contradicted(sqlite_log: GradedLog) -> None:
+    a, b = two_sources(sqlite_log, 60, labelled=0)
+    version = sqlite_log.version("other")
+    sqlite_log.say_all(version, a, label=BAD)
+    sqlite_log.say_all(version, b, label=GOOD)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b", judge_version=version.id)
+    assert result.warnings == (
+        "The judge alone would find app b better than app a. Too few labels count to check this.",
+    )
+    sqlite_log.review_all(a, label=GOOD)
+    sqlite_log.review_all(b, label=BAD)
+    with sqlite_log.store.reading() as connection:
+        result = compare_sources(connection, "app a", "app b", judge_version=version.id)
+    assert result.sentence.startswith("app b is worse than app a on the 60 questions that both answered. ")
+    assert result.warnings == ("The judge alone would find app b better than app a. The labels show the opposite.",)
 
 
 @on_sqlite
@@ -685,7 +721,7 @@ def test_a_change_that_is_not_shown_has_the_queue_that_would_show_it(sqlite_log:
     more = result.labels_needed - 30
     answers = math.ceil(480 * ((result.labels_needed / 240) ** 0.5 - 30 / 240))
     assert result.sentence.endswith(
-        f"from 240 questions, 30 with labels on both answers. To show a change of this size, about {more} more "
+        f"from 30 of them with labels on both answers. To show a change of this size, about {more} more "
         f"questions must have labels on both answers. For that, label a random sample of {answers} answers of app a "
         f"and app b: `judgeboard queue create ab --plan rate --n {answers} --where 'model=app a' --where 'model=app b'`"
     )
@@ -715,7 +751,7 @@ def test_questions_that_are_all_labelled_ask_for_more_questions(sqlite_log: Grad
         result = compare_sources(connection, "app a", "app b")
     assert (result.conclusion, result.labelled, result.to_label) == (Conclusion.NOT_SHOWN, 40, None)
     assert result.sentence.endswith(
-        "40 with labels on both answers. All 40 questions are labelled. Log more questions."
+        "40 of them with labels on both answers. All 40 questions are labelled. Log more questions."
     )
 
 
