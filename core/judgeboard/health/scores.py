@@ -47,9 +47,10 @@ def collapse(record: JudgeRecord) -> Check:
     levels = record.levels[worst]
     use = level_use(levels.counts, levels.possible)
     warns = _collapsed(use)
+    scores, of_measure = ("verdicts", "") if worst == "label" else ("scores", f" of {worst}")
     sentence = (
-        f"{percent(use.most.value or 0)} of {use.most.n:,} scores of {worst} are {levels.names[use.level]}. "
-        f"The entropy of all scores is {two_decimals(use.entropy)} of the maximum for "
+        f"{percent(use.most.value or 0)} of {use.most.n:,} {scores}{of_measure} are {levels.names[use.level]}. "
+        f"The entropy of all {scores} is {two_decimals(use.entropy)} of the maximum for "
         f"{levels.possible or len(levels.names)} levels. "
     )
     sentence += (
@@ -108,19 +109,15 @@ def verbosity(record: JudgeRecord) -> Check:
     unclear = longer and within is not None and not explained and not surely_above(within, 0)
     sentence = (
         f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
-        f"{counted(correlation.n, 'answer')}. The score changes by {rise.value or 0:+.3f} per {PER} characters."
+        f"{counted(correlation.n, 'answer')}."
     )
-    if explained:
-        sentence += " At equal human grades the correlation disappears: longer answers are better here."
-    elif unclear and within is not None:
-        sentence += (
-            f" At equal human grades it is {effect_words(within)} (n = {within.n:,}), too few grades to tell whether "
-            "longer answers are only better."
-        )
-    elif longer:
-        sentence += " Longer answers score higher."
+    spans = float(np.ptp(record.scored.lengths[~np.isnan(record.scored.scores[measure] + record.scored.lengths)]))
+    if spans >= PER and (_low(rise) > 0 or _high(rise) < 0):
+        sentence += f" The score changes by {rise.value or 0:+.3f} per {PER} characters."
+    if longer:
+        sentence += _longer_words(within, is_explained=explained, is_unclear=unclear)
     elif surely_below(correlation, 0):
-        sentence += " Longer answers score lower. Only grades of people show whether they are worse."
+        sentence += _shorter_words(within)
     is_shorter = surely_below(correlation, 0) and not (within is not None and _is_small(within))
     state = State.NOT_CONCLUSIVE if is_shorter or unclear else state_of(warns=longer and not explained)
     return Check(
@@ -130,6 +127,24 @@ def verbosity(record: JudgeRecord) -> Check:
         sentence,
         also={f"per_{PER}_characters": rise},
     )
+
+
+def _longer_words(within: Estimate | None, *, is_explained: bool, is_unclear: bool) -> str:
+    if is_explained:
+        return " At equal human grades the correlation disappears: longer answers are better here."
+    if is_unclear and within is not None:
+        return (
+            f" At equal human grades it is {effect_words(within)} (n = {within.n:,}), too few grades to tell whether "
+            "longer answers are only better."
+        )
+    return " Longer answers score higher."
+
+
+def _shorter_words(within: Estimate | None) -> str:
+    if within is None:
+        return " Longer answers score lower. Only grades of people show whether they are worse."
+    small = "at most small: " if _is_small(within) else ""
+    return f" At equal human grades the correlation is {small}{effect_words(within)} (n = {within.n:,})."
 
 
 MEDIUM = 0.3
@@ -162,6 +177,8 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
         f"{_direction(within)}: among answers with equal human grades, the rank correlation of {measure} with length "
         f"is {effect_words(within)} (n = {within.n:,}{record.graded[measure].sample_words})."
     )
+    if warns:
+        sentence += " The cause may be the length, or what differs with it, for example the query type."
     is_unclear = not warns and not _is_small(within)
     state = State.NOT_CONCLUSIVE if is_unclear else state_of(warns=warns)
     return Check("verbosity_at_equal_grades", state, within, sentence)
@@ -169,9 +186,9 @@ def verbosity_at_equal_grades(record: JudgeRecord) -> Check:
 
 def _direction(within: Estimate) -> str:
     if surely_above(within, 0):
-        return "Longer answers score higher although people grade them alike"
+        return "Longer answers score higher"
     if surely_below(within, 0):
-        return "Shorter answers score higher although people grade them alike"
+        return "Shorter answers score higher"
     if _low(within) > 0 or (within.high or 0) < 0:
         which = "Longer" if _low(within) > 0 else "Shorter"
         return f"{which} answers may score higher (significant at 95 %; this check warns at 99 %)"

@@ -368,7 +368,9 @@ def test_shorter_answers_that_score_higher_at_equal_grades_are_a_fault() -> None
     }
     result = check("verbosity_at_equal_grades", scored=scored, graded=people)
     assert result.state is State.WARNING
-    assert result.sentence.startswith("Shorter answers score higher although people grade them alike")
+    assert result.sentence.startswith("Shorter answers score higher: among answers with equal human grades, ")
+    cause = " The cause may be the length, or what differs with it, for example the query type."
+    assert result.sentence.endswith(cause), "types of questions differ in length, and in how hard they are"
     same = {"quality": replace(people["quality"], judge=np.ones(300))}
     constant = check("verbosity_at_equal_grades", scored=scored, graded=same)
     assert constant.sentence == "Among answers with equal grades by people, all scores or all lengths are the same."
@@ -385,6 +387,29 @@ def test_the_rise_for_100_characters_stands_beside_the_correlation() -> None:
     prefers_short = check("verbosity", scored=shorter)
     assert prefers_short.state is State.NOT_CONCLUSIVE, "longer answers may be worse, or the judge may punish length"
     assert prefers_short.sentence.endswith(" Only grades of people show whether they are worse.")
+    assert " per 100 characters." in prefers_short.sentence
+    unrelated = replace(scored, scores={"quality": rng.normal(0, 0.2, 400)})
+    assert " per 100 " not in check("verbosity", scored=unrelated).sentence, "the slope may be 0"
+    close = replace(scored, lengths=length / length.max() * 5)
+    assert " per 100 " not in check("verbosity", scored=close).sentence, "no two answers differ by 100 characters"
+
+
+def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
+    """Grades that leave no influence of the length are not asked for again."""
+    _, grade, length = wordy(per_character=0)
+    falls = ScoredAnswers({"quality": 4 - grade - 0.004 * length}, length, np.arange(300))
+    no_group = np.zeros(300, int), ("",)
+    rng = np.random.default_rng(5)
+    alike = GradedAnswers(rng.normal(size=300), grade, length, np.arange(300), *no_group)
+    result = check("verbosity", scored=falls, graded={"quality": alike})
+    assert result.state is State.OK
+    assert " At equal human grades the correlation is at most small: " in result.sentence
+    assert "Only grades of people" not in result.sentence
+    punished = replace(alike, judge=falls.scores["quality"])
+    result = check("verbosity", scored=falls, graded={"quality": punished})
+    assert result.state is State.NOT_CONCLUSIVE
+    assert " At equal human grades the correlation is -" in result.sentence
+    assert "Only grades of people" not in result.sentence
 
 
 # ---- pairs, repeats ----------------------------------------------------------------------------------------------
