@@ -190,7 +190,13 @@ def agreement_words(stats: Stats) -> Iterator[str]:
     rows = [*_in_all(stats)]
     if any(row.answers is not None for _, row in rows):
         yield 'Answers: "all" are those with a usable verdict, "graded" those that people graded.'
-    if any(row.answers is None for _, row in rows):
+    without = [row.grade for _, row in rows if row.answers is None]
+    for grade in dict.fromkeys(each for each in without if each != "label"):
+        yield (
+            f"Agreement on {grade} is not available for all answers: it needs grades of all of them, or of a random "
+            "sample only."
+        )
+    if "label" in without:
         yield (
             "Figures of the graded answers alone do not hold for all answers if people chose which to grade, for "
             "example flagged ones: see `judgeboard agreement`."

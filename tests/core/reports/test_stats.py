@@ -207,6 +207,20 @@ def test_versions_that_judged_the_same_answers_may_rest_on_different_labels(sqli
     ]
 
 
+def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(60)
+    log.say_all(log.version("rag"), ids, groundedness=0.9)
+    log.flag(ids, "random_sample")
+    log.reviews({each: {"label": GOOD, "groundedness": 0.8} for each in ids[:40]})
+    words = list(agreement_words(measure(sqlite_store)))
+    assert (
+        "Agreement on groundedness is not available for all answers: it needs grades of all of them, or of a random "
+        "sample only." in words
+    )
+    assert not [each for each in words if "if people chose" in each], "labels have figures of all answers"
+
+
 def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(store: Store) -> None:
     log = GradedLog(store)
     ids = log.answers(40)
