@@ -148,8 +148,7 @@ class ThresholdResult:
     """Thresholds for a goal, and the thresholds in force.
 
     ``excuses`` says what the rule low_groundedness never flags. ``decides_verdicts``: the judge gives no labels, so
-    that the threshold also decides its verdicts. ``label_differs``: the judge's labels are
-    not what the rule flags.
+    that the threshold also decides its verdicts. ``label_differs``: the judge's labels are not what the rule flags.
     """
 
     judge_version: str
@@ -187,10 +186,8 @@ def threshold_result(sample: ScoredSample, goal: Goal, *, by_query_type: bool = 
         unused = sum(_unused(goal, sample, query_type) for query_type in types)
         left_out = {reason: n for reason, n in (left_out | {"more_often_labelled": unused}).items() if n}
     label_differs = not sample.decides_verdicts and not np.array_equal(sample.labels.judged_bad, sample.labels.flagged)
-    return ThresholdResult(
-        *(sample.title, goal, sample.cuts, tuple(chosen), left_out, sample.excuses, sample.decides_verdicts),
-        label_differs=label_differs,
-    )
+    result = ThresholdResult(sample.title, goal, sample.cuts, tuple(chosen), left_out, sample.excuses)
+    return replace(result, decides_verdicts=sample.decides_verdicts, label_differs=label_differs)
 
 
 def replayed(sample: ScoredSample, low_groundedness: float, query_type: str | None = None) -> AtThreshold:

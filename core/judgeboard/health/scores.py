@@ -102,11 +102,7 @@ def verbosity(record: JudgeRecord) -> Check:
         return not_measured("verbosity", why, judge_answers(record), n)
     measure = max(defined, key=lambda each: _low(defined[each][0]))
     correlation, rise = defined[measure]
-    longer = surely_above(correlation, 0)
-    within = _within(record).get(measure)
-    # Explained: at equal grades there is no rise, or at most a small one.
-    explained = longer and within is not None and _low(within) <= 0 and _high(within) < MEDIUM
-    unclear = longer and within is not None and not explained and not surely_above(within, 0)
+    state, words = _after_grades(correlation, _within(record).get(measure))
     sentence = (
         f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
         f"{counted(correlation.n, 'answer')}."
@@ -114,12 +110,8 @@ def verbosity(record: JudgeRecord) -> Check:
     spans = float(np.ptp(record.scored.lengths[~np.isnan(record.scored.scores[measure] + record.scored.lengths)]))
     if spans >= PER and (_low(rise) > 0 or _high(rise) < 0):
         sentence += f" The score changes by {rise.value or 0:+.3f} per {PER} characters."
-    if longer:
-        sentence += _longer_words(within, is_explained=explained, is_unclear=unclear)
-    elif surely_below(correlation, 0):
-        sentence += _shorter_words(within)
-    is_shorter = surely_below(correlation, 0) and not (within is not None and _is_small(within))
-    state = State.NOT_CONCLUSIVE if is_shorter or unclear else state_of(warns=longer and not explained)
+    if words:
+        sentence += f" {words}"
     return Check(
         "verbosity",
         state,
@@ -129,22 +121,27 @@ def verbosity(record: JudgeRecord) -> Check:
     )
 
 
-def _longer_words(within: Estimate | None, *, is_explained: bool, is_unclear: bool) -> str:
-    if is_explained:
-        return " At equal human grades the correlation disappears: longer answers are better here."
-    if is_unclear and within is not None:
-        return (
-            f" At equal human grades it is {effect_words(within)} (n = {within.n:,}), too few grades to tell whether "
-            "longer answers are only better."
-        )
-    return " Longer answers score higher."
+def _after_grades(correlation: Estimate, within: Estimate | None) -> tuple[State, str]:
+    """Return what a correlation with length shows, beside the one ``within`` answers with equal human grades.
 
-
-def _shorter_words(within: Estimate | None) -> str:
-    if within is None:
-        return " Longer answers score lower. Only grades of people show whether they are worse."
-    small = "at most small: " if _is_small(within) else ""
-    return f" At equal human grades the correlation is {small}{effect_words(within)} (n = {within.n:,})."
+    The words are empty if the correlation may be 0.
+    """
+    at_equal_grades = "" if within is None else f"{effect_words(within)} (n = {within.n:,})"
+    if surely_below(correlation, 0):
+        words = "Longer answers score lower. Only grades of people show whether they are worse."
+        is_small = within is not None and _is_small(within)
+        if within is not None:
+            size = "at most small: " if is_small else ""
+            words = f"At equal human grades the correlation is {size}{at_equal_grades}."
+        return State.OK if is_small else State.NOT_CONCLUSIVE, words
+    if not surely_above(correlation, 0):
+        return State.OK, ""
+    if within is None or surely_above(within, 0):
+        return State.WARNING, "Longer answers score higher."
+    if _low(within) <= 0 and _high(within) < MEDIUM:  # no rise, or at most a small one
+        return State.OK, "At equal human grades the correlation disappears: longer answers are better here."
+    few = "too few grades to tell whether longer answers are only better"
+    return State.NOT_CONCLUSIVE, f"At equal human grades it is {at_equal_grades}, {few}."
 
 
 MEDIUM = 0.3
