@@ -11,9 +11,11 @@ from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.cells import cell_names, cell_places
 from judgeboard.agreement.notes import EMPTY
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.domain import Label
+from judgeboard.domain import Estimate, Label
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.store.issues import modes_of_answers
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.metadata import metadata_of, value_text
 from judgeboard.store.settings import thresholds
@@ -69,6 +71,29 @@ class Scattered:
 
 
 @dataclass(frozen=True, slots=True)
+class MissedMode:
+    """The bad answers of a failure mode, and the share of them that the judge labels good."""
+
+    mode: str
+    bad: int
+    missed: int
+    share: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class MissedModes:
+    """What the judge misses by failure mode, the mode with most misses first.
+
+    ``bad`` is the number of answers that people label hallucinated and the judge labels too. ``untagged`` of them have
+    no failure mode.
+    """
+
+    bad: int
+    untagged: int
+    modes: tuple[MissedMode, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DisagreementPage:
     """The filtered answers, and one page of their rows.
 
@@ -85,6 +110,7 @@ class DisagreementPage:
     points: tuple[Scattered, ...]
     rows: tuple[Disagreement, ...]
     total: int
+    missed: MissedModes
 
 
 def disagreement_sentence(grade: GradeName, gap: float, pairs: int, *, too_kind: int, too_harsh: int) -> str:
@@ -127,15 +153,10 @@ def disagreement_page(
     limits = thresholds(connection)
     gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
     version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
-    pairs = source.pairs(NO_VERSION if version is None else version.id, grade)
-    if query_types:
-        codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
-        pairs = pairs.at(np.isin(pairs.query_types, codes))
-    if metadata is not None:
-        ids = pairs.response_ids.tolist()
-        values = metadata_of(connection, list(dict.fromkeys(ids)), metadata[:1])
-        matching = {id_ for id_, (value,) in values.items() if value is not None and value_text(value) == metadata[1]}
-        pairs = pairs.at(np.array([id_ in matching for id_ in ids], dtype=np.bool_))
+    compared_id = NO_VERSION if version is None else version.id
+    pairs, labels = (
+        _narrowed(source, source.pairs(compared_id, each), query_types, metadata) for each in (grade, "label")
+    )
     difference = _differences(pairs)
     apart = np.abs(difference) >= gap - HALF_STEP
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())
@@ -157,7 +178,40 @@ def disagreement_page(
         tuple(map(Scattered, pairs.response_ids.tolist(), pairs.people.tolist(), pairs.judge.tolist())) if few else (),
         () if version is None else _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
         len(order),
+        _missed_modes(connection, labels),
     )
+
+
+def _narrowed(
+    source: PairSource, pairs: AnswerPairs, query_types: Collection[str], metadata: tuple[str, str] | None
+) -> AnswerPairs:
+    if query_types:
+        codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
+        pairs = pairs.at(np.isin(pairs.query_types, codes))
+    if metadata is not None:
+        ids = pairs.response_ids.tolist()
+        values = metadata_of(source.connection, list(dict.fromkeys(ids)), metadata[:1])
+        matching = {id_ for id_, (value,) in values.items() if value is not None and value_text(value) == metadata[1]}
+        pairs = pairs.at(np.array([id_ in matching for id_ in ids], dtype=np.bool_))
+    return pairs
+
+
+def _missed_modes(connection: Connection, labels: AnswerPairs) -> MissedModes:
+    """Return the misses by failure mode. An answer counts once per mode, whoever tagged it."""
+    bad = labels.at(labels.people == Label.HALLUCINATED.value)
+    misses = dict(zip(bad.response_ids.tolist(), (bad.judge == Label.GROUNDED.value).tolist(), strict=True))
+    modes = modes_of_answers(connection, list(misses))
+    of_mode: dict[str, list[bool]] = {}
+    for response_id, names in modes.items():
+        for name in names:
+            of_mode.setdefault(name, []).append(misses[response_id])
+    shares = share_intervals([sum(each) for each in of_mode.values()], [len(each) for each in of_mode.values()])
+    counted_modes = [
+        MissedMode(name, len(each), sum(each), share)
+        for (name, each), share in zip(of_mode.items(), shares, strict=True)
+    ]
+    counted_modes.sort(key=lambda each: (-each.missed, -each.bad, each.mode))
+    return MissedModes(len(misses), len(misses) - len(modes), tuple(counted_modes))
 
 
 def _differences(pairs: AnswerPairs) -> FloatArray:

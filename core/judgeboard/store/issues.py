@@ -1,6 +1,6 @@
 """Stores failure modes, which reviewers tag answers with, and issues; counts their answers and flags."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filter_conditions import response_conditions, value_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, insert_or_skip, record_of
+from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FAILURE_MODE, FLAG, ISSUE, RESPONSE, REVIEW, REVIEW_FAILURE_MODE
 
 
@@ -134,6 +134,19 @@ def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dic
     tagged = reviewed.join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
     counts = connection.execute(tagged.with_only_columns(group, mode, answers).group_by(mode))
     return dict(connection.execute(reviewed).all()), {(each, name): n for each, name, n in counts}
+
+
+def modes_of_answers(connection: Connection, response_ids: Sequence[int]) -> dict[int, frozenset[str]]:
+    """Return the failure modes in the current reviews of each of these answers that has any."""
+    modes: dict[int, frozenset[str]] = {}
+    query = (
+        select(REVIEW.c.response_id, REVIEW_FAILURE_MODE.c.mode)
+        .join(REVIEW_FAILURE_MODE, REVIEW_FAILURE_MODE.c.review_id == REVIEW.c.id)
+        .where(is_current())
+    )
+    for row in rows_with(connection, query, REVIEW.c.response_id, response_ids):
+        modes[row.response_id] = modes.get(row.response_id, frozenset()) | {row.mode}
+    return modes
 
 
 def untagged_notes(connection: Connection) -> list[str]:

@@ -9,14 +9,15 @@ import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, cell_names
-from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, disagreement_page
+from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, MissedMode, disagreement_page
 from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.domain import Stage, WhyDiffers
+from judgeboard.domain import Label, Stage, WhyDiffers
 from judgeboard.errors import JudgeboardError
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.changes import explain_difference
 from judgeboard.stats.confusion import Confusion
+from judgeboard.store.filters import METADATA
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.reviewers import Reviewer, graders_by_name
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
@@ -59,6 +60,12 @@ FILE_COLUMNS: Columns[Disagreement] = {
         " | ".join(f"{each.reviewer}: {each.note}" for each in line.person_reviews if each.note) or None
     ),
 }
+MISSED_COLUMNS: Columns[MissedMode] = {
+    Column("Failure mode", width=220): lambda each: each.mode,
+    Column("Bad answers", "count", width=100): lambda each: each.bad,
+    Column("Missed by the judge", "count", width=140): lambda each: each.missed,
+    Column("Share missed", "share estimate", width=260): lambda each: each.share,
+}
 _REFUSED = "why_refused"
 
 
@@ -78,8 +85,41 @@ def disagreement() -> None:
         chosen = _table(figures, asked)
         if chosen is not None:
             _two_texts(chosen, figures.version.title, figures.grade)
+    _missed_table(figures, asked)
     with reading() as connection:
         _why_table(why_counts(connection))
+
+
+def _missed_table(page: DisagreementPage, asked: Mapping[str, Any]) -> None:
+    """Show which sorts of mistakes the judge does not notice. A click on a row opens the answers."""
+    if not page.missed.modes or page.version is None:
+        return
+    heading("What the judge misses")
+    cell = Cell(
+        "label",
+        page.version.id,
+        reviewer_id=asked["reviewer_id"],
+        implied_labels=asked["implied_labels"],
+        people=Label.HALLUCINATED.value,
+        judge=Label.GROUNDED.value,
+    )
+    more = {"query_type": list(asked["query_types"])} if asked["query_types"] else {}
+    field_and_value = asked["metadata"]
+    if field_and_value is not None:
+        more[f"{METADATA}{field_and_value[0]}"] = [field_and_value[1]]
+    table(
+        Table.of(page.missed.modes, MISSED_COLUMNS),
+        [cell_rows(cell, **more, failure_mode=each.mode) if each.missed else None for each in page.missed.modes],
+        key="missed_modes",
+        under=(
+            f"Bad: people label the answer hallucinated. Missed: {page.version.title} labels it grounded.",
+            f"{page.missed.untagged:,} of {count(page.missed.bad, 'bad answer')} have no failure mode."
+            if page.missed.untagged
+            else None,
+            "Click a row to open the missed answers. Intervals: 95 % CI.",
+        ),
+        most=8,
+    )
 
 
 def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:

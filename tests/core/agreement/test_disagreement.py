@@ -1,9 +1,13 @@
 from typing import Any
 
+from sqlalchemy import insert
+
 from engines import on_sqlite
-from graded_log import BAD, GOOD, GradedLog
+from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.agreement.disagreement import DisagreementPage, disagreement_page, disagreement_sentence
 from judgeboard.agreement.notes import EMPTY
+from judgeboard.store.issues import ensure_modes
+from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 
 def page(log: GradedLog, **asked: Any) -> DisagreementPage:
@@ -134,3 +138,25 @@ def test_the_sentence() -> None:
     assert disagreement_sentence("quality", 2, 9, too_kind=3, too_harsh=1) == (
         "Judge and people differ by 2 or more on 4 of 9 answers. The judge is too kind on 3, too harsh on 1."
     )
+
+
+@on_sqlite
+def test_misses_are_counted_by_the_failure_modes_of_bad_answers(log: GradedLog) -> None:
+    version, ids = log.version(), log.answers(8, query_type="QA", metadata={})
+    sql = log.answers(1, query_type="sql", metadata={})
+    for each, judge in zip([*ids, *sql], (GOOD, GOOD, BAD, GOOD, BAD, BAD, GOOD, GOOD, GOOD), strict=True):
+        log.say(version, {each: {"label": judge, "groundedness": 0.6}})
+    bad, good = ({"label": label, "groundedness": 0.6} for label in (BAD, GOOD))
+    people = dict.fromkeys([*ids[:6], *sql], bad) | dict.fromkeys(ids[6:], good)
+    reviews = dict(zip(people, log.reviews(people), strict=True))
+    tags = {"outdated": [ids[0], ids[1], ids[2], ids[6], *sql], "invented": [ids[2], ids[3], ids[4]]}
+    with log.store.writing() as connection:
+        ensure_modes(connection, tags, "test", NOON)
+        rows = [{"review_id": reviews[each], "mode": mode} for mode, tagged in tags.items() for each in tagged]
+        connection.execute(insert(REVIEW_FAILURE_MODE), rows)
+    missed = page(log, query_types=["QA"]).missed
+    assert (missed.bad, missed.untagged) == (6, 1), "the answer that people call good does not count"
+    assert [(each.mode, each.bad, each.missed) for each in missed.modes] == [("outdated", 3, 2), ("invented", 3, 1)]
+    assert (missed.modes[0].share.n, round(missed.modes[0].share.value or 0, 3)) == (3, 0.667)
+    assert page(log).missed.modes[0].bad == 4
+    assert page(log, grade="label").missed == page(log).missed

@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import insert
 
-from app_pages import OpenPage, charts, labels, texts
+from app_pages import OpenPage, charts, labels, table_rows, texts
 from figures_log import FELL, HOSTILE, FiguresLog
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.domain import Decision
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import FLAG
+from judgeboard.store.issues import ensure_modes
+from judgeboard.store.tables import FLAG, REVIEW_FAILURE_MODE
 
 
 def test_agreement_is_said_with_its_interval_and_drawn(open_page: OpenPage, figures: FiguresLog) -> None:
@@ -177,6 +178,25 @@ def test_few_pairs_are_points(open_page: OpenPage, sqlite_store: Store) -> None:
     app = open_page("disagreement")
     assert "One point per answer" in texts(app, "jb-cap")[0]
     assert charts(app)[0]["layer"][1]["mark"]["type"] == "point"
+
+
+def test_what_the_judge_misses_is_counted_by_failure_mode_and_leads_to_the_answers(
+    open_page: OpenPage, sqlite_store: Store
+) -> None:
+    log = GradedLog(sqlite_store)
+    version, ids = log.version(), log.answers(12)
+    log.say(version, {each: {"label": BAD if place < 4 else GOOD} for place, each in enumerate(ids)})
+    reviews = log.reviews({each: {"label": BAD} for each in ids[:10]})
+    with sqlite_store.writing() as connection:
+        ensure_modes(connection, ["outdated"], "test", NOW)
+        connection.execute(insert(REVIEW_FAILURE_MODE), [{"review_id": id_, "mode": "outdated"} for id_ in reviews[:6]])
+    app = open_page("disagreement", grade="Label")
+    [[mode, bad, missed, share]] = table_rows(app, "Missed by the judge")
+    assert (mode, bad, missed) == ("outdated", 6, 2)
+    assert share.startswith("33 %")
+    assert any("4 of 10 bad answers have no failure mode." in each for each in texts(app, "jb-cap"))
+    cell = {"pairs": "label", "raters": f"judge-{version.id}-0", "people_said": BAD, "judge_said": GOOD}
+    assert "2 answers" in texts(open_page("responses", **cell, failure_mode="outdated"), "jb-say")[0]
 
 
 def test_judges_who_never_differ(open_page: OpenPage, sqlite_store: Store) -> None:
