@@ -121,7 +121,7 @@ class HealthPage:
 
     def control_answers_command(self, checks: Sequence[Check]) -> str:
         """Return the commands that make the control answers of these checks and judge them."""
-        return make_and_judge(self.record, *(_KINDS[check.name] for check in checks))
+        return make_and_judge(self.record, *control_kinds(checks))
 
 
 def measure_health(store: Readable, judge_version: int | str, *, families: Path | None = None) -> HealthReport:
@@ -171,6 +171,11 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
 def needing_control_answers(checks: Sequence[Check]) -> tuple[Check, ...]:
     """Return the checks that read control answers."""
     return tuple(check for check in checks if check.name in _KINDS)
+
+
+def control_kinds(checks: Sequence[Check]) -> tuple[str, ...]:
+    """Return the kinds of control answers that these checks read."""
+    return tuple(_KINDS[check.name] for check in checks)
 
 
 def check_title(check: Check) -> str:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
+from judgeboard.people.permissions import Action, Actor, actor_name, allowed
 from judgeboard.runs.judging import JudgingSummary, judge_pending_async
 from judgeboard.runs.method import RunOptions
 from judgeboard.runs.runner import blocking
@@ -183,7 +184,7 @@ def make_control_answers(
     n: int = DEFAULT_N,
     seed: int = 0,
     where: RowFilter | None = None,
-    actor: str = "library",
+    actor: Actor = "library",
 ) -> list[MadeControlAnswers]:
     """Make ``n`` control answers of each kind from logged answers and store them; raises BadInput for an unknown kind.
 
@@ -198,7 +199,7 @@ def make_control_answers(
     return [_make(store, kind, ids, n, seed, actor) for kind in chosen]
 
 
-def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, actor: str) -> MadeControlAnswers:
+def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, actor: Actor) -> MadeControlAnswers:
     with store.reading() as connection:
         suffix = control_id("", kind.name, seed)
         known = {each.original_id for each in list_controls(connection) if each.external_id.endswith(suffix)}
@@ -213,12 +214,11 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
                 new.append(_control(original, donor, changed, kind, seed))
     if not new:
         return MadeControlAnswers(kind.name, kind.effect, 0, taken)
-    with store.writing() as connection:
+    with allowed(store, actor, Action.REJUDGE_MANY) as connection:
         result = store_responses(connection, new)
         if result.new:
-            record_event(
-                connection, "make_control_answers", actor, details={"control": kind.name, "new": len(result.new)}
-            )
+            details = {"control": kind.name, "new": len(result.new)}
+            record_event(connection, "make_control_answers", actor_name(actor), details=details)
     return MadeControlAnswers(kind.name, kind.effect, len(result.new), taken - len(result.new))
 
 
@@ -268,6 +268,19 @@ def _mixed(ids: IntArray, seed: int) -> IntArray:
     return (mixed ^ (mixed >> np.uint64(31))).view(np.int64)
 
 
+def controls_and_originals(connection: Connection, kinds: Collection[str] = ()) -> RowFilter:
+    """Return the filter for the stored control answers of these kinds (default: all) and their originals.
+
+    Raises BadInput if a kind is unknown or has no control answers yet.
+    """
+    chosen = _checked_kinds(kinds)
+    made = [each for each in list_controls(connection) if each.kind in chosen]
+    if not made:
+        raise BadInput("there are no such control answers yet. To make them: `judgeboard test controls make`")
+    ids = {each.response_id for each in made} | {each.original_id for each in made}
+    return RowFilter(response_ids=tuple(sorted(ids)), kinds=(ResponseKind.CONTROL, ResponseKind.LOG))
+
+
 async def judge_control_answers_async(
     store: Store, judge: Judge, *, kinds: Collection[str] = (), **options: Unpack[RunOptions]
 ) -> JudgingSummary:
@@ -276,13 +289,8 @@ async def judge_control_answers_async(
     The judge is closed at the end. ``options`` are fields of `RunOptions`. Raises BadInput if a kind is unknown or has
     no control answers yet.
     """
-    chosen = _checked_kinds(kinds)
     with store.reading() as connection:
-        made = [each for each in list_controls(connection) if each.kind in chosen]
-    if not made:
-        raise BadInput("there are no such control answers yet. To make them: `judgeboard test controls make`")
-    ids = {each.response_id for each in made} | {each.original_id for each in made}
-    where = RowFilter(response_ids=tuple(ids), kinds=(ResponseKind.CONTROL, ResponseKind.LOG))
+        where = controls_and_originals(connection, kinds)
     return await judge_pending_async(store, judge, where=where, **options)
 
 

@@ -1,16 +1,19 @@
 """The page Judges: the health checks of one judge version, and the latest attempt to align it."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from judgeboard.agreement.agreed_with_people import AgreedWithPeople, described_words
 from judgeboard.agreement.anchors import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
 from judgeboard.agreement.result import left_out_words
-from judgeboard.errors import JudgeboardError, NotFound
+from judgeboard.errors import BadInput, JudgeboardError, NotFound
 from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
     EMPTY,
     HealthPage,
     check_title,
+    control_kinds,
     figure_words,
     health_page,
     health_sentence,
@@ -20,6 +23,12 @@ from judgeboard.health.report import (
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.methods.alignment import AlignmentPage, accept_candidate, alignment_page
 from judgeboard.methods.candidate_prompts import CRITERIA
+from judgeboard.methods.control_answers import (
+    DEFAULT_N,
+    MadeControlAnswers,
+    controls_and_originals,
+    make_control_answers,
+)
 from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import Repeated, RepeatsReport, version_report
 from judgeboard.people.permissions import Action
@@ -46,6 +55,7 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.filters import table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
@@ -59,12 +69,14 @@ from judgeboard_dashboard.widgets.texts import (
     count,
     heading,
     note,
+    rule_words,
     sentence,
     when,
     with_database,
 )
 from judgeboard_dashboard.widgets.thresholds import score_meaning
 
+MOST_CONTROLS = 1_000  # of a kind; the command makes more
 FIELDS = ("version", "score", "table", "calibrate")
 GROUPS = {
     "Warnings": State.WARNING,
@@ -167,8 +179,55 @@ def _checks(health: HealthPage) -> None:
             for check in checks:
                 _check(check, command=check not in made)
                 if made and check is made[-1]:
-                    caption("To make the control answers for all of these checks:" if len(made) > 1 else None)
-                    _command(health.control_answers_command(made))
+                    _control_answers(health, made)
+
+
+def _control_answers(health: HealthPage, checks: Sequence[Check]) -> None:
+    """Show how the control answers of these checks are made and judged: here, or in a terminal."""
+    version, command = health.record.version, health.control_answers_command(checks)
+    with reading() as connection:
+        usable = judge_spec(connection, version) is not None
+    if not usable or not permitted(Action.REJUDGE_MANY):
+        caption("To make the control answers for all of these checks:" if len(checks) > 1 else None)
+        _command(command)
+        return
+    caption(
+        "Control answers are copies of logged answers, changed so that a judge should notice it, or should not. "
+        "Making them makes no model calls. They appear in no queue and in no figure of the log."
+    )
+    kinds = control_kinds(checks)
+    reviewer = ask_reviewer("Your name is stored with the control answers.")
+    if reviewer is None:
+        return
+    with st.container(key="controls_make", horizontal=True, vertical_alignment="bottom", gap="small"):
+        label = f"Control answers of each of {count(len(kinds), 'kind')}"
+        number = st.number_input(label, 1, MOST_CONTROLS, DEFAULT_N, 10, key="controls_n", width=260)
+        if st.button("Make control answers", key="controls_add", wrap=False):
+            with saving("Not made"):
+                made = make_control_answers(store(), kinds=kinds, n=int(number), actor=reviewer)
+                confirm("controls", _made_words(made))
+    confirmation("controls")
+    try:
+        with reading() as connection:
+            where = controls_and_originals(connection, kinds)
+    except BadInput:  # none yet
+        return
+    _judge_in_job(
+        version,
+        where,
+        AskMode.PLAIN,
+        key="controls",
+        noun="answer",
+        label="Judge the control answers",
+        command="judgeboard test controls judge --help",
+    )
+
+
+def _made_words(made: Sequence[MadeControlAnswers]) -> str:
+    new, known = (sum(numbers) for numbers in zip(*((each.made, each.known) for each in made), strict=True))
+    none = [each.kind for each in made if not each.made + each.known]
+    suitable = f" No logged answer is suitable for {', '.join(map(rule_words, none))}." if none else ""
+    return f"Made: {count(new, 'control answer')}; {known:,} stored before.{suitable}"
 
 
 def _check(check: Check, *, command: bool) -> None:
@@ -320,7 +379,15 @@ def anchors_section(version: StoredVersion) -> None:
     except NotFound:
         caption(f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet.")
     if permitted(Action.REJUDGE_MANY):
-        _judge_again(version, RowFilter(response_ids=anchors))
+        _judge_in_job(
+            version,
+            RowFilter(response_ids=anchors),
+            AskMode.ANCHORS,
+            key="anchors",
+            noun="anchor",
+            label="Judge the anchors again",
+            command="judgeboard test anchors judge --help",
+        )
 
 
 def _anchor_report(report: AnchorReport) -> None:
@@ -344,27 +411,32 @@ def _anchor_report(report: AnchorReport) -> None:
     )
 
 
-def _judge_again(version: StoredVersion, where: RowFilter) -> None:
-    job = next((each for each in open_jobs(store()) if each.mode == AskMode.ANCHORS), None)
+def _judge_in_job(
+    version: StoredVersion, where: RowFilter, mode: AskMode, *, key: str, noun: str, label: str, command: str
+) -> None:
+    """Show the estimate and the button of a job in which a judge version judges these answers, or the open job.
+
+    ``command`` does the same in a terminal, for a version that a job cannot use.
+    """
+    job = next((each for each in open_jobs(store()) if (each.mode, each.where.kinds) == (mode, where.kinds)), None)
     if job is not None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            caption(f"A job is {job.state}: {job.asked:,} of {count(job.selected, 'anchor')} judged.")
-            open_button("Open job", Rows("rejudge", {"job": job.id}), key="anchors_job", type="tertiary")
+            caption(f"A job is {job.state}: {job.asked:,} of {count(job.selected, noun)} judged.")
+            open_button("Open job", Rows("rejudge", {"job": job.id}), key=f"{key}_job", type="tertiary")
         return
     try:
         with reading() as connection:
             spec = judge_spec(connection, version)
         if spec is None:
-            caption(
-                "This judge version can judge the anchors only in a terminal: `judgeboard test anchors judge --help`"
-            )
+            caption(f"This judge version can judge the {noun}s only in a terminal: `{command}`")
             return
-        estimate = estimate_calls(seen(), judge=spec, where=where, mode=AskMode.ANCHORS)
+        estimate = estimate_calls(seen(), judge=spec, where=where, mode=mode)
     except JudgeboardError as error:
         problem(str(error))
         return
     caption(estimate_words(estimate))
-    job_button("Judge the anchors again", estimate, key="anchors_judge", spec=spec, where=where, mode=AskMode.ANCHORS)
+    if estimate.calls:
+        job_button(label, estimate, key=f"{key}_judge", spec=spec, where=where, mode=mode)
 
 
 CHANGED_COLUMNS: Columns[JudgedText] = {

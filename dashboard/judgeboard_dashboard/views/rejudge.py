@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from judgeboard.agreement.verdict_changes import ComparisonPage, comparison_page
-from judgeboard.domain import Status
+from judgeboard.domain import ResponseKind, Status
 from judgeboard.errors import JudgeboardError, NotFound
 from judgeboard.people.permissions import Action, may
 from judgeboard.reports.output import Column, Columns, Table
@@ -96,8 +96,11 @@ def _outcome(address: RejudgeAddress) -> None:
     if job is not None:
         _job_panel(job)
         if job.finished and job.run_id is not None and job.version_id is not None and job.ok:
+            health = Rows("judges", {"version": job.judge_title or ""})
             if job.mode == AskMode.ANCHORS:
-                open_button("Show anchors", Rows("judges", {"version": job.judge_title or ""}), key="job_anchors")
+                open_button("Show anchors", health, key="job_anchors")
+            elif ResponseKind.CONTROL in job.where.kinds:
+                open_button("Show health checks", health, key="job_health")
             else:
                 _comparison(job.run_id, job.version_id, job.ok)
     elif address.run is not None:

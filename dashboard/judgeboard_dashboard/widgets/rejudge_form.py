@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
+from judgeboard.domain import ResponseKind
 from judgeboard.errors import AddressUnknown, JudgeboardError
 from judgeboard.health.family import family_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
@@ -62,6 +63,8 @@ def job_words(where: RowFilter, mode: str) -> str:
         return "one answer"
     if mode == AskMode.ANCHORS:
         return "the anchors"
+    if ResponseKind.CONTROL in where.kinds:
+        return "control answers and their originals"
     words = {"failed": "without a usable verdict, ", "plain": "not judged yet, "}.get(mode, "")
     if where.states == ("open",):
         where = replace(where, states=())

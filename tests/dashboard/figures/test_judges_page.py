@@ -275,3 +275,28 @@ def test_the_button_judges_the_anchors_in_a_job(
     with working(judged):
         ended(judged, job.id)
     assert len(rows_of(judged, ANCHOR_JUDGMENT)) == 60
+
+
+def test_control_answers_are_made_and_judged_in_a_job_from_the_page(sqlite_store: Store, open_page: OpenPage) -> None:
+    store_answers(sqlite_store, 40)
+    judge_pending(sqlite_store, make_judge("lexical"), limit=20)
+    page = open_page("judges", reviewer="Mara")
+    assert "controls_judge" not in [each.key for each in page.button], "none are made yet"
+    page.number_input(key="controls_n").set_value(12)
+    page = press(page.run(), "controls_add")
+    assert "Made: " in shown(page)
+    made = [each for each in rows_of(sqlite_store, RESPONSE) if each["kind"] == "control"]
+    assert made
+    calls = next(each for each in texts(page, "jb-cap") if "offline: no cost" in each)
+    page = press(page, "controls_judge")
+    (job,) = recent_jobs(sqlite_store)
+    assert f"{job.selected} answers" in calls, "the estimate is of this job"
+    assert job.selected > len(made), "the originals that are not judged yet are judged too"
+    assert "A job is waiting" in markup(open_page("judges", reviewer="Mara"))
+    with working(sqlite_store):
+        ended(sqlite_store, job.id)
+    page = open_page("rejudge", job=job.id)
+    assert "control answers and their originals" in shown(page)
+    assert "job_health" in [each.key for each in page.button]
+    page = open_page("judges", reviewer="Mara")
+    assert "Nothing to judge." in shown(page)
