@@ -116,7 +116,8 @@ def _missed_table(page: DisagreementPage, asked: Mapping[str, Any]) -> None:
             f"{page.missed.untagged:,} of {count(page.missed.bad, 'bad answer')} have no failure mode."
             if page.missed.untagged
             else None,
-            "Click a row to open the missed answers. Intervals: 95 % CI.",
+            "Click a row to open the missed answers." if any(each.missed for each in page.missed.modes) else None,
+            "Intervals: 95 % CI.",
         ),
         most=8,
     )
