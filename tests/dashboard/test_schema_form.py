@@ -1,16 +1,21 @@
 """The fields of a label schema beside an answer: drawn by type, filled in with keys, required, conditional."""
 
 from pathlib import Path
+from typing import Any
 
-from app_pages import OpenPage, labels, press, shown, table_rows
+import pytest
+
+from app_pages import OpenPage, labels, press, shown, texts
 from judgeboard.domain import Response
-from judgeboard.formats.label_schema import read_schema, schema_in
+from judgeboard.errors import BadInput
+from judgeboard.formats.label_schema import as_yaml, read_schema, schema_in
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, load_item
+from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
 from judgeboard_dashboard.review.claims import statements_of
@@ -51,9 +56,9 @@ def test_the_fields_of_a_queue_are_filled_in_and_required(open_page: OpenPage, p
 def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPage, page_store: Store) -> None:
     ensure_reviewer(page_store, "page", "Mara")
     app = open_page("schemas")
-    assert ["verdict *", "category", "send, fix, discard", "always"] in table_rows(app, "Field")
-    text = app.text_area[0].value
-    app.text_area[0].set_value(text.replace("category", "colour")).run()
+    yaml = app.text_area[0]
+    text = yaml.value
+    yaml.set_value(text.replace("category", "colour")).run()
     assert "schema, line 5: fields[1].type" in shown(app)
     app.text_area[0].set_value(text).run()
     press_save = next(button for button in app.button if button.key == "schema_save")
@@ -65,6 +70,43 @@ def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPag
     field.set_value("support v1").run()
     assert "nq_grades" not in {each.key for each in queue.multiselect}
     assert "Create queue" in labels(queue)
+
+
+def keyed(elements: Any, start: str) -> Any:
+    """Return the one element whose key starts so."""
+    (element,) = [each for each in elements if str(each.key).startswith(start)]
+    return element
+
+
+def test_the_form_and_the_yaml_are_one_schema(open_page: OpenPage, page_store: Store) -> None:
+    ensure_reviewer(page_store, "page", "Mara")
+    app = open_page("schemas")
+    text = Path("examples/schema.yaml").read_text(encoding="utf-8")
+    app.text_area[0].set_value(text).run()  # the form is filled in by a pasted file
+    for place, opened in enumerate(SCHEMA.fields):
+        keyed(app.button, f"schema_of_open_{place}_").click().run()
+        if not opened.built_in:
+            assert keyed(app.text_input, f"schema_of_name_{place}_").value == opened.name
+    keyed(app.button, "schema_of_open_1_").click().run()
+    keyed(app.text_input, "schema_of_name_1_").set_value("decision").run()
+    keyed(app.text_input, "schema_of_option_1_2_").set_value("reject").run()
+    assert schema_in(keyed(app.text_area, "schema_of_yaml").value) == schema_in(
+        text.replace("verdict", "decision").replace("discard", "reject")
+    )
+    keyed(app.button, "schema_add_number").click().run()
+    keyed(app.number_input, "schema_of_low_").set_value(5.0).run()
+    keyed(app.number_input, "schema_of_high_").set_value(2.0).run()
+    exported = keyed(app.text_area, "schema_of_yaml").value
+    with pytest.raises(BadInput) as refused:
+        schema_in(exported)
+    assert texts(app, "jb-wrong") == [str(refused.value)]
+    keyed(app.number_input, "schema_of_high_").set_value(9.0).run()
+    keyed(app.button, "schema_save").click().run()
+    with page_store.reading() as connection:
+        (stored,) = list_schemas(connection)
+    assert schema_in(as_yaml(stored.schema)) == stored.schema
+    assert [field.name for field in stored.schema.fields][-1] == "number"
+    assert (stored.schema.fields[-1].low, stored.schema.fields[-1].high) == (5, 9)
 
 
 def actions_on(item: Item) -> SchemaActions:

@@ -63,6 +63,15 @@ class DraftActions:
         """The draft for the subject."""
         return self.session.draft(self.subject)
 
+    def give(self, grade: str, value: Any) -> None:
+        """Give a label, groundedness or quality, or remove it if it has this value already."""
+        removes = not self.draft.use_restored(grade, value) and getattr(self.draft, grade) == value
+        setattr(self.draft, grade, None if removes else value)
+        if grade == "groundedness":
+            self.session.refill(self.draft)
+        if grade == "label":
+            self.session.open_question = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actions(DraftActions, ABC):
@@ -87,15 +96,6 @@ class Actions(DraftActions, ABC):
     def judgment_id(self) -> int | None:
         """The id of the judgment on the screen."""
         return None if self.judgment is None else self.judgment.id
-
-    def give(self, grade: str, value: Any) -> None:
-        """Give a label, groundedness or quality, or remove it if it has this value already."""
-        removes = not self.draft.use_restored(grade, value) and getattr(self.draft, grade) == value
-        setattr(self.draft, grade, None if removes else value)
-        if grade == "groundedness":
-            self.session.refill(self.draft)
-        if grade == "label":
-            self.session.open_question = None
 
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
         """Return the grade to store with a decision; a preference has only a note.

@@ -15,7 +15,7 @@ from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.review.actions import Actions
+from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import read_schema_fields
 from judgeboard_dashboard.widgets.keys import key_button
@@ -186,7 +186,7 @@ def item_grades(actions: Actions, rubric: RubricScores) -> None:
     """Show the buttons for the grades of an answer outside queues, and a field for each dimension of the rubric."""
     draft = actions.draft
     fill_fields(draft, rubric.words)
-    _grade_groups(actions, dict.fromkeys(SCALES))
+    grade_groups(actions, dict.fromkeys(SCALES))
     if not rubric.words:
         return
     with st.popover("Rubric", type="primary" if draft.scores else "secondary", key="rubric_grades"):
@@ -203,10 +203,10 @@ def queue_grades(actions: Actions, queue: Queue, *, marked: bool = True) -> None
     """Show the buttons for the grades that a queue asks for. ``marked``: show which grades are required."""
     fill_fields(actions.draft)
     marks = {name: "required" if name in queue.grades else "optional" for name in queue.asked}
-    _grade_groups(actions, marks if marked else dict.fromkeys(marks))
+    grade_groups(actions, marks if marked else dict.fromkeys(marks))
 
 
-def _grade_groups(actions: Actions, marks: Mapping[str, str | None]) -> None:
+def grade_groups(actions: DraftActions, marks: Mapping[str, str | None]) -> None:
     """Show a row of buttons for each grade in ``marks``. The three dots open the exact groundedness."""
     for grade, steps in SCALES.items():
         if grade not in marks:

@@ -33,7 +33,7 @@ from judgeboard.reviews.queues import (
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard.store.leases import work_mark
 from judgeboard.store.next_items import count_gold
 from judgeboard.store.queue_filling import count_matching
@@ -42,6 +42,7 @@ from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.leases import follow_work
+from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import (
     ask_reviewer,
     current_query,
@@ -72,7 +73,7 @@ from judgeboard_dashboard.widgets.texts import (
 FLAGGED, EVERY = "Flagged answers", "Answers, flagged or not"
 TRAINING = "Training"
 ITEMS = (FLAGGED, EVERY, TRAINING, "Pairs")
-_PRESET, _SIZE, _PROPOSED = "nq_preset", "nq_size", "nq_proposed"
+_PRESET, _SIZE, _PROPOSED, _NEW_SCHEMA = "nq_preset", "nq_size", "nq_proposed", "nq_new_schema"
 MOST_SHOWN = 5  # of a person's own queues
 GRADES = {"label": "Label", "groundedness": "Groundedness", "quality": "Quality"}
 PRESET_SIZE = 100
@@ -532,6 +533,8 @@ def _grades(values: dict[str, Any]) -> str | None:
         return None
     with reading() as connection:
         titles = [each.title for each in list_schemas(connection)]
+    if _NEW_SCHEMA in st.session_state:
+        st.session_state["nq_schema"] = st.session_state.pop(_NEW_SCHEMA)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         schema = st.selectbox(
             "Label schema",
@@ -541,7 +544,8 @@ def _grades(values: dict[str, Any]) -> str | None:
             placeholder="None: the grades below",
             help="Fields that reviewers fill in instead of the grades.",
         )
-        open_button("Schemas", Rows("schemas", {}), key="nq_schemas", type="tertiary")
+        if st.button("New schema", key="nq_schemas", icon=":material/add:", type="tertiary", wrap=False):
+            _new_schema()
     if schema is not None:
         return str(schema)
     for field, label, tip in GRADE_FIELDS:
@@ -558,6 +562,17 @@ def _grades(values: dict[str, Any]) -> str | None:
             )
         )
     return None
+
+
+@st.dialog("New label schema", width="large")
+def _new_schema() -> None:
+    """Show the form for a label schema over the form for a queue, which then uses the new schema."""
+    schema_editor(None, saved=_use_schema)
+
+
+def _use_schema(stored: StoredSchema) -> None:
+    st.session_state[_NEW_SCHEMA] = stored.title
+    st.rerun()
 
 
 def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None) -> None:

@@ -34,6 +34,14 @@ _SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerTexts:
+    """The texts that spans and rankings refer to, where no item is shown."""
+
+    answer: str | None
+    passages: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaActions(DraftActions):
     """The actions for the fields of a schema.
 
@@ -42,7 +50,7 @@ class SchemaActions(DraftActions):
     """
 
     schema: LabelSchema
-    item: Item
+    item: Item | AnswerTexts
 
     @property
     def fields(self) -> tuple[SchemaField, ...]:
@@ -143,7 +151,10 @@ def side_fields(actions: Actions, item: Item, *, quality: bool) -> None:
     """Show the fields of the draft's schema, and the failure modes; ``quality``: the digits 1 to 4 give the quality."""
     draft = actions.draft
     if draft.schema is not None:
-        _schema_form(SchemaActions(actions.session, actions.subject, draft.schema, item), actions.row, quality=quality)
+        fields = SchemaActions(actions.session, actions.subject, draft.schema, item)
+        schema_fields(fields, quality=quality)
+        if draft.schema.of_type(FieldType.SPANS):
+            _selection(fields, actions.row)
     with actions.store.reading() as connection:  # everybody may see the list
         modes = list_modes(connection).values()
     offered = [mode for mode in modes if not mode.retired or mode.name in draft.modes]
@@ -163,7 +174,8 @@ def side_fields(actions: Actions, item: Item, *, quality: bool) -> None:
                 )
 
 
-def _schema_form(fields: SchemaActions, row: str, *, quality: bool) -> None:
+def schema_fields(fields: SchemaActions, *, quality: bool) -> None:
+    """Show the fields of a label schema; ``quality``: the digits 1 to 4 give the quality."""
     draft = fields.draft
     current = fields.current
     digits = DIGITS_BESIDE_QUALITY if quality else DIGITS
@@ -186,8 +198,6 @@ def _schema_form(fields: SchemaActions, row: str, *, quality: bool) -> None:
                     _spans(fields, field)
         if current is not None:
             key_button("Next field", fields.next, key="field_next", shortcut="K", quiet=True, each=True)
-    if fields.schema.of_type(FieldType.SPANS):
-        _selection(fields, row)
 
 
 def typed_key(draft: Draft, field: SchemaField) -> str:
