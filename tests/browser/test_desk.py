@@ -1,4 +1,4 @@
-"""What stands around a decision: the drawers of an item, failure modes and label schemas."""
+"""What stands around a decision: the drawers of an item and failure modes."""
 
 import os
 import re
@@ -9,12 +9,7 @@ from playwright.sync_api import expect
 
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.reviews.queues import QueueRules, create_queue
-from judgeboard.store.filters import RowFilter
-from judgeboard.store.label_schemas import list_schemas
-from judgeboard.store.tables import REVIEW
-from page_state import DECIDE, GUARD, PAUSE, idle, settled
-from stored_rows import rows_of
+from page_state import DECIDE, PAUSE, settled
 
 pytestmark = pytest.mark.browser
 
@@ -65,47 +60,3 @@ def test_a_failure_mode_is_given_by_its_key_and_counted(reviewer, site) -> None:
     expect(page).not_to_have_url(re.compile(rf"flag={site.rows.flags['no-passages']}\b"))
     page.goto("/failure-modes")
     expect(page.locator("[data-testid=stDataFrame] table").first).to_contain_text("wrong rock")
-
-
-TONE = """
-name: tone
-fields:
-  - {name: friendly, type: yes_no, required: true}
-  - {name: why, type: category, options: [rude, cold], shown_when: {friendly: false}}
-"""
-
-
-def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/schemas")
-    yaml = page.get_by_label("Schema as YAML")
-    expect(yaml).to_have_value(re.compile("name: support"))
-    idle(page)
-    yaml.fill("name: tone\nfields:\n  - {name: tone, type: scales}\n")
-    yaml.press("Control+Enter")
-    expect(page.locator(".jb-wrong")).to_contain_text("line 3")
-    yaml.fill(TONE)
-    yaml.press("Control+Enter")
-    expect(page.locator(".jb-wrong")).to_have_count(0)
-    page.get_by_role("button", name="Save version").click()
-    expect(page.get_by_text("New queues can use it.")).to_be_visible()
-    with site.store.reading() as connection:
-        assert [each.schema.name for each in list_schemas(connection)] == ["tone"]
-    rules = QueueRules("tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1)
-    create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="tone")
-    page.goto("/item?queue=tones")
-    settled(page, DECIDE)
-    fields = page.locator(".st-key-rubric_group_fields")
-    expect(fields).not_to_contain_text("why")
-    page.keyboard.press("n")
-    expect(page.locator(".jb-refused")).to_contain_text("Not saved: this queue requires friendly")
-    page.keyboard.press("2")
-    expect(fields).to_contain_text("▸ why")
-    page.keyboard.press("1")
-    expect(fields.locator("button[kind=primary]")).to_contain_text(["No", "rude"])
-    page.wait_for_timeout(GUARD)
-    page.keyboard.press("n")
-    expect(page.get_by_text("Nothing is left for you")).to_be_visible()
-    assert [each["choices"] for each in rows_of(site.store, REVIEW) if each["choices"]] == [
-        {"friendly": False, "why": "rude"}
-    ]

@@ -1,9 +1,10 @@
 """One answer with its feedback, judgments, flags and reviews, for the review screen."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, select
 
@@ -14,6 +15,7 @@ from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, viewer_of
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from
+from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE, parsed_schema
 from judgeboard.store.responses import feedback_words
 from judgeboard.store.reviews import is_current, marks_from, modes_of
 from judgeboard.store.row_filter import hides_rows, with_hidden_rows
@@ -26,6 +28,7 @@ from judgeboard.store.tables import (
     FLAG,
     JUDGMENT,
     JUDGMENT_REVIEW,
+    LABEL_SCHEMA,
     RESPONSE,
     REVIEW,
     REVIEW_FLAG,
@@ -33,6 +36,9 @@ from judgeboard.store.tables import (
     REVIEWER,
     VERSION,
 )
+
+if TYPE_CHECKING:
+    from judgeboard.formats.label_schema import LabelSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,7 @@ class ItemReview:
     """A review with its reviewer's name; ``stands`` is False if it is replaced or is a withdrawal.
 
     ``scores`` has the scores by dimension of a rubric or scale of a label schema; ``choices`` and ``texts`` have the
-    values of its other fields.
+    values of its other fields. ``label_schema`` is the title of the schema, and ``schema`` its fields.
     """
 
     id: int
@@ -138,6 +144,8 @@ class ItemReview:
     modes: tuple[str, ...] = ()
     choices: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+    label_schema: str | None = None
+    schema: "LabelSchema | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,8 +363,12 @@ _REVIEWS: Select[Any] = (
         *columns_of(ItemReview, REVIEW, REVIEWER),
         REVIEWER.c.name.label("reviewer"),
         is_current().label("stands"),
+        LABEL_SCHEMA_TITLE,
+        LABEL_SCHEMA.c.name.label("schema_name"),
+        LABEL_SCHEMA.c.fields.label("schema_fields"),
     )
     .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
+    .outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == REVIEW.c.label_schema_id)
     .order_by(REVIEW.c.id.desc())
 )
 
@@ -389,6 +401,7 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
             choices=row.choices or {},
             texts=row.texts or {},
             stands=bool(row.stands),
+            schema=None if row.schema_name is None else parsed_schema(row.schema_name, json.dumps(row.schema_fields)),
         )
         for row in rows
     )

@@ -112,12 +112,13 @@ def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
 
 
 def _stored(row: Row[Any]) -> StoredSchema:
-    schema = _parsed(row.name, json.dumps(row.fields))
+    schema = parsed_schema(row.name, json.dumps(row.fields))
     return StoredSchema(row.id, row.number, schema, row.created_by, row.created_at)
 
 
 @lru_cache(maxsize=256)
-def _parsed(name: str, fields: str) -> "LabelSchema":
+def parsed_schema(name: str, fields: str) -> "LabelSchema":
+    """Return the schema with these fields, which are JSON as stored."""
     from judgeboard.formats.label_schema import stored_schema  # loads pydantic
 
     return stored_schema(name, json.loads(fields))

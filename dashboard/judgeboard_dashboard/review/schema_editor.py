@@ -237,23 +237,25 @@ class _Form:
         self.draft.change(replace(self.draft.schema, name=name.strip()), refill=False)
 
     def _row(self, place: int, each: SchemaField) -> None:
-        draft, last = self.draft, len(self.draft.schema.fields) - 1
-        is_open = draft.at == place
-        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-            kind = "built-in" if each.built_in else KINDS[each.type]
-            label = f"{'▾' if is_open else '▸'} {as_label(each.name)} :gray[· {kind}{', required' * each.required}]"
-            with st.container(width="stretch"):
-                st.button(label, key=self._key("open", place), type="tertiary", on_click=draft.open, args=(place,))
-            for name, icon, tip, act, args, off in (
-                ("up", ":material/arrow_upward:", "Move up", draft.move, (place, -1), place == 0),
-                ("down", ":material/arrow_downward:", "Move down", draft.move, (place, 1), place == last),
-                ("remove", ":material/delete:", "Remove the field", draft.remove, (place,), last == 0),
-            ):
-                key = self._key(name, place)
-                st.button("", key=key, icon=icon, help=tip, on_click=act, args=args, disabled=off, type="tertiary")
+        is_open = self.draft.at == place
+        kind = "built-in" if each.built_in else KINDS[each.type]
+        label = f"{'▾' if is_open else '▸'} {as_label(each.name)} :gray[· {kind}{', required' * each.required}]"
+        st.button(label, key=self._key("open", place), type="tertiary", on_click=self.draft.open, args=(place,))
         if is_open:
             with st.container(key=self._key("field", place), border=True, gap="small"):
                 self._field(place, each)
+                self._moves(place)
+
+    def _moves(self, place: int) -> None:
+        draft, last = self.draft, len(self.draft.schema.fields) - 1
+        with st.container(horizontal=True, gap="medium"):
+            for label, icon, act, args, off in (
+                ("Move up", ":material/arrow_upward:", draft.move, (place, -1), place == 0),
+                ("Move down", ":material/arrow_downward:", draft.move, (place, 1), place == last),
+                ("Remove field", ":material/delete:", draft.remove, (place,), last == 0),
+            ):
+                key = self._key(*label.lower().split(), place)
+                st.button(label, key=key, icon=icon, on_click=act, args=args, disabled=off, type="tertiary", wrap=False)
 
     def _field(self, place: int, each: SchemaField) -> None:
         change = self.draft.change_field
@@ -321,19 +323,18 @@ class _Form:
                     self._choice(
                         f"Key of option {number + 1}",
                         ("option_key", *keys),
-                        (None, *KEYS),
+                        tuple(KEYS),
                         option.key,
-                        {None: "–"},
+                        {},
                         lambda key, change=change: change(key=key),
                         labelled=first,
                         shown_label="Key",
                         width=90,
                     )
                 st.button(
-                    "",
+                    "Remove",
                     key=self._key("option_remove", *keys),
-                    icon=":material/close:",
-                    help=f"Remove option {number + 1}",
+                    wrap=False,
                     type="tertiary",
                     disabled=len(each.options) == 1,
                     on_click=self._without_option,
@@ -415,11 +416,11 @@ class _Form:
     def _additions(self) -> None:
         names = {each.name for each in self.draft.schema.fields}
         with st.container(horizontal=True, gap="small", key="schema_add"):
-            with st.popover("Add field", icon=":material/add:"):
+            with st.popover("Add field", icon=":material/add:", key=self._key("add")):
                 for kind, words in KINDS.items():
                     st.button(words, key=f"schema_add_{kind}", type="tertiary", on_click=self.draft.add, args=(kind,))
             if set(BUILT_IN) - names:
-                with st.popover("Add built-in field"):
+                with st.popover("Add built-in field", key=self._key("add_built_in")):
                     for name in BUILT_IN:
                         if name not in names:
                             key = f"schema_add_{name}"
@@ -477,14 +478,16 @@ class _Form:
         width: int | None = None,
     ) -> None:
         key = self._start(part, value)
-        st.selectbox(
+        st.selectbox(  # a value of None shows the placeholder
             shown_label if labelled and shown_label else label,
             values,
             key=key,
+            index=None,
             format_func=lambda each: words.get(each, str(each)),
             label_visibility="visible" if labelled else "collapsed",
             on_change=lambda: take(st.session_state[key]),
             width=width or "stretch",
+            placeholder="–",
         )
 
     def _start(self, part: object, value: Any) -> str:

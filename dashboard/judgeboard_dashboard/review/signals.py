@@ -76,7 +76,7 @@ def _review_words(review: ItemReview) -> str:
         DECIDED.get(review.decision or ""),
         *_score_words(review),
         f"{review.label} (implied)" if review.label_implied else review.label,
-        f"{len(review.scores)} on a rubric" if review.scores else None,
+        review.label_schema or (f"{len(review.scores)} on a rubric" if review.scores else None),
         f"{len(review.claim_marks)} marked" if review.claim_marks else None,
     )
     return ", ".join(filter(None, parts)) or "a note"
@@ -143,7 +143,16 @@ def _review(review: ItemReview) -> list[str | None]:
 
 def own_fields(review: ItemReview) -> Html | None:
     """Return the values of a review's own fields (a label schema's or a rubric's), each under its name."""
-    values = {**{name: short(score) for name, score in review.scores.items()}, **review.choices, **review.texts}
+    values: dict[str, Any] = {**review.scores, **review.choices, **review.texts}
+    if review.schema is not None:
+        order = [field.name for field in review.schema.own]
+        levels = {field.name: dict(field.levels) for field in review.schema.own}
+        values = {name: values[name] for name in sorted(values, key=order.index)}
+        values |= {
+            name: f"{short(value)} {levels[name].get(value) or ''}".strip()
+            for name, value in values.items()
+            if name in review.scores
+        }
     lines = [tag("div", f"{name}: ", tag("b", value_words(value))) for name, value in values.items()]
     return tag("div", *lines) if lines else None
 
@@ -152,6 +161,8 @@ def value_words(value: Any) -> str:
     """Return a value of a label schema in words: "yes", "model, retrieval"."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return short(value)
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

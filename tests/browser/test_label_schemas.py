@@ -1,0 +1,112 @@
+"""Label schemas: made by a form or as YAML, filled in with keys, shown to colleagues."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.tables import REVIEW
+from page_state import DECIDE, GUARD, idle, settled
+from stored_rows import rows_of
+
+pytestmark = pytest.mark.browser
+
+
+def enter(page: Page, label: str, text: str) -> None:
+    """Type a text into a field of the form, and wait until the server has it."""
+    field = page.get_by_label(label, exact=True)
+    field.fill(text)
+    field.press("Enter")
+    idle(page)
+
+
+def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleague(reviewer, site) -> None:
+    page = reviewer("Mara")
+    page.goto("/queues?new=1")
+    page.get_by_role("button", name="New schema").click()
+    form = page.get_by_role("dialog")
+    preview = form.locator(".st-key-schema_preview")
+    expect(preview).to_contain_text("verdict")
+    enter(page, "Name of the schema", "form")
+    form.get_by_role("button", name="▸ tone").click()
+    form.get_by_role("button", name="Remove field").click()
+    form.get_by_role("button", name="▸ label").click()
+    form.get_by_role("button", name="Remove field").click()
+    form.get_by_role("button", name="▸ verdict").click()
+    enter(page, "Field name", "action")
+    enter(page, "Options", "publish")
+    expect(preview.get_by_role("button", name="publish")).to_be_visible()
+    form.get_by_role("button", name="Add field").click()
+    page.get_by_role("button", name="Scale", exact=True).click()
+    enter(page, "Field name", "style")
+    enter(page, "Name of level 2", "stiff")
+    preview.get_by_role("button", name="publish").click()  # the preview can be tried out
+    expect(preview.locator("button[kind=primary]")).to_contain_text(["publish"])
+    expect(preview).to_contain_text("2 stiff")
+    form.get_by_role("button", name="Save version").click()
+    expect(form).to_have_count(0)
+    expect(page.get_by_role("combobox", name="Label schema")).to_have_value("form v1")
+    with site.store.reading() as connection:
+        (stored,) = [each for each in list_schemas(connection) if each.title == "form v1"]
+    assert [field.name for field in stored.schema.fields] == ["action", "style"]
+    rules = QueueRules("forms", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=2)
+    create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="form")
+    page.goto("/item?queue=forms")
+    for _ in range(2):
+        settled(page, DECIDE)
+        page.wait_for_timeout(GUARD)
+        row = page.locator(".jb-head").get_attribute("data-row")
+        page.keyboard.press("1")
+        page.keyboard.press("2")
+        expect(page.locator(".st-key-rubric_group_fields button[kind=primary]")).to_contain_text(["publish", "2 stiff"])
+        page.keyboard.press("n")
+        expect(page.locator(f".jb-head[data-row='{row}']")).to_have_count(0)
+    reviews = [each for each in rows_of(site.store, REVIEW) if each["choices"] == {"action": "publish"}]
+    assert len(reviews) == 2
+
+
+TONE = """
+name: tone
+fields:
+  - {name: friendly, type: yes_no, required: true}
+  - {name: why, type: category, options: [rude, cold], shown_when: {friendly: false}}
+"""
+
+
+def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(reviewer, site) -> None:
+    page = reviewer("Mara")
+    page.goto("/schemas")
+    page.get_by_text("YAML", exact=True).click()
+    yaml = page.get_by_role("textbox", name="Schema as YAML")
+    expect(yaml).to_have_value(re.compile("name: support"))
+    idle(page)
+    yaml.fill("name: tone\nfields:\n  - {name: tone, type: scales}\n")
+    yaml.press("Control+Enter")
+    expect(page.locator(".jb-wrong")).to_contain_text("line 3")
+    yaml.fill(TONE)
+    yaml.press("Control+Enter")
+    expect(page.locator(".jb-wrong")).to_have_count(0)
+    page.get_by_role("button", name="Save version").click()
+    expect(page.get_by_text("New queues can use it.")).to_be_visible()
+    with site.store.reading() as connection:
+        assert "tone" in [each.schema.name for each in list_schemas(connection)]
+    rules = QueueRules("tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1)
+    create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="tone")
+    page.goto("/item?queue=tones")
+    settled(page, DECIDE)
+    fields = page.locator(".st-key-rubric_group_fields")
+    expect(fields).not_to_contain_text("why")
+    page.keyboard.press("n")
+    expect(page.locator(".jb-refused")).to_contain_text("Not saved: this queue requires friendly")
+    page.keyboard.press("2")
+    expect(fields).to_contain_text("▸ why")
+    page.keyboard.press("1")
+    expect(fields.locator("button[kind=primary]")).to_contain_text(["No", "rude"])
+    page.wait_for_timeout(GUARD)
+    page.keyboard.press("n")
+    expect(page.get_by_text("Nothing is left for you")).to_be_visible()
+    assert {"friendly": False, "why": "rude"} in [each["choices"] for each in rows_of(site.store, REVIEW)]
