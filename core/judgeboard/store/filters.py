@@ -22,6 +22,7 @@ MeasureName = Literal[LevelMeasure, "flagged_share", "failed_check_share"]
 
 METADATA = "metadata."  # prefix of the name of a metadata field, in --where and in URLs
 METADATA_FIELD = f"{METADATA}KEY"
+OWN_LABEL = "own_label"
 
 # Every field of --where with its help. If a field is repeated, any of its values matches.
 WHERE_FIELDS: dict[str, str] = {
@@ -41,6 +42,8 @@ WHERE_FIELDS: dict[str, str] = {
     "max_quality": "highest quality, 1 to 4",
     "text": "text in question, answer or id",
     "failure_mode": "failure mode that a person tagged it with",
+    OWN_LABEL: "value of a field of a label schema that a person gave, for example own_label=verdict=fix; "
+    "own_label=tone>=3 or <=3 compares numbers. Values of one field match by any value; different fields must all match",
     "graded": "whether a person graded the answer: yes or no",
     "user": "feedback of the user: down, middle, up, none",
     "judge_side": "score of the judge: low, high, none",
@@ -58,6 +61,7 @@ MANY_FIELDS = {
     "state": "states",
     "status": "statuses",
     "failure_mode": "failure_modes",
+    OWN_LABEL: "own_labels",
 }
 SCORE_FIELDS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
 DAY_FIELDS = {"from": "day_from", "to": "day_to"}
@@ -67,12 +71,16 @@ _STEP = r'"(?:[^"\\]|\\.)+"|[^".=<>]+'
 _STEPS = re.compile(_STEP)
 _METADATA_PATH = re.compile(rf"(?:{_STEP})(?:\.(?:{_STEP}))*")
 _METADATA_CONDITION = re.compile(rf"({_METADATA_PATH.pattern})(>=|<=|=)(.+)", re.DOTALL)
+_OWN_LABEL_CONDITION = re.compile(r"([^=<>]{1,60})(>=|<=|=)(.+)", re.DOTALL)
 _LONGEST_METADATA = 200  # characters of a path, and of a value that is compared
 Scalar = str | int | float | bool
 
 
-class MetadataCondition(NamedTuple):
-    """A condition on one metadata field; ``values`` are the allowed values (none: missing), or the end of a range."""
+class FieldCondition(NamedTuple):
+    """A condition on one field of metadata or of a label schema.
+
+    ``values`` are the allowed values, or the end of a range. Without values, the field is missing.
+    """
 
     field: str
     operator: str
@@ -128,7 +136,7 @@ def metadata_field(path: Iterable[str | int]) -> str:
     )
 
 
-def metadata_condition(condition: str) -> MetadataCondition:
+def metadata_condition(condition: str) -> FieldCondition:
     """Return the condition in a text like ``tenant=acme``, ``tokens>=100`` or ``tenant=none``, or raise BadInput.
 
     ``3`` matches the number and the text, ``true`` the boolean and the text, ``"3"`` only the text.
@@ -142,18 +150,37 @@ def metadata_condition(condition: str) -> MetadataCondition:
     if len(text) > _LONGEST_METADATA:
         raise BadInput(f"{METADATA}{field}: a value has at most {_LONGEST_METADATA} characters")
     if operator != "=":
-        number = _json_value(text)
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise BadInput(f"{METADATA}{field}{operator}{text}: not a number")
-        return MetadataCondition(field, operator, text, (number,))
+        return FieldCondition(field, operator, text, (_number(f"{METADATA}{condition}", text),))
     if text == MISSING:
-        return MetadataCondition(field, operator, text, ())
+        return FieldCondition(field, operator, text, ())
     value = _json_value(text)
     if isinstance(value, str):
         if unstorable(value):
             raise BadInput(f"nothing stored matches this filter: it contains a {unstorable(value)}")
-        return MetadataCondition(field, operator, text, (value,))
-    return MetadataCondition(field, operator, text, (text,) if value is None else (text, value))
+        return FieldCondition(field, operator, text, (value,))
+    return FieldCondition(field, operator, text, (text,) if value is None else (text, value))
+
+
+def own_label_condition(condition: str) -> FieldCondition:
+    """Return the condition in a text like ``verdict=fix`` or ``tone>=3``, or raise BadInput.
+
+    ``yes`` and ``no`` match a yes/no field too, and ``3`` matches the number and the text.
+    """
+    parts = _OWN_LABEL_CONDITION.fullmatch(condition)
+    if parts is None:
+        raise BadInput(f"{OWN_LABEL}={condition}: write {OWN_LABEL}=FIELD=VALUE")
+    field, operator, text = (part.strip() for part in parts.groups())
+    if operator != "=":
+        return FieldCondition(field, operator, text, (_number(f"{OWN_LABEL}={condition}", text),))
+    more = {"yes": True, "no": False}.get(text.casefold(), _json_value(text))
+    return FieldCondition(field, operator, text, (text,) if more is None or isinstance(more, str) else (text, more))
+
+
+def _number(condition: str, text: str) -> float:
+    number = _json_value(text)
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise BadInput(f"{condition}: not a number")
+    return number
 
 
 def _json_value(text: str) -> Scalar | None:
@@ -177,7 +204,8 @@ class RowFilter:
     they come from the flag's own copy. Ranges include both ends. Days count from 1970-01-01 in UTC. ``response_ids``
     are internal ids: None matches everything, an empty tuple nothing. Without ``kinds`` the filter selects logged
     answers. ``metadata`` has texts for `metadata_condition`; of several equalities on one field, one must match.
-    Raises BadInput if a value is invalid for its field.
+    ``own_labels`` has texts for `own_label_condition`, which combine in the same way; each condition on another field
+    may be met by another person. Raises BadInput if a value is invalid for its field.
     """
 
     rules: tuple[str, ...] = ()
@@ -205,6 +233,7 @@ class RowFilter:
     kinds: tuple[str, ...] = ()
     metadata: tuple[str, ...] = ()
     failure_modes: tuple[str, ...] = ()
+    own_labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         texts = (*MANY_FIELDS.values(), "metadata", "kinds")
@@ -218,6 +247,8 @@ class RowFilter:
                 raise BadInput(f"nothing stored matches this filter: it contains a {reason}")
         for condition in self.metadata:
             metadata_condition(condition)
+        for condition in self.own_labels:
+            own_label_condition(condition)
         _check_choices("status", self.statuses, tuple(Status))
         _check_choices("state", self.states, tuple(FlagState))
         _check_choices("kind", self.kinds, tuple(ResponseKind))
@@ -355,7 +386,8 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
         words += [f"{name} {given}" for given in _range_words(*ends)]
     days = (None if day is None else day_words(day) for day in (where.day_from, where.day_to))
     words += ["without a time"] if where.no_time else _range_words(*days)
-    words += _metadata_words(where)
+    words += _field_words(metadata_conditions(where))
+    words += _field_words(own_label_conditions(where))
     if where.judge_side not in {None, "none"}:
         words.append(f"judge {where.judge_side}")
     if where.user is not None:
@@ -371,24 +403,32 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
     return ", ".join(words) or "all answers"
 
 
-def metadata_conditions(where: RowFilter) -> list[list[MetadataCondition]]:
+def metadata_conditions(where: RowFilter) -> list[list[FieldCondition]]:
     """Return groups of conditions on metadata: in every group, at least one condition must match."""
-    conditions = [metadata_condition(each) for each in where.metadata]
-    conditions.sort(key=lambda each: (each.field, each.operator))
-    grouped = groupby(conditions, key=lambda each: each.field if each.operator == "=" else each)
+    return _grouped(metadata_condition(each) for each in where.metadata)
+
+
+def own_label_conditions(where: RowFilter) -> list[list[FieldCondition]]:
+    """Return groups of conditions on own labels: in every group, at least one condition must match."""
+    return _grouped(own_label_condition(each) for each in where.own_labels)
+
+
+def _grouped(conditions: Iterable[FieldCondition]) -> list[list[FieldCondition]]:
+    ordered = sorted(conditions, key=lambda each: (each.field, each.operator))
+    grouped = groupby(ordered, key=lambda each: each.field if each.operator == "=" else each)
     return [list(same) for _, same in grouped]
 
 
 _COMPARED = {"=": "", ">=": "at least ", "<=": "at most "}
 
 
-def _metadata_words(where: RowFilter) -> list[str]:
+def _field_words(groups: Iterable[Iterable[FieldCondition]]) -> list[str]:
     return [
         " or ".join(
             f"{each.field} {_COMPARED[each.operator]}{each.text}" if each.values else f"without {each.field}"
             for each in same
         )
-        for same in metadata_conditions(where)
+        for same in groups
     ]
 
 

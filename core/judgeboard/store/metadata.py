@@ -36,7 +36,7 @@ from judgeboard.errors import BadInput
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import (
     MISSING,
-    MetadataCondition,
+    FieldCondition,
     RowFilter,
     Scalar,
     metadata_conditions,
@@ -68,7 +68,7 @@ def metadata_value(connection: Connection, field: str, of: FromClause = RESPONSE
     """Return the expression for a metadata field's value, by which it is compared and sorted; NULL if it is missing."""
     extra, path = of.c.extra, metadata_path(field)
     if connection.dialect.name == "sqlite":
-        return func.json_extract(extra, _written(_sqlite_path(path)))
+        return func.json_extract(extra, _written(sqlite_path(path)))
     shown = extra.op("#>>", return_type=String())(_written(_array(path)))
     as_jsonb = cast(extra, _Jsonb()).op("#>", return_type=_Jsonb())(_written(_array(path)))
     return case((func.length(shown) <= _written(_LONGEST), as_jsonb))
@@ -79,7 +79,8 @@ def _written(value: Any) -> ColumnElement[Any]:
     return bindparam(None, value, unique=True, literal_execute=True)
 
 
-def _sqlite_path(path: Sequence[str | int]) -> str:
+def sqlite_path(path: Sequence[str | int]) -> str:
+    """Return the path to a value in stored JSON as SQLite writes it."""
     # SQLite compares keys with the stored JSON text, in which letters outside ASCII are escaped.
     return "$" + "".join(f"[{key}]" if isinstance(key, int) else f".{json.dumps(key)}" for key in path)
 
@@ -94,7 +95,7 @@ def has_metadata(connection: Connection, where: RowFilter, of: FromClause) -> li
     return [or_(*(_matches(connection, each, of) for each in same)) for same in metadata_conditions(where)]
 
 
-def _matches(connection: Connection, condition: MetadataCondition, of: FromClause) -> ColumnElement[bool]:
+def _matches(connection: Connection, condition: FieldCondition, of: FromClause) -> ColumnElement[bool]:
     value = metadata_value(connection, condition.field, of)
     if connection.dialect.name == "sqlite":
         return _matches_on_sqlite(value, condition, of)
@@ -110,10 +111,10 @@ def _matches(connection: Connection, condition: MetadataCondition, of: FromClaus
     return and_(value <= bound, func.jsonb_typeof(value) == "number")
 
 
-def _matches_on_sqlite(value: ColumnElement[Any], condition: MetadataCondition, of: FromClause) -> ColumnElement[bool]:
+def _matches_on_sqlite(value: ColumnElement[Any], condition: FieldCondition, of: FromClause) -> ColumnElement[bool]:
     if not condition.values:
         return value.is_(None)
-    kind = func.json_type(of.c.extra, _written(_sqlite_path(metadata_path(condition.field))))
+    kind = func.json_type(of.c.extra, _written(sqlite_path(metadata_path(condition.field))))
     is_number = kind.in_(("integer", "real"))
     if condition.operator != "=":
         bound = literal(condition.values[0])
