@@ -1,10 +1,13 @@
 """Label schemas: made by a form or as YAML, filled in with keys, shown to colleagues."""
 
+import csv
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from judgeboard.cli.app import run
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import QueueRules, create_queue
 from judgeboard.store.filters import RowFilter
@@ -24,7 +27,9 @@ def enter(page: Page, label: str, text: str) -> None:
     idle(page)
 
 
-def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleague(reviewer, site) -> None:
+def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleague(
+    reviewer, site, tmp_path: Path
+) -> None:
     page = reviewer("Mara")
     page.goto("/queues?new=1")
     page.get_by_role("button", name="New schema").click()
@@ -42,6 +47,7 @@ def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleag
     expect(preview.get_by_role("button", name="publish")).to_be_visible()
     form.get_by_role("button", name="Add field").click()
     page.get_by_role("button", name="Scale", exact=True).click()
+    expect(page.get_by_label("Field name", exact=True)).to_have_value("scale")
     enter(page, "Field name", "style")
     enter(page, "Name of level 2", "stiff")
     preview.get_by_role("button", name="publish").click()  # the preview can be tried out
@@ -67,6 +73,20 @@ def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleag
         expect(page.locator(f".jb-head[data-row='{row}']")).to_have_count(0)
     reviews = [each for each in rows_of(site.store, REVIEW) if each["choices"] == {"action": "publish"}]
     assert len(reviews) == 2
+    colleague = reviewer("Jon")
+    colleague.goto(f"/item?response={reviews[0]['response_id']}")
+    signals = colleague.locator(".jb-signals")
+    expect(signals).to_contain_text(re.compile(r"Mara.*dismissed, form v1.*action: publish.*style: 2 stiff"))
+    colleague.goto("/responses")
+    colleague.get_by_role("button", name="More filters").click()
+    colleague.get_by_role("combobox", name="Own labels").fill("stiff")
+    colleague.get_by_role("option", name="style: 2 stiff").click()
+    expect(colleague).to_have_url(re.compile("own_label=style"))
+    expect(colleague.get_by_text(re.compile(r"^2 answers"))).to_be_visible()
+    exported = tmp_path / "answers.csv"
+    where = ["--where", "own_label=style=2", "--where", "own_label=action=publish"]
+    assert run(["export", "responses", *where, "-o", str(exported), "--db", str(site.store.engine.url.database)]) == 0
+    assert len(list(csv.DictReader(exported.open(encoding="utf-8")))) == 2
 
 
 TONE = """

@@ -111,6 +111,23 @@ def classes_of(connection: Connection, field: str) -> tuple[str, ...]:
     )
 
 
+def own_label_choices(connection: Connection) -> dict[str, str]:
+    """Return the conditions that select one value of a field (``tone=2``), in words (``tone: 2 neutral``).
+
+    They are those of the newest version of each schema. Numbers and texts have no list of values.
+    """
+    from judgeboard.formats.label_schema import FieldType
+
+    choices: dict[str, str] = {}
+    newest = {each.schema.name: each.schema for each in reversed(list_schemas(connection))}
+    for field in (field for schema in newest.values() for field in schema.own):
+        levels = dict(field.levels)
+        for value in field.values if field.type is not FieldType.SPANS else ():
+            text = ("no", "yes")[value] if isinstance(value, bool) else str(value)
+            choices[f"{field.name}={text}"] = f"{field.name}: {text} {levels.get(value) or ''}".strip()
+    return choices
+
+
 def _stored(row: Row[Any]) -> StoredSchema:
     schema = parsed_schema(row.name, json.dumps(row.fields))
     return StoredSchema(row.id, row.number, schema, row.created_by, row.created_at)

@@ -12,6 +12,7 @@ from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import METADATA, RowFilter, describe, metadata_condition
 from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.label_schemas import own_label_choices
 from judgeboard.store.listing import LinePage
 from judgeboard.store.metadata import MetadataField, metadata_fields, metadata_of, shown_value
 from judgeboard.store.response_pages import (
@@ -117,7 +118,7 @@ def responses() -> None:
         known = choices.metadata
         columns = _columns(known)
         sorts = {name: order.words for name, order in ORDERS.items()} | _metadata_orders(known, columns)
-        choices = replace(choices, sorts=sorts)
+        choices = replace(choices, sorts=sorts, own_labels=own_label_choices(connection))
         chosen = filter_row("responses", choices, more=MORE, all_chips=True, titles=titles)
         filters = _filters(chosen, cell, titles, columns)
         turned = current_page("responses", filters.query)

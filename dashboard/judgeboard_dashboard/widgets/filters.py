@@ -18,6 +18,7 @@ from judgeboard.store.filters import (
     MANY_FIELDS,
     METADATA,
     MISSING,
+    OWN_LABEL,
     WHERE_FIELDS,
     RowFilter,
     describe,
@@ -130,6 +131,7 @@ class Choices:
     sorts: Mapping[str, str] | None = None
     metadata: Sequence[MetadataField] = ()
     failure_modes: Sequence[str] = ()
+    own_labels: Mapping[str, str] | None = None
 
     @classmethod
     def of_answers(cls, facets: ResponseFacets, metadata: Sequence[MetadataField]) -> "Choices":
@@ -180,7 +182,7 @@ def filter_row(
                 key=f"{page}_sort",
                 width=200,
             )
-        used = len(_fields_of(more) & set(query_of(where))) + len(where.metadata)
+        used = len({*_fields_of(more), OWN_LABEL} & set(query_of(where))) + len(where.metadata)
         with st.popover(f"More filters · {used}" if used else "More filters", icon=":material/tune:"):
             where = _in_popover(where, page, choices, more)
         st.button(
@@ -226,7 +228,7 @@ def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
 
 
 _SHOWN = (
-    *("rule", "query_type", "source", "model", "failure_mode", "judge", "graded"),
+    *("rule", "query_type", "source", "model", OWN_LABEL, "failure_mode", "judge", "graded"),
     *("min_score", "max_score", "from", "to"),
 )
 
@@ -303,6 +305,18 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
             format_func=lambda graded: "Yes" if graded else "No",
         )
         where = replace(where, graded=graded)
+    own = choices.own_labels or {}
+    if own or where.own_labels:
+        where = _several(
+            where,
+            page,
+            OWN_LABEL,
+            "Own labels",
+            "All",
+            tuple(own),
+            words=lambda condition: own.get(condition, condition),
+            width="stretch",
+        )
     if "days" in more:
         with st.container(horizontal=True, gap="small"):
             first = as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
