@@ -27,25 +27,29 @@ def enter(page: Page, label: str, text: str) -> None:
     idle(page)
 
 
-def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleague(
-    reviewer, site, tmp_path: Path
-) -> None:
-    page = reviewer("Mara")
+def press(page: Page, name: str | re.Pattern[str]) -> None:
+    """Press a button of the form, and wait until the server has drawn what follows."""
+    page.get_by_role("dialog").get_by_role("button", name=name).click()
+    idle(page)
+
+
+def make_schema(page: Page) -> None:
+    """Make the schema "form" in the form for a new queue."""
     page.goto("/queues?new=1")
     page.get_by_role("button", name="New schema").click()
     form = page.get_by_role("dialog")
     preview = form.locator(".st-key-schema_preview")
     expect(preview).to_contain_text("verdict")
     enter(page, "Name of the schema", "form")
-    form.get_by_role("button", name="▸ tone").click()
-    form.get_by_role("button", name="Remove field").click()
-    form.get_by_role("button", name="▸ label").click()
-    form.get_by_role("button", name="Remove field").click()
-    form.get_by_role("button", name="▸ verdict").click()
+    for name in ("tone", "label"):
+        press(page, f"▸ {name}")
+        press(page, "Remove field")
+        expect(form.get_by_role("button", name=f"▾ {name}")).to_have_count(0)
+    press(page, "▸ verdict")
     enter(page, "Field name", "action")
     enter(page, "Options", "publish")
     expect(preview.get_by_role("button", name="publish")).to_be_visible()
-    form.get_by_role("button", name="Add field").click()
+    press(page, "Add field")
     page.get_by_role("button", name="Scale", exact=True).click()
     expect(page.get_by_label("Field name", exact=True)).to_have_value("scale")
     enter(page, "Field name", "style")
@@ -53,9 +57,16 @@ def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleag
     preview.get_by_role("button", name="publish").click()  # the preview can be tried out
     expect(preview.locator("button[kind=primary]")).to_contain_text(["publish"])
     expect(preview).to_contain_text("2 stiff")
-    form.get_by_role("button", name="Save version").click()
+    press(page, "Save version")
     expect(form).to_have_count(0)
     expect(page.get_by_role("combobox", name="Label schema")).to_have_value("form v1")
+
+
+def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleague(
+    reviewer, site, tmp_path: Path
+) -> None:
+    page = reviewer("Mara")
+    make_schema(page)
     with site.store.reading() as connection:
         (stored,) = [each for each in list_schemas(connection) if each.title == "form v1"]
     assert [field.name for field in stored.schema.fields] == ["action", "style"]
@@ -86,7 +97,10 @@ def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleag
     exported = tmp_path / "answers.csv"
     where = ["--where", "own_label=style=2", "--where", "own_label=action=publish"]
     assert run(["export", "responses", *where, "-o", str(exported), "--db", str(site.store.engine.url.database)]) == 0
-    assert len(list(csv.DictReader(exported.open(encoding="utf-8")))) == 2
+    with exported.open(encoding="utf-8", newline="") as lines:
+        assert len(list(csv.DictReader(lines))) == 2
+    colleague.goto("/trends?show=own_label&own_label=style")
+    expect(colleague.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
 
 
 TONE = """

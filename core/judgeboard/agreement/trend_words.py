@@ -118,6 +118,8 @@ def trend_sentence(trend: Trend) -> str:
             return no_time_words(timeless)
         if misdated := misdated_words(trend.left_out):
             return f"No answer has a plausible date: {' '.join(misdated)}"
+        if trend.own_label is not None:
+            return f"No answer has the own label {trend.own_label.field} yet."
         if trend.judge is None:
             return "No answer is judged yet. Judge them: `judgeboard judge --judge lexical`"
         score = trend.of_measure.score

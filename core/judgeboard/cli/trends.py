@@ -34,6 +34,7 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "judgeboard trends --measure flagged_share --period day --last 30",
     "judgeboard trends --by metadata.tenant --json",
     "judgeboard trends --criterion completeness",
+    "judgeboard trends --own-label verdict=fix",
     "judgeboard trends --corrected",
     "judgeboard trends --corrected --before 2026-02-02..2026-03-01 --after 2026-03-02..2026-03-29",
     cls=CommandWithArguments,
@@ -50,6 +51,12 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     metavar="NAME",
     help="Criterion of a rubric judge, instead of --measure: show its mean score (default judge: the primary judge, or "
     "the only one that has the criterion).",
+)
+@click.option(
+    "--own-label",
+    metavar="FIELD[=VALUE]",
+    help="Field of a label schema, instead of --measure: show the mean of a scale or number (tone), or the share of "
+    "one value (verdict=fix) among the answers that people labelled.",
 )
 @options.with_default("--period", type=click.Choice(["week", "day"]), default="week", help="Length of a period (UTC).")
 @options.with_default(
@@ -104,10 +111,13 @@ def trends_command(
     if (before is None) != (after is None) or (before is not None and not corrected):
         raise BadInput("--before and --after belong together, and need --corrected")
     if corrected:
-        unread = ("measure", "criterion", "by", "last", *(("period",) if before else ()))
+        unread = ("measure", "criterion", "own_label", "by", "last", *(("period",) if before else ()))
         refuse_given(click.get_current_context(), "--corrected shows the share of bad answers by query type", unread)
     if chosen["criterion"] is not None:
         refuse_given(click.get_current_context(), "--criterion shows its own measure", ("measure",))
+    if chosen["own_label"] is not None:
+        unread = ("measure", "criterion", "judge_version")
+        refuse_given(click.get_current_context(), "--own-label shows the labels of people", unread)
     with options.seen(options.open_store()).reading() as connection:
         judge = None if judge_version is None else get_version(connection, judge_version).id
         if before is not None and after is not None:

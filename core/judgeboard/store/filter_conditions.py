@@ -1,31 +1,15 @@
 """Turns the filter, including its text search, into SQL conditions on responses, open flags and current judgments."""
 
-import json
 from typing import Any
 
-from sqlalchemy import (
-    Boolean,
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    cast,
-    column,
-    exists,
-    func,
-    literal,
-    literal_column,
-    or_,
-    select,
-    table,
-)
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
 
 from judgeboard.domain import FeedbackKind, FlagState, Label, Status
 from judgeboard.errors import BadInput
 from judgeboard.settings.model import Thresholds
-from judgeboard.store.filters import SCORE_FIELDS, FieldCondition, RowFilter, Scalar, own_label_conditions
-from judgeboard.store.metadata import as_stored, sqlite_path, with_metadata
+from judgeboard.store.filters import SCORE_FIELDS, RowFilter, own_label_conditions
+from judgeboard.store.metadata import with_metadata
+from judgeboard.store.own_labels import has_own_label
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.settings import primary_judge, thresholds
 from judgeboard.store.statements import CURRENT_OF_NAME, CURRENT_OF_VERSION, LOGGED, NOT_OK, below_cut, listed
@@ -38,7 +22,6 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_FAILURE_MODE,
-    REVIEW_SCORE,
     VERSION,
 )
 
@@ -202,9 +185,7 @@ def _user_side(side: str, response_id: ColumnElement[int]) -> ColumnElement[bool
     return response_id.in_(select(FEEDBACK.c.response_id).where(feedback_side_conditions()[side], is_latest_feedback()))
 
 
-def _reviewed(
-    connection: Connection, where: RowFilter, response_id: ColumnElement[int]
-) -> list[ColumnElement[bool]]:
+def _reviewed(connection: Connection, where: RowFilter, response_id: ColumnElement[int]) -> list[ColumnElement[bool]]:
     """Return the conditions on current reviews: whether any has a grade, a failure mode or an own label."""
     conditions: list[ColumnElement[bool]] = []
     if where.graded is not None:
@@ -219,47 +200,6 @@ def _reviewed(
         reviews = select(REVIEW.c.response_id).where(labelled, REVIEW.c.response_id.is_not(None), is_current())
         conditions.append(response_id.in_(reviews))
     return conditions
-
-
-def has_own_label(connection: Connection, condition: FieldCondition) -> ColumnElement[bool]:
-    """Return the condition that a review has a value in a field of its label schema, or of a rubric."""
-    field, operator, _, values = condition
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    scored = select(REVIEW_SCORE.c.review_id).where(REVIEW_SCORE.c.dimension == field)
-    score = REVIEW_SCORE.c.value
-    if operator != "=":
-        in_range = score >= numbers[0] if operator == ">=" else score <= numbers[0]
-        return or_(REVIEW.c.id.in_(scored.where(in_range)), _chosen(connection, condition))
-    of_scale = [REVIEW.c.id.in_(scored.where(score.in_(numbers)))] if numbers else []
-    return or_(*of_scale, _chosen(connection, condition))
-
-
-def _chosen(connection: Connection, condition: FieldCondition) -> ColumnElement[bool]:
-    """Return the condition that ``choices`` of a review has a value; a list matches by any of its values."""
-    field, operator, _, values = condition
-    if connection.dialect.name == "sqlite":
-        # On a single value, json_each returns one row with it.
-        each = func.json_each(REVIEW.c.choices, sqlite_path((field,))).table_valued("value", "type")
-        is_number = each.c.type.in_(("integer", "real"))
-        if operator != "=":
-            bound = literal(values[0])
-            matches = and_(is_number, each.c.value >= bound if operator == ">=" else each.c.value <= bound)
-        else:
-            matches = or_(*(_is_value(each.c.value, each.c.type, value) for value in values))
-        return exists(select(1).select_from(each).where(matches))
-    chosen = cast(REVIEW.c.choices, JSONB).op("->", return_type=JSONB())(field)
-    if operator == "=":
-        return or_(*(chosen.op("@>", return_type=Boolean())(as_stored(connection, value)) for value in values))
-    is_number = func.jsonb_typeof(chosen) == "number"
-    bound = as_stored(connection, values[0])
-    return and_(is_number, chosen >= bound if operator == ">=" else chosen <= bound)
-
-
-def _is_value(value: ColumnElement[Any], kind: ColumnElement[str], wanted: Scalar) -> ColumnElement[bool]:
-    if isinstance(wanted, bool):  # json_each has 1 or 0 as its value
-        return kind == json.dumps(wanted)
-    kinds = ("text",) if isinstance(wanted, str) else ("integer", "real")
-    return and_(kind.in_(kinds), value == literal(wanted))
 
 
 def _flagged(where: RowFilter) -> Select[tuple[int]]:

@@ -43,7 +43,7 @@ WHERE_FIELDS: dict[str, str] = {
     "text": "text in question, answer or id",
     "failure_mode": "failure mode that a person tagged it with",
     OWN_LABEL: "value of a field of a label schema that a person gave, for example own_label=verdict=fix; "
-    "own_label=tone>=3 or <=3 compares numbers. Values of one field match by any value; different fields must all match",
+    "own_label=tone>=3 or <=3 compares numbers; own_label=verdict matches any value",
     "graded": "whether a person graded the answer: yes or no",
     "user": "feedback of the user: down, middle, up, none",
     "judge_side": "score of the judge: low, high, none",
@@ -71,7 +71,7 @@ _STEP = r'"(?:[^"\\]|\\.)+"|[^".=<>]+'
 _STEPS = re.compile(_STEP)
 _METADATA_PATH = re.compile(rf"(?:{_STEP})(?:\.(?:{_STEP}))*")
 _METADATA_CONDITION = re.compile(rf"({_METADATA_PATH.pattern})(>=|<=|=)(.+)", re.DOTALL)
-_OWN_LABEL_CONDITION = re.compile(r"([^=<>]{1,60})(>=|<=|=)(.+)", re.DOTALL)
+_OWN_LABEL_CONDITION = re.compile(r"([^=<>]{1,60})(?:(>=|<=|=)(.+))?", re.DOTALL)
 _LONGEST_METADATA = 200  # characters of a path, and of a value that is compared
 Scalar = str | int | float | bool
 
@@ -79,7 +79,8 @@ Scalar = str | int | float | bool
 class FieldCondition(NamedTuple):
     """A condition on one field of metadata or of a label schema.
 
-    ``values`` are the allowed values, or the end of a range. Without values, the field is missing.
+    ``values`` are the allowed values, or the end of a range. Without values, the field is missing; without an
+    operator, it has any value.
     """
 
     field: str
@@ -162,14 +163,16 @@ def metadata_condition(condition: str) -> FieldCondition:
 
 
 def own_label_condition(condition: str) -> FieldCondition:
-    """Return the condition in a text like ``verdict=fix`` or ``tone>=3``, or raise BadInput.
+    """Return the condition in a text like ``verdict=fix``, ``tone>=3`` or ``verdict`` (any value), or raise BadInput.
 
     ``yes`` and ``no`` match a yes/no field too, and ``3`` matches the number and the text.
     """
     parts = _OWN_LABEL_CONDITION.fullmatch(condition)
     if parts is None:
-        raise BadInput(f"{OWN_LABEL}={condition}: write {OWN_LABEL}=FIELD=VALUE")
-    field, operator, text = (part.strip() for part in parts.groups())
+        raise BadInput(f"{OWN_LABEL}={condition}: write {OWN_LABEL}=FIELD=VALUE or {OWN_LABEL}=FIELD")
+    field, operator, text = (part.strip() for part in parts.groups(""))
+    if not operator:
+        return FieldCondition(field, "", "", ())
     if operator != "=":
         return FieldCondition(field, operator, text, (_number(f"{OWN_LABEL}={condition}", text),))
     more = {"yes": True, "no": False}.get(text.casefold(), _json_value(text))
@@ -423,13 +426,14 @@ _COMPARED = {"=": "", ">=": "at least ", "<=": "at most "}
 
 
 def _field_words(groups: Iterable[Iterable[FieldCondition]]) -> list[str]:
-    return [
-        " or ".join(
-            f"{each.field} {_COMPARED[each.operator]}{each.text}" if each.values else f"without {each.field}"
-            for each in same
-        )
-        for same in groups
-    ]
+    return [" or ".join(map(_condition_words, same)) for same in groups]
+
+
+def _condition_words(condition: FieldCondition) -> str:
+    field, operator, text, values = condition
+    if not values:
+        return f"without {field}" if operator else f"with {field}"
+    return f"{field} {_COMPARED[operator]}{text}"
 
 
 def _judge_words(where: RowFilter, titles: Mapping[int, str]) -> list[str]:

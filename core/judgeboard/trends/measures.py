@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -30,8 +30,13 @@ from judgeboard.store.criteria import Criterion, criteria_by_judge, criteria_of
 from judgeboard.store.day_sums import DaySums, Groups, flagged_sums, low_sums, newest_values, score_sums
 from judgeboard.store.filters import MeasureName, RowFilter, ScoreName
 from judgeboard.store.judge_versions import get_version
+from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.own_labels import OwnLabel, own_label_sums, own_label_values
 from judgeboard.store.settings import primary_judge
 from judgeboard.trends.periods import PERIODS_A_YEAR, Period, PeriodSums, PlausibleDays, start_of
+
+if TYPE_CHECKING:
+    from judgeboard.formats.label_schema import SchemaField
 
 ALL_ANSWERS = "All answers"
 """The name of the panel of all answers, which comes before those of their groups."""
@@ -119,7 +124,8 @@ class Measure:
     """A measure: a mean within ``bounds``, or a share if they are None.
 
     ``counts`` are the words for what n counts. With ``of_judge``, n counts verdicts with a ``score``; otherwise it
-    counts all logged answers. A share of flagged answers may count one ``rule`` only.
+    counts all logged answers. A share of flagged answers may count one ``rule`` only. With an ``own_label``, n
+    counts the logged answers that people labelled in this field.
     """
 
     title: str
@@ -130,6 +136,7 @@ class Measure:
     of_judge: bool = True
     score: ScoreName | Criterion = "groundedness"
     rule: str | None = None
+    own_label: OwnLabel | None = None
 
     @property
     def is_share(self) -> bool:
@@ -194,11 +201,14 @@ class Measure:
 
     def values(self, asked: Asked, days: PlausibleDays) -> Callable[[str], GroupedValues]:
         """Return a function that gives the newest values of a panel, of these UTC days."""
-        if asked.judge is None:
+        if self.own_label is not None:
+            newest = own_label_values(asked.connection, self.own_label, asked.groups)
+        elif asked.judge is None:
             return lambda _panel: GroupedValues(no_ints(), no_floats(), no_ints())
-        threshold = asked.threshold if self.of_judge and self.is_share else None
-        score = self.score if self.of_judge else None
-        newest = newest_values(asked.connection, asked.judge, score, threshold, self.rule, asked.groups)
+        else:
+            threshold = asked.threshold if self.of_judge and self.is_share else None
+            score = self.score if self.of_judge else None
+            newest = newest_values(asked.connection, asked.judge, score, threshold, self.rule, asked.groups)
         kept = newest.at((newest.days >= days.first) & (newest.days <= days.last))
 
         def of_panel(panel: str) -> GroupedValues:
@@ -209,6 +219,8 @@ class Measure:
 
     def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
         """Return the filter of the answers that the measure counts; for a criterion, all answers of the judge."""
+        if self.own_label is not None:
+            return RowFilter(own_labels=(self.own_label.field,), **narrowed)
         scored = {} if isinstance(self.score, Criterion) else _SCORED[self.score]
         return RowFilter(**(scored | of_judge(judge) if self.of_judge else {}), **narrowed)
 
@@ -260,16 +272,75 @@ def criterion_words(name: str) -> str:
     return f"mean score for {name}"
 
 
-def measure_of(name: MeasureName | None, criterion: Criterion | None) -> Measure:
-    """Return the measure of a criterion of a rubric judge: its mean score; without one, the measure with this name.
+def measure_of(name: MeasureName | None, criterion: Criterion | None, own_label: OwnLabel | None = None) -> Measure:
+    """Return the measure of an own label or of a criterion of a rubric judge; without one, the measure with this name.
 
     The default of the name is groundedness.
     """
+    if own_label is not None:
+        ends = own_label.low, own_label.high
+        return Measure(
+            f"Share of {own_label.name}" if own_label.value is not None else own_label.name,
+            "answers labelled",
+            lambda asked: own_label_sums(asked.connection, own_label, asked.groups),
+            bounds=None if ends[0] is None or ends[1] is None else (ends[0], ends[1]),
+            of_judge=False,
+            own_label=own_label,
+        )
     if criterion is None:
         return MEASURES[name or "groundedness"]
     scale = scale_in("scale", criterion.scale)
     bounds = (scale.low, scale.high)
     return Measure(criterion.name, "answers judged", _scores(criterion), bounds=bounds, score=criterion)
+
+
+def find_own_label(connection: Connection, text: str) -> OwnLabel:
+    """Return the figure of an own label: ``tone`` is the mean of a scale, ``verdict=fix`` the share of a value.
+
+    The newest version of a schema with the field counts. Raises NotFound without such a field, and BadInput if it has
+    no such value, or no mean.
+    """
+    name, _, value = (part.strip() for part in text.partition("="))
+    fields = _own_fields(connection)
+    field = fields.get(name)
+    if field is None:
+        known = ", ".join(fields) or "none"
+        raise NotFound(f"no label schema has the field {name!r}; known: {known}")
+    values = _named_values(field)
+    if value and value not in values:
+        raise BadInput(f"{name}: no value {value!r}; its values are {', '.join(values) or 'not listed'}")
+    if value:
+        return OwnLabel(name, values[value])
+    ends = _ends(field)
+    if ends is not None:
+        return OwnLabel(name, None, *ends)
+    next_step = f"name one of its values: {name}={next(iter(values))}" if values else "give it a low and a high end"
+    raise BadInput(f"{name} has no mean: {next_step}")
+
+
+def own_label_figures(connection: Connection) -> list[str]:
+    """Return what `find_own_label` knows: the means, then the shares."""
+    fields = _own_fields(connection).values()
+    means = [field.name for field in fields if _ends(field) is not None]
+    return [*means, *(f"{field.name}={value}" for field in fields for value in _named_values(field))]
+
+
+def _own_fields(connection: Connection) -> "dict[str, SchemaField]":
+    return {field.name: field for stored in reversed(list_schemas(connection)) for field in stored.schema.own}
+
+
+def _named_values(field: "SchemaField") -> dict[str, Any]:
+    """Return the values of a field by name; a field of spans has types of spans in place of values."""
+    if field.type.value == "spans":
+        return {}
+    return {("no", "yes")[each] if isinstance(each, bool) else str(each): each for each in field.values}
+
+
+def _ends(field: "SchemaField") -> tuple[float, float] | None:
+    """Return the ends of a field's numbers; None if it has no numbers, or an open end."""
+    if field.levels:
+        return float(field.values[0]), float(field.values[-1])
+    return None if field.low is None or field.high is None else (field.low, field.high)
 
 
 def find_criterion(connection: Connection, name: str, judge: str | int | None = None) -> tuple[str | int, Criterion]:

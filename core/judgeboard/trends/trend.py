@@ -30,6 +30,7 @@ from judgeboard.store.filters import (
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.metadata import NO_VALUE, metadata_fields, metadata_groups
 from judgeboard.store.overview import count_responses
+from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.settings import rules_in_force
 from judgeboard.trends.measures import (
     ALL_ANSWERS,
@@ -39,6 +40,7 @@ from judgeboard.trends.measures import (
     Measure,
     alarm_limits,
     find_criterion,
+    find_own_label,
     measure_of,
     of_judge,
 )
@@ -159,7 +161,8 @@ class Trend:
 
     Unchanged groups follow by number of answers. One group alone is all answers, and has no panel of its own.
 
-    With a ``criterion`` of a rubric judge, the measure is its mean score, and ``measure`` is None.
+    With a ``criterion`` of a rubric judge, the measure is its mean score, and ``measure`` is None. With an
+    ``own_label``, it is the mean or the share of this label.
 
     ``judge`` is a judge name (current verdicts) or a version title. ``threshold`` is the one of the low groundedness
     rule, None if it does not apply. ``left_out`` covers the whole log. ``by`` is query_type, or a metadata field such
@@ -175,16 +178,19 @@ class Trend:
     panels: tuple[Panel, ...]
     marks: tuple[VersionMark, ...]
     left_out: tuple[LeftOut, ...]
+    own_label: OwnLabel | None = None
 
     @property
     def name(self) -> str:
-        """The name of the measure or of the criterion."""
+        """The name of the measure, of the criterion or of the own label."""
+        if self.own_label is not None:
+            return f"own label {self.own_label.name}"
         return f"criterion {self.criterion.name}" if self.criterion is not None else str(self.measure)
 
     @property
     def of_measure(self) -> Measure:
         """The measure that is shown."""
-        return measure_of(self.measure, self.criterion)
+        return measure_of(self.measure, self.criterion, self.own_label)
 
 
 def trend(
@@ -192,6 +198,7 @@ def trend(
     *,
     measure: MeasureName = "groundedness",
     criterion: str | None = None,
+    own_label: str | None = None,
     period: Period = "week",
     judge: str | int | None = None,
     last: int | None = None,
@@ -205,8 +212,11 @@ def trend(
 
     The share flagged is the share of all logged answers with a flag from any rule except random sampling. The other
     measures count verdicts of ``judge``: a name (current verdicts), a version's id, or None for the primary judge. With
-    ``criterion``, the measure is the mean score on this criterion of a rubric judge (`find_criterion`). Only
-    the ``last`` periods are kept. Answers without a plausible date (`PlausibleDays`, with ``now``) are left out.
+    ``criterion``, the measure is the mean score on this criterion of a rubric judge (`find_criterion`). With
+    ``own_label``, it is the mean of a field of a label schema (``tone``), or the share of one of its values
+    (``verdict=fix``), over the answers that people labelled; the latest review of an answer counts
+    (`find_own_label`). Only the ``last`` periods are kept. Answers without a plausible date (`PlausibleDays`, with
+    ``now``) are left out.
 
     Raises:
         BadInput: No such measure, period or field, or ``last`` is below 1.
@@ -220,8 +230,9 @@ def trend(
     of_rubric = None
     if criterion is not None:
         judge, of_rubric = find_criterion(connection, criterion, judge)
+    of_people = None if own_label is None else find_own_label(connection, own_label)
     asked = Asked(connection, rules.primary_judge if judge is None else judge, rules.thresholds.low_groundedness)
-    shown = measure_of(measure, of_rubric)
+    shown = measure_of(measure, of_rubric, of_people)
     days = PlausibleDays.at(now)
     every = shown.sums(asked)
     sums = [row for row in every if days.include(row.day)]
@@ -257,7 +268,7 @@ def trend(
     others = sum(row.n for row in sums if row.day is not None) - sum(row.n for row in of_groups if row.day is not None)
     other_values = LeftOut("other_value", others, f"{others:,} with other values", None)
     return Trend(
-        measure if of_rubric is None else None,
+        measure if of_rubric is None and of_people is None else None,
         of_rubric,
         period,
         by,
@@ -266,6 +277,7 @@ def trend(
         tuple(sorted(panels, key=lambda panel: _worst_first(panel, shown))),
         _marks(asked, sums if shown.of_judge else None, period, kept_from),
         (*left_out(connection, shown, asked.judge, every, days), *([other_values] if others > 0 else [])),
+        of_people,
     )
 
 

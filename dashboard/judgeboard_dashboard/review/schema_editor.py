@@ -6,7 +6,8 @@ The form changes the record of the schema (`LabelSchema`). The YAML is its expor
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -204,7 +205,6 @@ class _Form:
     """The fields of the form. Each writes its part of the record in its callback, before the next run draws it."""
 
     draft: SchemaDraft
-    keys: list[str] = field(default_factory=list)
 
     def show(self) -> None:
         draft = self.draft
@@ -281,8 +281,8 @@ class _Form:
                 self._levels(place, each)
             if each.type is FieldType.NUMBER:
                 with st.container(horizontal=True, gap="small"):
-                    self._number("Lowest (optional)", ("low", place), each.low, lambda low: change(place, low=low))
-                    self._number("Highest (optional)", ("high", place), each.high, lambda high: change(place, high=high))
+                    self._number("Lowest (optional)", ("low", place), each.low, lambda end: change(place, low=end))
+                    self._number("Highest (optional)", ("high", place), each.high, lambda end: change(place, high=end))
         self._conditions(place, each)
 
     def _retype(self, place: int, kind: FieldType) -> None:
@@ -295,19 +295,17 @@ class _Form:
         self.draft.change(replace(self.draft.schema, fields=tuple(fields)))
 
     def _options(self, place: int, each: SchemaField) -> None:
-        draft = self.draft
         for number, option in enumerate(each.options):
             keys, first = (place, number), number == 0
 
-            def change(number: int = number, **parts: Any) -> None:
-                draft.change_option(place, number, **parts)
+            change = partial(self.draft.change_option, place, number)
 
             with st.container(horizontal=True, gap="small", vertical_alignment="bottom", wrap=False):
                 self._text(
                     f"Option {number + 1}",
                     ("option", *keys),
                     option.value,
-                    lambda text, change=change: change(value=text.strip()),
+                    partial(_set_option, change, "value"),
                     labelled=first,
                     shown_label="Options",
                 )
@@ -315,7 +313,7 @@ class _Form:
                     f"Help of option {number + 1}",
                     ("option_help", *keys),
                     option.help,
-                    lambda text, change=change: change(help=text.strip() or None),
+                    partial(_set_option, change, "help"),
                     labelled=first,
                     shown_label="Help",
                 )
@@ -326,7 +324,7 @@ class _Form:
                         tuple(KEYS),
                         option.key,
                         {},
-                        lambda key, change=change: change(key=key),
+                        partial(_set_option, change, "key"),
                         labelled=first,
                         shown_label="Key",
                         width=90,
@@ -495,6 +493,11 @@ class _Form:
         key = self._key(*(part if isinstance(part, tuple) else (part,)))
         st.session_state.setdefault(key, value)
         return key
+
+
+def _set_option(change: Callable[..., None], part: str, text: str | None) -> None:
+    """Give an option a text; an empty help or key is None, and an empty value is refused by the record."""
+    change(**{part: (text or "").strip() or ("" if part == "value" else None)})
 
 
 def _condition_words(name: str, value: object) -> str:

@@ -9,11 +9,11 @@ from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_sente
 from judgeboard.agreement.trend_words import found_note, source_words, trend_sentence
 from judgeboard.reports.trends import corrected_table, evidence_sentence, trend_table
 from judgeboard.store.criteria import Criterion, criteria_by_judge
-from judgeboard.store.filters import METADATA
+from judgeboard.store.filters import METADATA, OWN_LABEL
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.settings import RulesInForce, rules_in_force
-from judgeboard.trends.measures import ALL_ANSWERS
+from judgeboard.trends.measures import ALL_ANSWERS, own_label_figures
 from judgeboard.trends.periods import Period
 from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend, trend
 from judgeboard_dashboard.session import page, reading
@@ -39,7 +39,7 @@ LAST: dict[Period, dict[str, int | None]] = {
 }
 PERIODS: dict[Period, str] = {"week": "Week", "day": "Day"}
 MOST_PANELS = 6
-FIELDS = ("show", "criterion", "by", "verdicts", "last", "split", "table", "type", "value")
+FIELDS = ("show", "criterion", "own_label", "by", "verdicts", "last", "split", "table", "type", "value")
 
 
 def trends() -> None:
@@ -50,7 +50,8 @@ def trends() -> None:
         fields = [f"{METADATA}{each.field}" for each in known]
         splits = {"Query type": QUERY_TYPE} | dict(zip(fields, fields, strict=True))
         versions = list_versions(connection)
-        asked, as_table = _filters(rules, versions, splits, criteria_by_judge(connection))
+        criteria, own_labels = criteria_by_judge(connection), own_label_figures(connection)
+        asked, as_table = _filters(rules, versions, splits, criteria, own_labels)
         is_corrected = asked.get("measure") == CORRECTED
         if not is_corrected:
             figures = trend(connection, **asked)
@@ -105,6 +106,7 @@ def _filters(
     versions: Sequence[StoredVersion],
     splits: Mapping[str, str],
     criteria: Mapping[str, Mapping[str, Criterion]],
+    own_labels: Sequence[str],
 ) -> tuple[dict[str, Any], bool]:
     """Show the filter row; return the arguments of `trend`, and whether to show a table."""
     measures: dict[str, str] = {
@@ -115,16 +117,21 @@ def _filters(
         **({"failed_check_share": "Failing a check"} if rules.thresholds.checks else {}),
         CORRECTED: "Bad, corrected",
         **({CRITERION: "Criterion"} if criteria else {}),
+        **({OWN_LABEL: "Own label"} if own_labels else {}),
     }
     of_rubrics = {f"{name} ({judge})": (name, judge) for judge, names in criteria.items() for name in names}
     with st.container(key="filters_trends", horizontal=True, vertical_alignment="bottom", gap="small"):
         measure = switch("Show", measures, key="show")
         period = switch("By", PERIODS, key="by")
-        criterion: str | None = None
+        criterion = own_label = None
         judge: str | int | None = None
         if measure == CRITERION:
             help_text = "A criterion of a rubric judge: the mean score of its current verdicts."
             criterion, judge = choose("Criterion", of_rubrics, key="criterion", width=210, help=help_text)
+        elif measure == OWN_LABEL:
+            help_text = "The mean of a field of a label schema, or the share of a value, over labelled answers."
+            figures = {name.replace("=", ": "): name for name in own_labels}
+            own_label = choose("Own label", figures, key="own_label", width=210, help=help_text)
         else:
             judge = choose(
                 "Judge version",
@@ -139,7 +146,7 @@ def _filters(
         by = choose("Split by", splits, key="split", width=150, disabled=by_type)
         st.space("stretch")
         table = table_switch()
-    shown = {"criterion": criterion} if criterion else {"measure": measure}
+    shown = {"criterion": criterion, "own_label": own_label} if criterion or own_label else {"measure": measure}
     return {**shown, "period": period, "judge": judge, "last": last, "by": by}, table
 
 

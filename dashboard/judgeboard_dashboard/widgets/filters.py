@@ -305,18 +305,7 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
             format_func=lambda graded: "Yes" if graded else "No",
         )
         where = replace(where, graded=graded)
-    own = choices.own_labels or {}
-    if own or where.own_labels:
-        where = _several(
-            where,
-            page,
-            OWN_LABEL,
-            "Own labels",
-            "All",
-            tuple(own),
-            words=lambda condition: own.get(condition, condition),
-            width="stretch",
-        )
+    where = _own_labels(where, page, choices.own_labels or {})
     if "days" in more:
         with st.container(horizontal=True, gap="small"):
             first = as_day(st.date_input("Asked from (UTC)", key=f"{page}_from", format="YYYY-MM-DD"))
@@ -328,6 +317,22 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
     if choices.metadata:
         _metadata_fields(page, choices.metadata)
     return where
+
+
+def _own_labels(where: RowFilter, page: str, words: Mapping[str, str]) -> RowFilter:
+    """Show the field for values of label schemas, if there are any; ``words`` describes each condition."""
+    if not words and not where.own_labels:
+        return where
+    return _several(
+        where,
+        page,
+        OWN_LABEL,
+        "Own labels",
+        "All",
+        tuple(words),
+        words=lambda condition: words.get(condition, condition),
+        width="stretch",
+    )
 
 
 def _metadata_fields(page: str, known: Sequence[MetadataField]) -> None:

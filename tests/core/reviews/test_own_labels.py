@@ -67,6 +67,10 @@ def test_own_labels_filter_by_value_and_by_range(labelled: QueueCase) -> None:
         (["minutes>=3"], 2),
         (["the verdict>=1"], 0),
         (["unknown=1"], 0),
+        (["unknown"], 0),
+        (["the verdict"], 3),
+        (["minutes"], 2),
+        (["tone", "safe"], 2),
     ):
         assert matching(labelled, *conditions) == answers, conditions
     # Jon has not reviewed these blind items: he may not find out what Mara said by a filter.
@@ -77,7 +81,8 @@ def test_own_labels_filter_by_value_and_by_range(labelled: QueueCase) -> None:
 def test_a_condition_is_described_and_a_bad_one_is_refused() -> None:
     where = parse_where(["own_label=verdict=fix", "own_label=verdict=send", "own_label=tone>=2"])
     assert describe(where) == "tone at least 2, verdict fix or verdict send"
-    with pytest.raises(BadInput, match="own_label=verdict: write own_label=FIELD=VALUE"):
-        parse_where(["own_label=verdict"])
+    assert describe(parse_where(["own_label=verdict"])) == "with verdict"
+    with pytest.raises(BadInput, match="write own_label=FIELD=VALUE or own_label=FIELD"):
+        parse_where(["own_label=verdict="])
     with pytest.raises(BadInput, match="own_label=tone>=high: not a number"):
         parse_where(["own_label=tone>=high"])

@@ -21,10 +21,11 @@ from judgeboard.settings.model import Cuts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
 from judgeboard.store.export import EXPORTS
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import RowFilter, own_label_condition
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judging_rules import JudgingRule, NewRule, get_rule, insert_rule
+from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.ratings_table import ratings_table
@@ -209,6 +210,8 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "names": ("Ada",),
         "new_version_id": nli,
         "conditions": (),
+        "condition": own_label_condition("tone"),
+        "own_label": OwnLabel("tone"),
         "now": NOW,
         "seconds": 1.0,
         "owed": 0.0,
