@@ -57,10 +57,13 @@ _MOST_FIELDS, _MOST_VALUES = 100, 20
 _DEPTH = 4
 
 
-class _Jsonb(UserDefinedType[Any]):
+class Jsonb(UserDefinedType[Any]):
+    """The type JSONB of PostgreSQL. Importing it from the dialect would load the whole dialect."""
+
     cache_ok = True
 
     def get_col_spec(self, **_options: Any) -> str:
+        """Return the name of the type in SQL."""
         return "JSONB"
 
 
@@ -70,7 +73,7 @@ def metadata_value(connection: Connection, field: str, of: FromClause = RESPONSE
     if connection.dialect.name == "sqlite":
         return func.json_extract(extra, _written(sqlite_path(path)))
     shown = extra.op("#>>", return_type=String())(_written(_array(path)))
-    as_jsonb = cast(extra, _Jsonb()).op("#>", return_type=_Jsonb())(_written(_array(path)))
+    as_jsonb = cast(extra, Jsonb()).op("#>", return_type=Jsonb())(_written(_array(path)))
     return case((func.length(shown) <= _written(_LONGEST), as_jsonb))
 
 
@@ -134,7 +137,7 @@ def as_stored(connection: Connection, value: Any) -> ColumnElement[Any]:
     """Return a value as `metadata_value` compares it."""
     if connection.dialect.name == "sqlite":
         return literal(int(value) if isinstance(value, bool) else value)
-    return cast(literal(json.dumps(value), String()), _Jsonb())
+    return cast(literal(json.dumps(value), String()), Jsonb())
 
 
 def with_metadata(connection: Connection, where: RowFilter) -> Select[tuple[int]]:

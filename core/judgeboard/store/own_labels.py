@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from sqlalchemy import Boolean, ColumnElement, Connection, and_, cast, exists, func, literal, or_, select
-from sqlalchemy.dialects.postgresql import JSONB
 
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.day_sums import DaySums, Groups, NewestValues
 from judgeboard.store.filters import FieldCondition, Scalar
-from judgeboard.store.metadata import as_stored, sqlite_path
+from judgeboard.store.metadata import Jsonb, as_stored, sqlite_path
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import LOGGED, NO_DAY, TextColumn, rows_with
 from judgeboard.store.tables import RESPONSE, REVIEW, REVIEW_SCORE
@@ -48,7 +47,7 @@ def _chosen(connection: Connection, condition: FieldCondition) -> ColumnElement[
             at_end = each.c.value >= literal(values[0]) if operator == ">=" else each.c.value <= literal(values[0])
             matches = and_(each.c.type.in_(("integer", "real")), at_end)
         return exists(select(1).select_from(each).where(matches))
-    chosen = cast(REVIEW.c.choices, JSONB).op("->", return_type=JSONB())(field)
+    chosen = cast(REVIEW.c.choices, Jsonb()).op("->", return_type=Jsonb())(field)
     if not operator:
         return chosen.is_not(None)
     if operator == "=":
