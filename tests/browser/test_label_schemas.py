@@ -99,8 +99,8 @@ def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleag
     assert run(["export", "responses", *where, "-o", str(exported), "--db", str(site.store.engine.url.database)]) == 0
     with exported.open(encoding="utf-8", newline="") as lines:
         assert len(list(csv.DictReader(lines))) == 2
-    colleague.goto("/trends?show=own_label&own_label=style")
-    expect(colleague.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
+    colleague.goto("/trends?show=Own label&own_label=style&table=true")
+    expect(colleague.locator("[data-testid=stDataFrame] table").first).to_contain_text("style")
 
 
 TONE = """

@@ -93,6 +93,11 @@ def test_the_form_and_the_yaml_are_one_schema(open_page: OpenPage, page_store: S
     assert schema_in(keyed(app.text_area, "schema_of_yaml").value) == schema_in(
         text.replace("verdict", "decision").replace("discard", "reject")
     )
+    keyed(app.button, "schema_add_scale").click().run()
+    for size, levels in ((None, 2), (1_000_000, 50), (3, 3)):  # the record has the limits
+        keyed(app.number_input, "schema_of_level_count_").set_value(size).run()
+        assert len(schema_in(keyed(app.text_area, "schema_of_yaml").value).fields[-1].levels) == levels
+    keyed(app.button, "schema_of_remove_field_").click().run()
     keyed(app.button, "schema_add_number").click().run()
     keyed(app.number_input, "schema_of_low_").set_value(5.0).run()
     keyed(app.number_input, "schema_of_high_").set_value(2.0).run()

@@ -13,7 +13,16 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.formats.label_schema import BUILT_IN, KEYS, FieldType, LabelSchema, Option, SchemaField, as_yaml
+from judgeboard.formats.label_schema import (
+    BUILT_IN,
+    KEYS,
+    MOST_OPTIONS,
+    FieldType,
+    LabelSchema,
+    Option,
+    SchemaField,
+    as_yaml,
+)
 from judgeboard.formats.label_schema import schema_in as checked_schema
 from judgeboard.people.permissions import Action, may
 from judgeboard.reviews.label_schemas import add_schema
@@ -328,6 +337,7 @@ class _Form:
                         labelled=first,
                         shown_label="Key",
                         width=90,
+                        optional=True,
                     )
                 st.button(
                     "Remove",
@@ -371,7 +381,7 @@ class _Form:
                 "Number of levels",
                 ("level_count", place),
                 len(names),
-                lambda size: change(first, [*names, *[None] * int(size)][: max(2, int(size or 2))]),
+                lambda size: change(first, _cut(names, size)),
                 step=1,
             )
         for number, name in enumerate(names):
@@ -474,13 +484,14 @@ class _Form:
         labelled: bool = True,
         shown_label: str | None = None,
         width: int | None = None,
+        optional: bool = False,
     ) -> None:
         key = self._start(part, value)
-        st.selectbox(  # a value of None shows the placeholder
+        st.selectbox(
             shown_label if labelled and shown_label else label,
             values,
             key=key,
-            index=None,
+            index=None if optional else 0,
             format_func=lambda each: words.get(each, str(each)),
             label_visibility="visible" if labelled else "collapsed",
             on_change=lambda: take(st.session_state[key]),
@@ -498,6 +509,12 @@ class _Form:
 def _set_option(change: Callable[..., None], part: str, text: str | None) -> None:
     """Give an option a text; an empty help or key is None, and an empty value is refused by the record."""
     change(**{part: (text or "").strip() or ("" if part == "value" else None)})
+
+
+def _cut(names: Sequence[str | None], size: float | None) -> list[str | None]:
+    """Return the names of so many levels; a scale has at least 2."""
+    levels = min(max(int(size or 2), 2), MOST_OPTIONS)
+    return [*names, *[None] * levels][:levels]
 
 
 def _condition_words(name: str, value: object) -> str:
