@@ -99,25 +99,25 @@ class SchemaDraft:
         self.at = None
         self.shown += 1
 
-    def change_field(self, place: int, *, refill: bool = False, **parts: Any) -> None:
-        """Change parts of one field. Conditions of later fields follow a new name."""
+    def change_field(self, place: int, changed: Callable[[SchemaField], SchemaField], *, refill: bool = False) -> None:
+        """Change one field. Conditions of later fields follow a new name."""
         fields = list(self.schema.fields)
         before = fields[place]
-        after = fields[place] = replace(before, **parts)
+        after = fields[place] = changed(before)
         if after.name != before.name:
             fields = [_renamed(each, before.name, after.name) for each in fields]
         self.change(replace(self.schema, fields=tuple(fields)), refill=refill)
 
-    def change_option(self, place: int, number: int, *, refill: bool = False, **parts: Any) -> None:
-        """Change parts of one option. Conditions of later fields follow a new value."""
+    def change_option(self, place: int, number: int, changed: Callable[[Option], Option]) -> None:
+        """Change one option. Conditions of later fields follow a new value."""
         options = list(self.schema.fields[place].options)
         before = options[number]
-        after = options[number] = replace(before, **parts)
-        self.change_field(place, refill=refill, options=tuple(options))
+        after = options[number] = changed(before)
+        self.change_field(place, lambda field: replace(field, options=tuple(options)))
         if after.value != before.value:
             name = self.schema.fields[place].name
             fields = tuple(_renamed_value(each, name, before.value, after.value) for each in self.schema.fields)
-            self.change(replace(self.schema, fields=fields), refill=refill)
+            self.change(replace(self.schema, fields=fields))
 
     def add(self, kind: FieldType | str) -> None:
         """Add a field of a type, or a part of the built-in grade, and open it."""
@@ -267,31 +267,69 @@ class _Form:
                 st.button(label, key=key, icon=icon, on_click=act, args=args, disabled=off, type="tertiary", wrap=False)
 
     def _field(self, place: int, each: SchemaField) -> None:
-        change = self.draft.change_field
+        change = partial(self.draft.change_field, place)
         if not each.built_in:
             with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-                self._text("Field name", ("name", place), each.name, lambda name: change(place, name=name.strip()))
+                self._text(
+                    "Field name",
+                    ("name", place),
+                    each.name,
+                    lambda name: change(lambda field: replace(field, name=name.strip())),
+                )
                 self._choice(
                     "Type", ("type", place), tuple(KINDS), each.type, KINDS, lambda kind: self._retype(place, kind)
                 )
         hint = "Shown under the name of the field"
-        self._text("Help", ("help", place), each.help, lambda text: change(place, help=text.strip() or None), hint)
+        self._text(
+            "Help",
+            ("help", place),
+            each.help,
+            lambda text: change(lambda field: replace(field, help=text.strip() or None)),
+            hint,
+        )
         with st.container(horizontal=True, gap="medium"):
-            self._tick("Required", ("required", place), each.required, lambda on: change(place, required=on))
+            self._tick(
+                "Required",
+                ("required", place),
+                each.required,
+                lambda on: change(lambda field: replace(field, required=on)),
+            )
             if each.type is FieldType.CATEGORY and not each.built_in:
-                self._tick("Several options", ("many", place), each.many, lambda on: change(place, many=on))
+                self._tick(
+                    "Several options",
+                    ("many", place),
+                    each.many,
+                    lambda on: change(lambda field: replace(field, many=on)),
+                )
         if not each.built_in:
             if each.type in {FieldType.CATEGORY, FieldType.SPANS}:
                 self._options(place, each)
             if each.type is FieldType.SPANS:
                 texts = {"answer": "the answer", "passages": "the passages"}
-                self._choice("Spans of", ("on", place), tuple(texts), each.on, texts, lambda on: change(place, on=on))
+                self._choice(
+                    "Spans of",
+                    ("on", place),
+                    tuple(texts),
+                    each.on,
+                    texts,
+                    lambda on: change(lambda field: replace(field, on=on)),
+                )
             if each.type is FieldType.SCALE:
                 self._levels(place, each)
             if each.type is FieldType.NUMBER:
                 with st.container(horizontal=True, gap="small"):
-                    self._number("Lowest (optional)", ("low", place), each.low, lambda end: change(place, low=end))
-                    self._number("Highest (optional)", ("high", place), each.high, lambda end: change(place, high=end))
+                    self._number(
+                        "Lowest (optional)",
+                        ("low", place),
+                        each.low,
+                        lambda end: change(lambda field: replace(field, low=end)),
+                    )
+                    self._number(
+                        "Highest (optional)",
+                        ("high", place),
+                        each.high,
+                        lambda end: change(lambda field: replace(field, high=end)),
+                    )
         self._conditions(place, each)
 
     def _retype(self, place: int, kind: FieldType) -> None:
@@ -299,22 +337,18 @@ class _Form:
         has_options = {FieldType.CATEGORY, FieldType.SPANS}
         parts = _parts_of(kind) | ({"options": before.options} if {kind, before.type} <= has_options else {})
         after = SchemaField(before.name, kind, before.help, before.required, shown_when=before.shown_when, **parts)
-        fields = list(self.draft.schema.fields)
-        fields[place] = after
-        self.draft.change(replace(self.draft.schema, fields=tuple(fields)))
+        self.draft.change_field(place, lambda _field: after)
 
     def _options(self, place: int, each: SchemaField) -> None:
         for number, option in enumerate(each.options):
             keys, first = (place, number), number == 0
-
             change = partial(self.draft.change_option, place, number)
-
             with st.container(horizontal=True, gap="small", vertical_alignment="bottom", wrap=False):
                 self._text(
                     f"Option {number + 1}",
                     ("option", *keys),
                     option.value,
-                    partial(_set_option, change, "value"),
+                    partial(_set_value, change),
                     labelled=first,
                     shown_label="Options",
                 )
@@ -322,7 +356,7 @@ class _Form:
                     f"Help of option {number + 1}",
                     ("option_help", *keys),
                     option.help,
-                    partial(_set_option, change, "help"),
+                    partial(_set_help, change),
                     labelled=first,
                     shown_label="Help",
                 )
@@ -333,7 +367,7 @@ class _Form:
                         tuple(KEYS),
                         option.key,
                         {},
-                        partial(_set_option, change, "key"),
+                        partial(_set_key, change),
                         labelled=first,
                         shown_label="Key",
                         width=90,
@@ -359,21 +393,22 @@ class _Form:
 
     def _without_option(self, place: int, number: int) -> None:
         options = self.draft.schema.fields[place].options
-        self.draft.change_field(place, refill=True, options=(*options[:number], *options[number + 1 :]))
+        left = (*options[:number], *options[number + 1 :])
+        self.draft.change_field(place, lambda field: replace(field, options=left), refill=True)
 
     def _with_option(self, place: int) -> None:
         options = self.draft.schema.fields[place].options
         values = {option.value for option in options}
         names = (f"option {number}" for number in range(len(options) + 1, 2 * len(options) + 2))
         added = Option(next(name for name in names if name not in values))
-        self.draft.change_field(place, refill=True, options=(*options, added))
+        self.draft.change_field(place, lambda field: replace(field, options=(*options, added)), refill=True)
 
     def _levels(self, place: int, each: SchemaField) -> None:
         first, names = each.levels[0][0], [name for _, name in each.levels]
 
         def change(first: int, names: Sequence[str | None], *, refill: bool = True) -> None:
             levels = tuple((first + step, name) for step, name in enumerate(names))
-            self.draft.change_field(place, refill=refill, levels=levels)
+            self.draft.change_field(place, lambda field: replace(field, levels=levels), refill=refill)
 
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom", wrap=False):
             self._number("Lowest level", ("level", place), first, lambda low: change(int(low or 0), names), step=1)
@@ -408,7 +443,7 @@ class _Form:
             pairs = [offered[number] for number in sorted(st.session_state[key])]
             names = dict.fromkeys(name for name, _ in pairs)
             conditions = tuple((name, tuple(value for of, value in pairs if of == name)) for name in names)
-            self.draft.change_field(place, shown_when=conditions)
+            self.draft.change_field(place, lambda field: replace(field, shown_when=conditions))
 
         st.multiselect(
             "Shown only if",
@@ -506,9 +541,20 @@ class _Form:
         return key
 
 
-def _set_option(change: Callable[..., None], part: str, text: str | None) -> None:
-    """Give an option a text; an empty help or key is None, and an empty value is refused by the record."""
-    change(**{part: (text or "").strip() or ("" if part == "value" else None)})
+_ChangeOption = Callable[[Callable[[Option], Option]], None]
+
+
+def _set_value(change: _ChangeOption, text: str | None) -> None:
+    """Give an option a value; the record refuses an empty one."""
+    change(lambda option: replace(option, value=(text or "").strip()))
+
+
+def _set_help(change: _ChangeOption, text: str | None) -> None:
+    change(lambda option: replace(option, help=(text or "").strip() or None))
+
+
+def _set_key(change: _ChangeOption, key: str | None) -> None:
+    change(lambda option: replace(option, key=key or None))
 
 
 def _cut(names: Sequence[str | None], size: float | None) -> list[str | None]:
