@@ -112,10 +112,8 @@ def _missed_table(page: DisagreementPage, asked: Mapping[str, Any]) -> None:
         [cell_rows(cell, **more, failure_mode=each.mode) if each.missed else None for each in page.missed.modes],
         key="missed_modes",
         under=(
-            (
-                f"Of the labelled answers alone. Bad: people label the answer hallucinated. Missed: {page.version.title} "
-                "labels it grounded."
-            ),
+            "Of the labelled answers alone.",
+            f"Bad: people label the answer hallucinated. Missed: {page.version.title} labels it grounded.",
             f"{page.missed.untagged:,} of {count(page.missed.bad, 'bad answer')} have no failure mode."
             if page.missed.untagged
             else None,
