@@ -15,7 +15,7 @@ from judgeboard.errors import BadInput
 from judgeboard.formats.files import AUTO, FORMATS
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import EXTRA, parse_mapping, simple_name
-from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, OfAnotherKind, kind_class
+from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, NOT_IMPORTED, TABLE_KINDS, OfAnotherKind, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.text import counted, shortened
 
@@ -54,6 +54,18 @@ dates_option = click.option(
 )
 
 
+class _KindChoice(click.Choice[str]):
+    """The kinds of files. For a table of an export that is no kind, the error names the kind, or the reason."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the kind."""
+        if value in TABLE_KINDS:
+            self.fail(f"import {value} with --kind {TABLE_KINDS[value]}", param, ctx)
+        if value in NOT_IMPORTED:
+            self.fail(f"{value} cannot be imported: {NOT_IMPORTED[value]}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def kind_lines() -> str:
     """Return one line per kind of file, for the help."""
     width = max(map(len, KINDS)) + 1
@@ -90,7 +102,7 @@ could be used, the columns or dates are not clear, or a file could not be read t
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @options.with_default(
-    "--kind", type=click.Choice([*KINDS]), default="responses", help="Kind of file; --help describes each."
+    "--kind", type=_KindChoice([*KINDS]), default="responses", help="Kind of file; --help describes each."
 )
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(

@@ -12,6 +12,7 @@ from judgeboard.domain import (
     ClaimMark,
     ClaimStatus,
     Decision,
+    FlagState,
     GivenPreference,
     Grade,
     Label,
@@ -314,7 +315,8 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
     seen = cells.json("seen")
     if seen is not None and not (isinstance(seen, list) and all(isinstance(each, str) for each in seen)):
         raise Unusable("seen", "not a list of texts")
-    rules = [flag.get("rule") for flag in cells.objects("flags") or ()]
+    flags = cells.objects("flags") or ()
+    rules = [flag.get("rule") for flag in flags]
     if not all(isinstance(rule, str) for rule in rules):
         raise Unusable("flags", "each flag needs its rule")
     return ReviewRecord(
@@ -326,6 +328,7 @@ def _review_record(cells: Cells) -> ReviewRecord | None:
         seconds=None if seconds is None else float(seconds),
         seen=None if seen is None else tuple(seen),
         rules=tuple(map(str, rules)),
+        still_open=frozenset(str(flag["rule"]) for flag in flags if flag.get("state") == FlagState.OPEN),
     )
 
 

@@ -54,6 +54,7 @@ class NewJudgmentReview:
     correct: bool | None
     record: StepRecord
     probability: float = 1.0
+    reasoning: str | None = None
 
 
 _OF_RESPONSE = RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.query_type
@@ -112,6 +113,16 @@ def latest_reviews(
     return {row.judgment_id: LatestReview._make(row) for row in rows}
 
 
+def recorded_reviews(
+    connection: Connection, supreme_id: int, judgment_ids: Collection[int]
+) -> dict[tuple[int, int], tuple[str, bool | None]]:
+    """Return the status and the result of a supreme version's reviews of these judgments, by judgment id and ask."""
+    columns = (JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "ask", "status", "correct"))
+    query = select(*columns).where(JUDGMENT_REVIEW.c.judge_version_id == supreme_id)
+    rows = rows_with(connection, query, JUDGMENT_REVIEW.c.judgment_id, judgment_ids)
+    return {(row.judgment_id, row.ask): (row.status, row.correct) for row in rows}
+
+
 def audits_done(connection: Connection) -> list[tuple[int, int]]:
     """Return the (audited, supreme) version ids with reviews: those with a usable review first, then the latest."""
     # One lookup per review, because a join would read all judgments.
@@ -158,6 +169,7 @@ def store_judgment_reviews(
                 "judge_version_id": supreme_id,
                 "ask": review.ask,
                 "correct": review.correct,
+                "reasoning": review.reasoning,
                 "inclusion_probability": review.probability,
                 **step_values(review.record, run_id, now),
             }

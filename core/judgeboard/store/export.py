@@ -176,6 +176,7 @@ _REFERENCES: Mapping[str, Mapping[str, str]] = {
 }
 _NAMED = tuple(_REFERENCES["response"])
 _NEVER = frozenset({"request_key", "bulk", "import_batch_id", "queue_item_id", "reply_format", "dropped_parameters"})
+_NUMBERS = tuple(JUDGMENT.c[name].label(f"judgment_{name}") for name in ("ask", "repeat"))  # of a judgment
 _MICRO = "_micro"  # costs are stored in millionths of the currency of the prices
 
 _TYPES: tuple[tuple[type, ColumnType], ...] = (
@@ -340,6 +341,7 @@ def _audits() -> Select[Any]:
     )
     return (
         query.add_columns(
+            *_NUMBERS,
             *(RESPONSE.c[name] for name in _NAMED),
             VERSION.c.name.label("judge"),
             VERSION.c.fingerprint.label("judge_version"),
@@ -349,6 +351,15 @@ def _audits() -> Select[Any]:
         .join(RESPONSE, RESPONSE.c.id == JUDGMENT.c.response_id)
         .join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
     )
+
+
+def _flags() -> Select[Any]:
+    """Return the query for all flags; ``judge`` is the primary judge, ``judged_by`` that of the flagged judgment."""
+    query = _query(FLAG, "leads source asked_day judgment_id", judge_name="judge").add_columns(
+        VERSION.c.name.label("judged_by"), VERSION.c.fingerprint.label("judged_by_version"), *_NUMBERS
+    )
+    judged = query.outerjoin(JUDGMENT, JUDGMENT.c.id == FLAG.c.judgment_id)
+    return judged.outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
 
 
 def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
@@ -475,7 +486,7 @@ def _reviews() -> ExportTable:
         .outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == REVIEW.c.label_schema_id)
         .where(REVIEW.c.response_id.is_not(None))
     )
-    flags = _Parts("flags", flags_decided, lambda flags: [_fields(flag, "id", "rule") for flag in flags])
+    flags = _Parts("flags", flags_decided, lambda flags: [_fields(flag, "id", "rule", "state") for flag in flags])
     modes = _Parts("failure_modes", modes_of, list)
     plain = _exported(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags, modes)
     named = [column for column in plain.columns if column.name not in {"choices", "texts", "scores"}]
@@ -506,14 +517,7 @@ EXPORTS: Mapping[str, ExportTable] = {
         ),
         response=JUDGMENT.c.response_id,
     ),
-    "flags": _exported(
-        _query(
-            FLAG,
-            "leads source asked_day groundedness quality judgment_id raise_key decided_before_id",
-            judge_name="judge",
-        ),
-        response=FLAG.c.response_id,
-    ),
+    "flags": _exported(_flags(), response=FLAG.c.response_id),
     "reviews": _reviews(),
     "failure_modes": _exported(_query(FAILURE_MODE, "id")),
     "issues": _exported(_query(ISSUE, "id")),

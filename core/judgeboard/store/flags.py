@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, func, insert, select, update
+from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, exists, func, insert, select, update
 
 from judgeboard.domain import JURY, Decision, FlagState, ResponseKind, Stage
 from judgeboard.flags.rule import (
@@ -29,7 +29,7 @@ from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
 from judgeboard.store.reviews import is_current, mark_leading_flags
 from judgeboard.store.settings import RulesInForce
-from judgeboard.store.statements import TextColumn, read_columns, record_of
+from judgeboard.store.statements import TextColumn, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, VERSION
 
 # The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may be importing.
@@ -290,6 +290,34 @@ def update_flags(
         connection.execute(insert(FLAG), new)
     mark_leading_flags(connection, several)
     return changes
+
+
+class StoredFlag(NamedTuple):
+    """A flag of a response; ``reviewed`` if a review decides it, or leaves it open as unsure."""
+
+    id: int
+    response_id: int
+    raise_key: str
+    state: FlagState
+    params: Mapping[str, Any]
+    inclusion_probability: float
+    reviewed: bool
+
+
+def flags_on(connection: Connection, response_ids: Iterable[int]) -> list[StoredFlag]:
+    """Return all flags of these responses, in the order in which they were stored."""
+    reviewed = exists().where(REVIEW_FLAG.c.flag_id == FLAG.c.id).label("reviewed")
+    query = select(*columns_of(StoredFlag, FLAG), reviewed)
+    rows = rows_with(connection, query, FLAG.c.response_id, set(response_ids))
+    return sorted(map(StoredFlag._make, rows), key=lambda flag: flag.id)
+
+
+def insert_flag(connection: Connection, response: ShortResponse, **columns: Any) -> int:
+    """Store a flag as it was, and return its id. The caller then marks the leading flags and updates the queues."""
+    of_response = {"response_id": response.id} | {
+        name: getattr(response, name) for name in ("query_type", "source", "asked_day")
+    }
+    return int(connection.execute(insert(FLAG).returning(FLAG.c.id), of_response | columns).scalar_one())
 
 
 def latest_flag(connection: Connection) -> int:

@@ -1,17 +1,27 @@
-"""Reviews from an export: with their decisions, and with the reviews of the same file that they replace."""
+"""Reviews and comments from an export, with the reviews and comments of the same file that they replace."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import FlagState
-from judgeboard.store.grades import in_turns, known_keys
+from judgeboard.store.grades import import_key, in_turns, known_keys
 from judgeboard.store.queue_items import close_flags
-from judgeboard.store.reviews import NewReview, ReviewRecord, insert_reviews, is_current, is_imported
+from judgeboard.store.reviews import (
+    NewReview,
+    ReviewRecord,
+    insert_comment,
+    insert_reviews,
+    is_current,
+    is_imported,
+    lock_responses,
+)
 from judgeboard.store.statements import rows_with
-from judgeboard.store.tables import FLAG, REVIEW
+from judgeboard.store.tables import COMMENT, FLAG, REVIEW
+from judgeboard.text import iso_z
 
 
 @dataclass(slots=True)
@@ -23,15 +33,16 @@ class FileReviews:
     def store(self, connection: Connection, reviews: Sequence[tuple[ReviewRecord, NewReview]]) -> set[str]:
         """Store reviews in the order of the file, and return the request keys of the new ones.
 
-        A review of this database, by the same person at the same moment, is the same review. A review replaces the one
-        that it names. If it names none, it replaces the person's grade of an earlier import. A decision decides the
-        flags of its answer that have the rules of the flags in the file.
+        A review of this database, by the same person at the same moment, is the same review; so is one of an earlier
+        import, if it has the same grade. A review replaces the one that it names. If it names none, it replaces the
+        person's grade of an earlier import. A decision decides the flags of its answer that have the rules of the flags
+        in the file, except for flags that are open there.
         """
-        made_here = _made_here(connection, [review for _, review in reviews])
+        made_here = _made_here(connection, [review for _, review in reviews], set(self.keys.values()))
         known = known_keys(connection, [review.request_key for _, review in reviews])
         new: dict[str, tuple[ReviewRecord, NewReview]] = {}
         for record, review in reviews:
-            here = None if record.at is None else made_here.get((*_owner(review), record.at))
+            here = None if record.at is None else made_here.get(_moment(review), made_here.get(_content(review)))
             self.keys[record.number] = here or review.request_key
             if here is None and review.request_key not in known:
                 new.setdefault(review.request_key, (record, review))
@@ -52,7 +63,13 @@ class FileReviews:
                     replaced.add(before)
                 turn_reviews.append(replace(review, replaces=before, flag_ids=tuple(flags.get(key, ()))))
             ids |= zip(turn, insert_reviews(connection, turn_reviews), strict=True)
-        close_flags(connection, [flag_id for of_review in flags.values() for flag_id in of_review])
+        still_open = [
+            (replace(record, rules=tuple(record.still_open)), review)
+            for record, review in new.values()
+            if record.still_open
+        ]
+        left = {flag_id for of_review in _flags_of(connection, still_open).values() for flag_id in of_review}
+        close_flags(connection, {flag_id for of_review in flags.values() for flag_id in of_review} - left)
         return set(new)
 
     def _replaced_ids(self, connection: Connection, records: Collection[ReviewRecord]) -> dict[str, int]:
@@ -85,11 +102,26 @@ def _of_subjects(connection: Connection, query: Any, reviews: Collection[NewRevi
     return rows
 
 
-def _made_here(connection: Connection, reviews: Collection[NewReview]) -> dict[tuple[Any, ...], str]:
-    """Return the request keys of the reviews that people made in this database, by subject, person and moment."""
-    columns = (REVIEW.c.response_id, REVIEW.c.pair_id, REVIEW.c.reviewer_id, REVIEW.c.at, REVIEW.c.request_key)
-    rows = _of_subjects(connection, select(*columns).where(~is_imported()), reviews)
-    return {(*_owner(row), row.at): row.request_key for row in rows}
+def _moment(review: Any) -> tuple[Any, ...]:
+    return (*_owner(review), review.at)
+
+
+def _content(review: Any) -> tuple[Any, ...]:
+    """Return a review of an earlier import as it is compared with one of an export; the grade may be in a column."""
+    grade = getattr(review, "grade", review)
+    parts = (grade.label, grade.groundedness, grade.quality, grade.note)
+    return (*_moment(review), review.decision, review.shown, *parts)
+
+
+def _made_here(
+    connection: Connection, reviews: Collection[NewReview], of_file: Collection[str]
+) -> dict[tuple[Any, ...], str]:
+    """Return the request keys of stored reviews by their moment; those of earlier imports, by their content."""
+    names = ("response_id", "pair_id", "reviewer_id", "at", "decision", "shown", "label", "groundedness", "quality")
+    columns = (REVIEW.c[name] for name in (*names, "note", "request_key"))
+    rows = _of_subjects(connection, select(*columns, is_imported().label("imported")), reviews)
+    made = ((_content(row) if row.imported else _moment(row), row) for row in rows)
+    return {key: row.request_key for key, row in made if not (row.imported and row.request_key in of_file)}
 
 
 def _replaced(connection: Connection, ids: Collection[int]) -> set[int]:
@@ -111,3 +143,114 @@ def _flags_of(connection: Connection, reviews: Sequence[tuple[ReviewRecord, NewR
         ]
         for record, review in reviews
     }
+
+
+class FileComment(NamedTuple):
+    """A comment of a file; ``number`` and ``replaces`` are numbers of comments in it. It withdraws without a text."""
+
+    response_id: int
+    reviewer_id: int
+    text: str | None
+    at: datetime | None
+    number: int | None = None
+    replaces: int | None = None
+
+
+class RefusedComment(NamedTuple):
+    """The field of a comment that is not stored, and the reason; ``differs`` if another one is stored."""
+
+    field: str
+    reason: str
+    differs: bool = False
+
+
+@dataclass(slots=True)
+class FileComments:
+    """The comments of one file: their request keys by their numbers in it, which have no meaning in this database."""
+
+    keys: dict[int, str] = field(default_factory=dict)
+
+    def store(
+        self, connection: Connection, comments: Mapping[int, FileComment], now: datetime
+    ) -> tuple[set[int], dict[int, RefusedComment]]:
+        """Store comments by the index of their row; return the rows of the new ones, and the refused rows.
+
+        A comment with the same text, by the same person at the same moment, is the same comment. A comment may replace
+        one that is not in the file, if it is the only one of the person on the answer.
+        """
+        known = _KnownComments(connection, {comment.response_id for comment in comments.values()})
+        new: set[int] = set()
+        refused: dict[int, RefusedComment] = {}
+        for index, comment in comments.items():
+            before = None if comment.replaces is None else self.keys.get(comment.replaces) or known.only_of(comment)
+            key = known.key_of(comment, before)
+            if key not in known.ids:
+                refusal = known.refusal(comment, before)
+                if refusal is not None:
+                    refused[index] = refusal
+                    continue
+                known.insert(connection, comment, key, before, now)
+                new.add(index)
+            if comment.number is not None:
+                self.keys[comment.number] = key
+        return new, refused
+
+
+class _KnownComments:
+    """The stored comments on some answers, by request key."""
+
+    def __init__(self, connection: Connection, response_ids: Collection[int]) -> None:
+        self._answers = lock_responses(connection, response_ids)
+        columns = (COMMENT.c[name] for name in ("id", "response_id", "reviewer_id", "text", "replaces", "at"))
+        query = select(*columns, COMMENT.c.request_key).order_by(COMMENT.c.id)
+        rows = list(rows_with(connection, query, COMMENT.c.response_id, response_ids))
+        self._made = {(row.response_id, row.reviewer_id, row.at, row.text): row.request_key for row in rows}
+        self.ids: dict[str, int] = {row.request_key: row.id for row in rows}
+        self._owners: dict[str, tuple[int, int]] = {row.request_key: (row.response_id, row.reviewer_id) for row in rows}
+        self._replaced: set[int] = {row.replaces for row in rows} - {None}
+
+    def only_of(self, comment: FileComment) -> str | None:
+        """Return the comment of the person on the answer that no other replaces, None if there is not exactly one."""
+        owner = (comment.response_id, comment.reviewer_id)
+        current = [key for key, of in self._owners.items() if of == owner and self.ids[key] not in self._replaced]
+        return current[0] if len(current) == 1 else None
+
+    def key_of(self, comment: FileComment, before: str | None) -> str:
+        """Return the key of the stored comment that is the same, or the key for a new one."""
+        at = None if comment.at is None else iso_z(comment.at)
+        key = import_key(["comment", comment.response_id, comment.reviewer_id, comment.text, at, before])
+        moment = (comment.response_id, comment.reviewer_id, comment.at, comment.text)
+        return key if key in self.ids else self._made.get(moment, key)
+
+    def refusal(self, comment: FileComment, before: str | None) -> RefusedComment | None:
+        """Return why a new comment cannot be stored, None if it can."""
+        number, owner = comment.replaces, (comment.response_id, comment.reviewer_id)
+        if self._answers[comment.response_id].answer is None:
+            return RefusedComment("external_id", "its answer is forgotten: its comments are not stored")
+        if number is None:
+            return None if comment.text is not None else RefusedComment("text", "no text: the comment was forgotten")
+        if before is None:
+            return RefusedComment("replaces", f"no earlier row of this file has the comment {number}: import it too")
+        if self._owners.get(before, owner) != owner:
+            return RefusedComment("replaces", f"comment {number} is not by this person on this answer")
+        if self.ids.get(before) in self._replaced:
+            reason = f"comment {number} was edited or withdrawn in this database"
+            return RefusedComment("replaces", reason, differs=True)
+        return None
+
+    def insert(self, connection: Connection, comment: FileComment, key: str, before: str | None, now: datetime) -> None:
+        """Store a new comment. In a dry run, the comment before it may be gone, with its batch of rows."""
+        replaces = self.ids.get(before or "")
+        self.ids[key] = insert_comment(
+            connection,
+            response_id=comment.response_id,
+            reviewer_id=comment.reviewer_id,
+            text=comment.text,
+            replaces=replaces,
+            request_key=key,
+            at=comment.at or now,
+        )
+        self._owners[key] = (comment.response_id, comment.reviewer_id)
+        self._made[comment.response_id, comment.reviewer_id, comment.at, comment.text] = key
+        if replaces is not None:
+            self._replaced.add(replaces)

@@ -306,6 +306,16 @@ def recorded_verdicts(
     return {key: record_of(RecordedVerdict, row, scores=scores[row.id]) for key, row in stored.items()}
 
 
+def judgment_ids(
+    connection: Connection, version_id: int, response_ids: Collection[int]
+) -> dict[tuple[int, int, int], int]:
+    """Return the ids of a version's judgments of these responses, by response id, ask and repeat."""
+    columns = (JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id)
+    query = select(*columns).where(JUDGMENT.c.judge_version_id == version_id)
+    rows = rows_with(connection, query, JUDGMENT.c.response_id, response_ids)
+    return {(row.response_id, row.ask, row.repeat): row.id for row in rows}
+
+
 def recorded_scores(
     connection: Connection, version_id: int, response_ids: Collection[int]
 ) -> dict[tuple[int, int], dict[str, float | None]]:

@@ -153,7 +153,8 @@ class ReviewRecord:
     """The parts of a review in an export that are no grade.
 
     ``number`` is the id of the review in the file, and ``replaces`` that of the review which it replaces. ``rules`` are
-    the rules of the flags that it decides. ``seen`` is what the person saw of others.
+    the rules of the flags that it decides, ``still_open`` those of flags that are open in the file although it decides
+    them. ``seen`` is what the person saw of others.
     """
 
     number: int
@@ -164,6 +165,7 @@ class ReviewRecord:
     seconds: float | None = None
     seen: tuple[str, ...] | None = None
     rules: tuple[str, ...] = ()
+    still_open: frozenset[str] = frozenset()
 
     @property
     def content(self) -> dict[str, Any]:

@@ -62,6 +62,7 @@ Reached = dict[str, set[Key]]
 _STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # they have a column `import_batch_id`
 _RECORDED = (JUDGMENT, COMPARISON, SAMPLE)  # their run has it
 _KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
+_WITHOUT_IMPORT = frozenset({"audits", "flags", "comments", "failure_modes", "label_schemas", "issues"})
 _STEPS = (JUDGMENT, *STEP_TABLES, REFINEMENT, SUITE_RUN)
 MOST_NAMED = 5  # latest imports in a message
 _RECEIVER = "receiver"  # verdicts that came one by one, in databases whose runs do not say so
@@ -207,6 +208,8 @@ class _Undo:
         """Raise BadInput if the import stored verdicts that cannot be told apart from those of other imports."""
         batch, connection = self.batch, self.connection
         cannot = f"import {batch.id} ({batch.file}) cannot be undone: "
+        if batch.kind in _WITHOUT_IMPORT:
+            raise BadInput(f"{cannot}{batch.kind.replace('_', ' ')} do not record the import that stored them")
         if (batch.counts or {}).get(ASPECTS_ADDED):
             raise BadInput(f"{cannot}it added aspects to verdicts of other imports, and these cannot be told apart")
         if batch.kind not in _KINDS_WITH_VERDICTS:
