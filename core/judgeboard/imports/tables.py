@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import FlagState, IssueState, Status, StepRecord
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULE_NAMED
+from judgeboard.formats.csv import defused
 from judgeboard.formats.files import ColumnType
 from judgeboard.formats.label_schema import LabelSchema, schema_from
 from judgeboard.formats.yaml_file import YamlFile
@@ -104,7 +105,11 @@ def _value(cells: Cells, name: str, type_: ColumnType) -> Any:
         if str(word).casefold() not in words:
             raise Unusable(name, f"{str(word)[:40]!r} is not true or false")
         return words[str(word).casefold()]
-    return cells.text(name) if type_ is ColumnType.TEXT else cells.json(name)
+    if type_ is ColumnType.JSON:
+        return cells.json(name)
+    text = cells.text(name)
+    # In CSV, an export writes an apostrophe before a text that a spreadsheet would run, such as "@mara why?".
+    return text[1:] if cells.textual and text and text[0] == "'" and defused(text[1:]) == text else text
 
 
 def _required(row: Mapping[str, Any], *names: str) -> None:

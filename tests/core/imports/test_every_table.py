@@ -100,8 +100,8 @@ def fill(store: Store) -> None:
     first, second, third, last = *answers[:3], answers[-1]
     keys = iter(map(str, range(100)))
     of_mara = {"reviewer": mara, "now": NOW}
-    comment(store, response_id=first, text="1+1 & <b>so</b>\nor, not", request_key=next(keys), **of_mara)
-    other = comment(store, response_id=first, text="see @Bo: why?", request_key=next(keys), reviewer=jon, now=NOW)
+    comment(store, response_id=first, text="=1+1 & <b>so</b>\nor, not", request_key=next(keys), **of_mara)
+    other = comment(store, response_id=first, text="@Bo why?", request_key=next(keys), reviewer=jon, now=NOW)
     edited = edit_comment(store, comment_id=other, reviewer=jon, text="why?", request_key=next(keys))
     edit_comment(store, comment_id=edited, reviewer=jon, text="why not?", request_key=next(keys))
     gone = comment(store, response_id=second, text="never mind", request_key=next(keys), **of_mara)
