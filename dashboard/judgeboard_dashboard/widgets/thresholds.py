@@ -45,11 +45,17 @@ from judgeboard_dashboard.widgets.flag_rules import store_settings
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import capital, caption, heading, instead, sentence
 
-AIMS: dict[Aim, str] = {"recall": "Recall", "precision": "Precision", "cost": "Cost"}
+AIMS: dict[Aim, str] = {
+    "recall": "Recall",
+    "precision": "Precision",
+    "false_omission": "False omission rate",
+    "cost": "Cost",
+}
 # For each goal: the label of its number, its first value, and its step.
 NUMBERS: dict[Aim, tuple[str, float, float]] = {
     "recall": ("Share of bad answers to flag", 0.8, 0.05),
     "precision": ("Share of flagged answers that are bad", 0.8, 0.05),
+    "false_omission": ("Share of unflagged answers that are bad", 0.05, 0.01),
     "cost": ("A missed bad answer costs so many reviews", 5.0, 1.0),
 }
 _ALL_TYPES = "all query types"

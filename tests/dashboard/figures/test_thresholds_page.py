@@ -1,11 +1,15 @@
 """The part Thresholds of Settings, and what a score means on the page Judges."""
 
+from typing import get_args
+
 import pytest
 
 from app_pages import OpenPage, charts, labels, shown, table, texts
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.thresholds import Aim
 from judgeboard.store.engine import Store
 from judgeboard.store.settings import thresholds
+from judgeboard_dashboard.widgets.thresholds import AIMS, NUMBERS
 
 
 @pytest.fixture
@@ -32,6 +36,18 @@ def test_a_threshold_says_what_would_change_in_the_queue(open_page: OpenPage) ->
     assert len(charts(app)) == 1
     app = open_page("thresholds", goal="Cost", by_type="true")
     assert "cheap" in shown(app) or "cost per answer" in shown(app)
+
+
+@pytest.mark.usefixtures("labelled")
+def test_a_goal_of_false_omission_has_its_number_and_its_column(open_page: OpenPage) -> None:
+    app = open_page("thresholds", goal="False omission rate")
+    assert "Share of unflagged answers that are bad" in [field.label for field in app.number_input]
+    assert "of the answers not flagged for low groundedness are good" in texts(app, "jb-say")[0]
+    assert "False omission rate" in table(app, "Threshold").columns
+
+
+def test_the_page_offers_each_goal_of_the_command() -> None:
+    assert set(AIMS) == set(NUMBERS) == set(get_args(Aim))
 
 
 def test_without_a_judge_or_labels_it_says_what_to_do_first(open_page: OpenPage, sqlite_store: Store) -> None:
