@@ -7,7 +7,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow
-from judgeboard_dashboard.widgets.tables import choose_row, csv_button
+from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, heading, sentence
 
 PAGE = "costs"
@@ -26,12 +26,13 @@ def cost() -> None:
     lines = [shown.total, *shown.lines]
     table = costs_table(lines)
     chosen = lines[choose_row(table, key=f"costs_{len(lines)}", most=8)]
-    csv_button(table, PAGE, key="costs_csv")
+    foot(table, PAGE)
     if chosen.cost_micro is None:
         caption("The cost of these calls is unknown. To set a price, use `judgeboard.toml` or `--price`.")
         return
     if not chosen.cost_micro:
-        caption("These calls cost nothing.")
+        known = f"{chosen.calls - chosen.unpriced:,} of these calls cost nothing. The cost of the others is unknown."
+        caption(known if chosen.unpriced else "These calls cost nothing.")
         return
     heading("Cost per week" if chosen is lines[0] else f"Cost per week: {chosen.purpose}, {chosen.judge}")
     _chart(shown, chosen)
