@@ -104,9 +104,9 @@ def sources() -> None:
         listed, feedback = list_sources(connection), count_waiting_feedback(connection)
     if not listed:
         caption(
-            f"No assistant has sent a trace yet. Set this variable in the assistant: `{VARIABLE}={own_address()}`",
+            f"No assistant has sent a trace yet. Set this variable in the assistant: `{VARIABLE}={own_address()}`.",
             "To send from other machines, create a key under Keys, or in a terminal: "
-            "`judgeboard sources keys create NAME`",
+            "`judgeboard sources keys create NAME`.",
         )
         return
     name = st.query_params.get("source", "")

@@ -479,10 +479,16 @@ def _filters(kinds: tuple[str, ...], actors: tuple[str, ...], now: datetime) -> 
 
 def _details(event: StoredEvent) -> str:
     return " · ".join(
-        f"{name.replace('_', ' ')} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        f"{name.replace('_', ' ')} {_detail(value)}"
         for name, value in event.details.items()
-        if value is not None
+        if value is not None and value not in ({}, [])
     )
+
+
+def _detail(value: object) -> str:
+    if isinstance(value, list) and not any(isinstance(each, (list, dict)) for each in value):
+        return ", ".join(map(_detail, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 EVENT_COLUMNS: Columns[StoredEvent] = {

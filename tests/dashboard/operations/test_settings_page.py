@@ -240,6 +240,12 @@ def test_the_list_names_everybody_with_role_and_when_they_were_here(page_rows, o
     assert rows["Mara"]["Last seen"] != "–"
 
 
+def test_details_of_an_event_are_words_not_json(page_rows, open_page, sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        record_event(connection, "set_setting", "Ada", details={"people": ["Jon", "Mara"], "settings": {}, "item": 5})
+    assert open_page("events").dataframe[0].value["Details"][0] == "people Jon, Mara · item 5"
+
+
 def test_events_are_listed_newest_first_fifty_a_page(page_rows, open_page, sqlite_store: Store) -> None:
     with sqlite_store.writing() as connection:
         for number in range(120):
