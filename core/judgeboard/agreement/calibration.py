@@ -205,18 +205,18 @@ def _map_sentence(made: Calibrated, labels: ScoredLabels, meaning: Mapping[float
 
 def _unproven_words(how: str, labels: ScoredLabels, meaning: Mapping[float, Estimate]) -> Iterator[str]:
     """Yield that a map is not shown to help, how much the labels tell, and the score that is farthest off."""
-    helps = "that it predicts people better than the scores themselves"
-    yield f"Do not use this map ({how}) yet: the labels do not show {helps}."
+    off = {score: each for score, each in meaning.items() if surely_below(each, score) or surely_above(each, score)}
+    if off:
+        score = max(off, key=lambda each: abs((off[each].value or 0.0) - each))
+        grounded = f"people call about {percent_words(off[score])} grounded"
+        yield f"Do not read the scores as probabilities: of the answers with a score of {score:g}, {grounded}."
+        yield f"A map ({how}) may correct this, but the labels do not show it yet: do not use it."
+    else:
+        helps = "that it predicts people better than the scores themselves"
+        yield f"Do not use this map ({how}) yet: the labels do not show {helps}."
     even = _as_even_sample(labels)
     if even < _EVEN * labels.n:
         yield (
             f"The {counted(labels.n, 'label')} tell about as much as {even:,} of a random sample, because labels of "
-            "some kinds of answers stand for many answers."
-        )
-    off = {score: each for score, each in meaning.items() if surely_below(each, score) or surely_above(each, score)}
-    if off:
-        score = max(off, key=lambda each: abs((off[each].value or 0.0) - each))
-        yield (
-            f"The scores themselves are off: people call about {percent_words(off[score])} of the answers with a score "
-            f"of {score:g} grounded. Label more answers."
+            "some kinds of answers stand for many answers. Labels of answers drawn at random show more."
         )

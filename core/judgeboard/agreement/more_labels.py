@@ -39,8 +39,7 @@ def more_labels_words(
         words += f" About {missing:,} more {thing} must have a label ({counting:,} so far)."
     if counting < labelled:
         some = f"{counting:,} of the {labelled:,} labelled {things}"
-        words += " A threshold is chosen as if all answers had had the same chance of a label. So far, for this only"
-        words += f" {some} count, because {_uneven_words(sample)}."
+        words += f" To choose a threshold, only {some} count so far, because {_uneven_words(sample)}."
     return words
 
 

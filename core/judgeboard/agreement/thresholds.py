@@ -349,10 +349,16 @@ def _keep_words(
         return _joined(f"Keep {today}: {now}.", shown, open_words), change if is_better else None
     if figure.value is None or figure.value < goal.least or is_better:
         return "", ""
-    if figure.low is None or figure.low < goal.least - _FAR_BELOW:  # so uncertain a figure advises nothing
-        return f"Today, {now}.", ""
-    not_shown = f"These labels do not show with {confidence} that at least {least} {_share_words(goal)}"
-    return f"{not_shown}: today, {now}. The share may be as low as {percent(figure.low)}.", "To be sure"
+    on_other = " on labels that were not used to choose" if without_interval else ""
+    at_least = f"at least {least} {_share_words(goal)}: today, {percent_words(figure)} are{on_other}."
+    not_shown = f"These labels do not show with {confidence} that {at_least}"
+    if figure.low is None:
+        return not_shown, ""
+    not_shown += f" The share may be as low as {percent(figure.low)}."
+    return (
+        not_shown,
+        "To be sure" if figure.low >= goal.least - _FAR_BELOW else "",
+    )  # so uncertain a figure keeps nothing
 
 
 def _low_end(figure: Estimate, delta: float) -> float | None:

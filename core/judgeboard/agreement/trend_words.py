@@ -175,7 +175,8 @@ def source_words(trend: Trend) -> str | None:
     drawn = any(panel.points for panel in trend.panels)
     if not drawn or trend.judge is None or not trend.of_measure.of_judge:
         return None
-    return f"The scores are those of the judge {trend.judge}, not corrected by labels."
+    figure = trend.of_measure.name
+    return f"Here, {figure} is by the verdicts of “{trend.judge}” alone, not corrected by labels."
 
 
 def _figure(measure: Measure) -> Figure:

@@ -379,11 +379,15 @@ def _sentences(made: VersionsCompared, only: Sequence[BoolArray] | None, logged:
             yield f"They give the same verdict on {same} that both judged. {_to_label_words(made)}"
         return
     yield f"{start_words(made.conclusion, made.first, made.second, made.within)}."
+    has_change = only is None and (counts.change.value is None or counts.change.low is not None)
+    if has_change:  # a change without an interval would pass for a result
+        yield _change_sentence(made)
     if labelled := counts.n if made.alone else counts.only_first + counts.only_second:
-        yield (
-            f"Of {counted(labelled, 'labelled answer')} on which they differ, {made.first} is right on "
-            f"{counts.only_first:,} and {made.second} on {counts.only_second:,}."
-        )
+        right = f"{made.first} is right on {counts.only_first:,} and {made.second} on {counts.only_second:,}."
+        if has_change:
+            yield f"They differ on {made.differing:,} of these answers; on {labelled:,} of them with a label, {right}"
+        else:
+            yield f"Of {counted(labelled, 'labelled answer')} on which they differ, {right}"
     if only is not None:
         shares = [f"{percent(float(each.mean()) if len(each) else 0.0)} of the {len(each):,}" for each in only]
         yield (
@@ -392,22 +396,24 @@ def _sentences(made: VersionsCompared, only: Sequence[BoolArray] | None, logged:
             f"{_to_label_words(made)}"
         )
         return
-    if counts.change.value is None or counts.change.low is not None:  # without an interval, it would pass for a result
-        yield from _change_sentences(made)
+    if has_change:
+        yield from _unlike_counts(made)
     if made.conclusion is Conclusion.NOT_SHOWN:
         yield from _more_labels(made, logged)
 
 
-def _change_sentences(made: VersionsCompared) -> Iterator[str]:
-    """Yield how the share of right verdicts changes, and what is not known of it."""
-    counts = made.counts
+def _change_sentence(made: VersionsCompared) -> str:
+    """Return how the share of right verdicts changes in all answers that both judged."""
     in_all = f"In all {counted(made.answers, 'answer')} that both judged"
-    change = points_words(counts.change, sign=True)
+    change = points_words(made.counts.change, sign=True)
+    return f"{in_all}, the share of right verdicts changes by {change} from {made.first} to {made.second}."
+
+
+def _unlike_counts(made: VersionsCompared) -> Iterator[str]:
+    """Yield why the change has another sign than the counts of labels, and what is not known of it."""
     if not made.alone:
-        yield f"{in_all}, this changes the share of right verdicts by {change}."
         return
-    yield f"{in_all}, the share of right verdicts changes by {change} from {made.first} to {made.second}."
-    yield "Each label counts for all the answers that it stands for."
+    counts = made.counts
     more_right = counts.only_second - counts.only_first
     if (counts.change.value or 0.0) * more_right < 0:
         labels = "Some labels stand for more answers than others"

@@ -8,7 +8,6 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import refuse_given
 from judgeboard.errors import MissingOption
-from judgeboard.text import counted
 
 
 @options.command(
@@ -170,10 +169,11 @@ def stats_command() -> None:
         judgments_table,
         left_out_lines,
         measure,
+        stats_words,
     )
 
     stats = measure(options.seen(options.open_store()))
-    lines = [f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}"]
+    lines = [*stats_words(stats)]
     for table in (judgments_table(stats), flags_table(stats)):
         lines += ["", *text_lines(table)] if table.rows else []
     lines += filter(None, [flags_sentence(stats)])

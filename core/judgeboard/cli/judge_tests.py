@@ -54,12 +54,12 @@ def health(judge_version: str, families: Path | None, gate: bool) -> int:
 
 def _lines(report: "HealthReport") -> Iterator[str]:
     from judgeboard.health.record import State
-    from judgeboard.health.report import health_sentence
+    from judgeboard.health.report import check_words, health_sentence
 
     yield health_sentence(report)
     order = (State.WARNING, State.NOT_CONCLUSIVE, State.OK, State.NOT_MEASURED)
     for check in sorted(report.checks, key=lambda check: (not check.applies, order.index(check.state))):
-        name = check.name.replace("_", " ")
+        name = check_words(check)
         if not check.applies:
             yield f"-  {name}: {check.sentence}"
             continue

@@ -130,6 +130,7 @@ def trends_command(
             result = trend(connection, judge=judge, **chosen)
             types = [panel.group for panel in result.panels] if result.by == QUERY_TYPE else []
             alarms = [each.sentence for each in share_changes(connection, types) if each.is_open]
+            alarms += ["The share of bad answers in an alarm is corrected by labels."] if alarms else []
             options.show(result, chain(alarms, trend_lines(result)))
 
 

@@ -66,6 +66,8 @@ _TITLES = {
     "self_enhancement": "Self-enhancement",
     "weaker": "Weaker than the generator",
     "collapse": "Score collapse",
+    "verbosity": "Length of the answer",
+    "verbosity_at_equal_grades": "Length at equal human grades",
     "passages_removed": "Control answers: passages removed",
     "other_answer": "Control answers: answer to another question",
     "truncated": "Control answers: answer truncated",
@@ -183,6 +185,16 @@ def check_title(check: Check) -> str:
     return _TITLES.get(check.name, check.name.replace("_", " ").capitalize())
 
 
+def check_words(check: Check) -> str:
+    """Return the title of a check within a sentence, for example "score collapse"."""
+    title = check_title(check)
+    return f"{title[0].lower()}{title[1:]}"
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
 def figure_words(check: Check) -> str | None:
     """Return for example "58 % [54, 61], n = 400"; None if nothing is measured."""
     estimate = check.statistic
@@ -201,12 +213,12 @@ def health_sentence(report: HealthReport) -> str:
     if not warned + sound + unclear:
         few = f" ({counted(report.asked, 'call')} so far). Judge more answers, or choose another judge version"
         return f"{report.judge}: nothing is measured yet{few if report.asked < LEAST else ''}."
-    names = ", ".join(check_title(check)[0].lower() + check_title(check)[1:] for check in warnings)
+    names = ", ".join(map(check_words, warnings))
     parts = [
         f"{warned} {'warns' if warned == 1 else 'warn'} ({names})" if warned else "none warns",
-        f"{sound} ok" if sound else "",
-        f"{unclear} not conclusive" if unclear else "",
-        f"{missing} not measured yet" if missing else "",
+        f"{sound} {_are(sound)} ok" if sound else "",
+        f"{unclear} {_are(unclear)} not conclusive" if unclear else "",
+        f"{missing} {_are(missing)} not measured yet" if missing else "",
     ]
     checks = counted(warned + sound + unclear + missing, "check")
     return f"{report.judge}: of {checks}, {', '.join(part for part in parts if part)}."

@@ -13,7 +13,7 @@ from judgeboard.domain import Estimate, FlagState, Status
 from judgeboard.flags.rules import RULES
 from judgeboard.reports.agreement import ANSWERS, leading_statistics, statistics_table
 from judgeboard.reports.output import Column, Table
-from judgeboard.stats.estimates import MIN_PAIRS, no_interval_sentences
+from judgeboard.stats.estimates import MIN_PAIRS, no_interval_sentences, number_words, percent_words
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.overview import (
@@ -125,6 +125,20 @@ def stats(connection: Connection) -> Stats:
             row for result in every_judge(connection, only=leading_statistics()) for row in _agreement(result, versions)
         ),
     )
+
+
+def stats_words(stats: Stats) -> Iterator[str]:
+    """Yield what the database contains, and how far each judge version agrees with people in all answers."""
+    yield f"{counted(stats.responses, 'response')}, {counted(stats.reviews, 'review')}."
+    labelled = [(title, row) for title, row in _in_all(stats) if row.grade == "label"]
+    for title, row in labelled:
+        agreement, kappa = row.statistics["agreement"], row.statistics.get("kappa")
+        if row.answers is not None and agreement.value is not None:
+            chance = "" if kappa is None or kappa.value is None else f"; Cohen's kappa is {number_words(kappa)}"
+            yield f"In all {row.answers:,} answers, {title} and people agree on {percent_words(agreement)}{chance}."
+    if labelled and all(row.answers is None for _, row in labelled):
+        missing = "`judgeboard agreement` names the labels that are missing"
+        yield f"How far a judge and people agree in all answers is not known: {missing}."
 
 
 def judgments_table(stats: Stats) -> Table:

@@ -122,7 +122,7 @@ def _found(change: QueueChange) -> str | None:
 
 def meaning_table(result: CalibrationResult) -> Table:
     """Return for some scores the share of such answers that people call grounded; no rows for a map of a wrong form."""
-    columns = (Column("Score", "number"), Column("People call grounded", "share estimate"))
+    columns = (Column("Score", "number"), Column("People call grounded, by the map", "share estimate"))
     return Table(columns, () if result.has_wrong_form else result.meaning)
 
 

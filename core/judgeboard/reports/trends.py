@@ -52,7 +52,7 @@ def trend_lines(trend: Trend) -> Iterator[str]:
     words = trend_sentence(trend)
     yield words
     if source := source_words(trend):
-        yield f"{source} For the share of bad answers, corrected by labels: `judgeboard trends --corrected`."
+        yield f"{source} For the share of bad answers by labels: `judgeboard trends --corrected`."
     if any(panel.points for panel in trend.panels):
         yield from text_lines(trend_table(trend, trend.panels))
     if note := found_note(words, trend.period):

@@ -582,8 +582,9 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert again.startswith("Alarm 1 is open: The share")
     assert f"acknowledge alarm 1: `judgeboard {printed}`" in again, "an open alarm is acknowledged in a later run, too"
     assert run(["trends", *db]) == 0
-    alarm, uncorrected, *_ = capsys.readouterr().out.splitlines()
+    alarm, by_labels, uncorrected, *_ = capsys.readouterr().out.splitlines()
     assert alarm.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
+    assert by_labels == "The share of bad answers in an alarm is corrected by labels."
     assert "groundedness" in uncorrected, "the alarm comes before what the judge's own scores show"
     assert run(["trends", "--corrected", *db]) == 0
     assert capsys.readouterr().out.startswith(

@@ -303,9 +303,8 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
         "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
     )
     counting = re.search(
-        r"A threshold is chosen as if all answers had had the same chance of a label\. So far, for this only (\d+) of "
-        r"the (\d+) labelled bad answers count, because people labelled all answers that the threshold in force flags, "
-        r"but few others\.$",
+        r"To choose a threshold, only (\d+) of the (\d+) labelled bad answers count so far, because people labelled "
+        r"all answers that the threshold in force flags, but few others\.$",
         recall.sentence,
     )
     assert counting is not None, recall.sentence
@@ -333,8 +332,7 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> N
     assert (shown.is_kept, shown.is_advised, shown.low_groundedness) == (True, False, None)
     assert measured.sentence.startswith(
         "These labels do not show with 95 % confidence that at least 79 % of the answers flagged for low "
-        f"groundedness are bad: today, {percent_words(figure)} of the answers flagged for low groundedness are bad. "
-        f"The share may be as low as {percent(figure.low)}. "
+        f"groundedness are bad: today, {percent_words(figure)} are. The share may be as low as {percent(figure.low)}. "
     )
     assert not measured.is_kept
     assert recall.sentence.startswith("Keep 0.5: ")
@@ -353,7 +351,8 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log:
     assert (recall.low or 1) < 0.6
     assert (recall.value or 0) >= 0.75
     assert chosen.sentence.startswith(
-        f"Today, {percent_words(recall)} of the bad answers are flagged for low groundedne"
+        "These labels do not show with 95 % confidence that at least 75 % of the bad answers are flagged for low "
+        f"groundedness: today, {percent_words(recall)} are. The share may be as low as {percent(recall.low or 0)}. "
     )
     assert "Keep" not in chosen.sentence
     assert "No threshold found. For a recall of at least 75 %, label about " in chosen.sentence
@@ -445,11 +444,10 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
         "Do not use this map ({}) yet: the labels do not show that it predicts people better than the scores "
         "themselves."
     )
-    off = (
-        "The scores themselves are off: people call about 72 % [54, 84] of the answers with a score of 0.9 grounded. "
-        "Label more answers."
+    assert result.sentence == (
+        "Do not read the scores as probabilities: of the answers with a score of 0.9, people call about 72 % [54, 84] "
+        "grounded. A map (platt) may correct this, but the labels do not show it yet: do not use it."
     )
-    assert result.sentence == f"{unproven.format('platt')} {off}"
     assert steps.sentence == unproven.format("isotonic")
     shown = [(score, each.value is None, each.low) for score, each in steps.meaning]
     assert shown == [(score, False, None) for score in SHOWN_SCORES], "a map shows what each score means"
@@ -486,7 +484,7 @@ def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to
     assert result.sentence == (
         "Do not use this map (platt) yet: the labels do not show that it predicts people better than the scores "
         "themselves. The 300 labels tell about as much as 113 of a random sample, because labels of some kinds of "
-        "answers stand for many answers."
+        "answers stand for many answers. Labels of answers drawn at random show more."
     )
 
 

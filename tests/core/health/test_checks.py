@@ -73,7 +73,7 @@ def test_what_a_baseline_cannot_have_does_not_apply_and_counts_as_no_check() -> 
     assert all(to_plain(each)["applies"] for each in report.in_state(State.OK))
     assert [each.name for each in report.in_state(State.OK)] == ["collapse"]
     assert health_sentence(report) == (
-        f"lexical v3: of {len(CHECKS) - 5} checks, none warns, 1 ok, {len(CHECKS) - 6} not measured yet."
+        f"lexical v3: of {len(CHECKS) - 5} checks, none warns, 1 is ok, {len(CHECKS) - 6} are not measured yet."
     )
 
 
@@ -497,7 +497,7 @@ def test_a_judge_that_sees_nothing_of_what_users_see_is_warned_of() -> None:
     assert small.sentence.startswith("Not shown whether the judge agrees with users: AUROC of groundedness for ")
     assert small.sentence.endswith(" The interval includes chance (0.5).")
     unclear = report_on(JudgeRecord(BASELINE, feedback=users(rng.normal(0, 1, 30), np.arange(30) < 12)))
-    assert ", none warns, 1 not conclusive, " in health_sentence(unclear)
+    assert ", none warns, 1 is not conclusive, " in health_sentence(unclear)
 
 
 def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
