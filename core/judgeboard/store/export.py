@@ -175,7 +175,6 @@ _REFERENCES: Mapping[str, Mapping[str, str]] = {
     "reviewer": {"reviewer": "name", "origin": "origin"},
 }
 _NAMED = tuple(_REFERENCES["response"])
-_NEVER = frozenset({"request_key", "bulk", "import_batch_id", "queue_item_id", "reply_format", "dropped_parameters"})
 _NUMBERS = tuple(JUDGMENT.c[name].label(f"judgment_{name}") for name in ("ask", "repeat"))  # of a judgment
 _MICRO = "_micro"  # costs are stored in millionths of the currency of the prices
 
@@ -190,7 +189,7 @@ _TYPES: tuple[tuple[type, ColumnType], ...] = (
 
 def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
     """Return the query for a table's exported columns; ``without`` lists columns to omit, ``names`` renames columns."""
-    left_out = {*without.split(), *_NEVER}
+    left_out = {*without.split(), *(each.name for each in table.c if not each.info.get("exported", True))}
     query = select(table.c.id.label(ROW_KEY)).select_from(table)
     for column in (column for column in table.c if column.name not in left_out):
         referred = next((key.column.table for key in column.foreign_keys), None)

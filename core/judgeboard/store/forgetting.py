@@ -17,8 +17,8 @@ from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
 from judgeboard.store.tables import DRAFT, EVENT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.tables.columns import columns_that
 from judgeboard.store.traces import forget_traces, forget_unused_traces
-from judgeboard.store.triggers import FORGETTABLE
 from judgeboard.store.withdrawals import forget_copies, withdrawn_answers
 from judgeboard.text import iso_z
 
@@ -119,10 +119,11 @@ def _forget(connection: Connection, roots: Mapping[int, tuple[str, str]], actor:
     now = utc_now()
     for response_id in ids:
         record_event(connection, "forget", actor, response_id=response_id, now=now)
-    for name, columns in FORGETTABLE.items():
-        table = METADATA.tables[name]
+    for table in METADATA.sorted_tables:
+        columns = columns_that("forgotten", table)
         blank: dict[str, object] = {column: {} if column == "extra" else None for column in columns}
-        connection.execute(update(table).where(_is_about(table, ids)).values(blank))
+        if blank:
+            connection.execute(update(table).where(_is_about(table, ids)).values(blank))
     connection.execute(delete(DRAFT).where(_is_about(DRAFT, ids)))
     forget_copies(connection, ids)
     forget_traces(connection, ids)

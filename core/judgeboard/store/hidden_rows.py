@@ -38,21 +38,8 @@ from judgeboard.domain import ItemState, QueueState
 from judgeboard.store.engine import Store
 from judgeboard.store.row_filter import filter_rows
 from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, BigId
+from judgeboard.store.tables.columns import row_of
 
-# Tables without hidden rows: they have no verdict or review of an answer.
-OPEN: frozenset[str] = frozenset(
-    {
-        *("setting", "import_batch", "judge_version", "run", "suite_run", "job", "worker", "reviewer"),
-        *("judging_rule", "rate_limit", "run_share", "claim"),
-        *("queue", "queue_assignment", "queue_item", "queue_item_flag", "lease", "taken_lease"),
-        *("skip", "selected_attempt"),
-        *("label_schema", "failure_mode", "issue", "alarm", "alarm_acknowledgement", "anchor_set"),
-        *("alert_rule", "alert_event", "alert_delivery"),
-        *("pull", "push_target", "api_key", "span", "waiting_feedback"),
-        "draft",  # is read by its author alone
-        "withdrawn_row",  # nobody reads it
-    }
-)
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
 
 _UNASSIGNED = QUEUE.alias("unassigned")
@@ -228,10 +215,12 @@ class _VisibleRows:
 
     def of_table(self, name: str) -> Select[Any] | None:
         """The query of the visible rows of a table, None if all are visible."""
-        if name in OPEN or name == _SEARCH_INDEX:
+        if name == _SEARCH_INDEX:
             return None
         if name not in METADATA.tables:
             raise ValueError(f"no rule tells which rows of {name} are hidden")
+        if not row_of(METADATA.tables[name]).has_hidden_rows:
+            return None
         stored = _stored(name)
         conditions = self._outside(name, stored)
         if not hidden_by(name):

@@ -15,7 +15,7 @@ from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.clock import utc_now
 from judgeboard.store.statements import columns_of, insert_or_skip, listed, record_of, rows_by_key, rows_with
 from judgeboard.store.tables import FEEDBACK, RESPONSE, WITHDRAWN_ROW
-from judgeboard.store.triggers import COMPLETED
+from judgeboard.store.tables.columns import columns_that
 from judgeboard.text import as_utc, iso_z, unstorable, utc_day
 
 _LENGTH = 300
@@ -207,7 +207,7 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
 def completed_row(response: Response) -> dict[str, Any]:
     """Return the columns of a response that late spans of its trace may change."""
     row = _response_row(response, content_hash(response), None, utc_now())
-    return {name: row[name] for name in COMPLETED}
+    return {name: row[name] for name in columns_that("completed", RESPONSE)}
 
 
 def response_of(row: Row[Any]) -> Response:

@@ -3,102 +3,21 @@
 from sqlalchemy import Connection, Table, text
 
 from judgeboard.store import tables
-
-# Columns that `judgeboard db forget` may blank; no other column of an append-only table changes.
-FORGETTABLE: dict[str, tuple[str, ...]] = {
-    "response": ("query", "passages", "answer", "messages", "reference", "extra"),
-    "judgment": ("reasoning", "claims", "raw", "attempts", "error"),
-    "judgment_score": ("reasoning",),
-    "review": ("spans", "note", "corrected_answer", "claim_marks", "texts"),
-    "pair": ("question", "options", "reference", "extra"),
-    "comparison": ("reference", "reasoning", "raw", "attempts", "error"),
-    "sample": ("answer", "raw", "attempts", "error"),
-    "generation": ("raw", "attempts", "error"),
-    "refinement": ("feedback",),
-    "judgment_review": ("reasoning", "raw", "attempts", "error"),
-    "anchor_judgment": ("raw", "attempts", "error"),
-    "comment": ("text",),
-}
-
-_OF_PAIR = (
-    "SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
-    "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
-)
-_OF_ANSWER_OR_PAIR = f"SELECT OLD.response_id UNION ALL {_OF_PAIR}"
-
-# SQL for the responses that a row (OLD) is about. If one of them is forgotten, the row may be blanked.
-RESPONSES: dict[str, str] = {
-    "response": "OLD.id",
-    "judgment": "OLD.response_id",
-    "judgment_score": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
-    "review": _OF_ANSWER_OR_PAIR,
-    "pair": "SELECT OLD.response_a_id UNION ALL SELECT OLD.response_b_id",
-    "comparison": _OF_PAIR,
-    "sample": _OF_PAIR,
-    # A call that made no answer, or the same answer again, is still about the answer that it began with.
-    "generation": (
-        "SELECT OLD.response_id UNION ALL SELECT root_response_id FROM refinement "
-        "WHERE refinement.run_id = OLD.run_id AND refinement.subject = OLD.subject "
-        "UNION ALL SELECT other.response_id FROM generation AS other "
-        "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
-    ),
-    "refinement": "OLD.root_response_id, OLD.response_id",
-    "judgment_review": "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id",
-    "anchor_judgment": "OLD.response_id",
-    "comment": _OF_ANSWER_OR_PAIR,
-}
-
-# A response that came by a trace is completed by late spans, but only before anything refers to its content.
-COMPLETED = (
-    *("query_type", "content_hash", "query", "answer", "generator_model", "reference", "passages", "generator_cost"),
-    *("messages", "asked_at", "asked_day", "extra", "evidence_group"),
-)
-# Tables in which only the named columns change and no row is deleted.
-CHANGEABLE: dict[Table, tuple[str, ...]] = {
-    tables.IMPORT_BATCH: ("counts", "finished_at", "sha256", "undone_at"),
-    tables.RUN: (
-        *("state", "finished_at", "why_stopped", "selected"),
-        *("endpoint_host", "provider", "base_url"),  # a run can continue at another address
-    ),
-    tables.FLAG: ("state", "leads"),
-    tables.JOB: ("run_id", "cancelled_at", "failed"),
-    tables.JUDGING_RULE: ("state", "problem"),
-    tables.ALERT_RULE: ("state", "evaluated_at", "problem"),
-    tables.ALERT_EVENT: ("sentence", "value", "seen_at", "resolved_at", "notified_at", "messages", "closed"),
-    tables.ALERT_DELIVERY: ("state", "attempts", "next_at", "sent_at", "error"),
-    tables.QUEUE: ("state",),
-    tables.QUEUE_ITEM: ("state", "position", "reviews_needed"),
-    tables.SKIP: ("undone_at",),
-    tables.PUSHED: ("row_id", "sent", "error", "at"),
-    tables.PUSH_TARGET: (
-        *("state", "executor_id", "next_at", "tried_at", "succeeded_at"),
-        *("pushed", "refused", "waiting", "reason", "problem"),
-    ),
-    tables.API_KEY: ("revoked_at",),
-    tables.WITHDRAWN_ROW: ("content",),
-    tables.TRACE: ("source", "state", "last_at", "root_ended", "spans", "response_id", "reason", "used", "read_at"),
-}
-
-# Tables whose rows may change and be deleted.
-_FREE = frozenset(
-    {
-        *(tables.CURRENT, tables.REVIEWER, tables.WORKER, tables.QUEUE_ASSIGNMENT, tables.QUEUE_ITEM_FLAG),
-        *(tables.LEASE, tables.DRAFT, tables.CLAIM, tables.RATE_LIMIT, tables.SPAN),
-        *(tables.RUN_SHARE, tables.WAITING_FEEDBACK, tables.PULL),
-    }
-)
-
-# All other tables: their rows are written once, and triggers refuse changes.
-APPEND_ONLY = tuple(table for table in tables.METADATA.sorted_tables if table not in _FREE and table not in CHANGEABLE)
+from judgeboard.store.tables.columns import columns_that, row_of
 
 _WITHDRAWN = "EXISTS (SELECT 1 FROM withdrawn_row WHERE table_name = '{table}' AND row_key = {key})"
 _REFUSAL = "{table} is append-only: add a row that replaces, never change or delete one"
 
 
+def guarded_tables() -> tuple[Table, ...]:
+    """Return the tables of which triggers refuse deletions and most changes."""
+    return tuple(table for table in tables.METADATA.sorted_tables if not row_of(table).is_free)
+
+
 def install_guards(connection: Connection) -> None:
     """Create every trigger in the caller's transaction, replacing existing ones."""
     dialect = connection.dialect.name
-    for table in (*APPEND_ONLY, *CHANGEABLE):
+    for table in guarded_tables():
         for statement in _guard(table, _allowed_update(table, dialect), dialect):
             connection.execute(text(statement))
 
@@ -158,8 +77,7 @@ def _may_be_deleted(table: Table) -> str:
 def _allowed_update(table: Table, dialect: str) -> str:
     """The condition under which an UPDATE is allowed."""
     columns = [column.name for column in table.columns]
-    changeable = CHANGEABLE.get(table, ())
-    forgettable = FORGETTABLE.get(table.name, ())
+    changeable, forgettable = columns_that("changes", table), columns_that("forgotten", table)
     kept = [name for name in columns if name not in changeable and name not in forgettable]
     same = " AND ".join(_same(name, dialect) for name in kept)
     if table is tables.WITHDRAWN_ROW:  # only forgetting blanks a copy; no event can name an answer that is withdrawn
@@ -169,13 +87,14 @@ def _allowed_update(table: Table, dialect: str) -> str:
     if not forgettable:
         return "1 = 0"
     blanked = " AND ".join(f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable)
-    forgotten = (
-        f"EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id IN ({RESPONSES[table.name]}))"  # noqa: S608 - fixed names only
-    )
+    about = row_of(table).of_responses
+    of_forgotten = f"event.kind = 'forget' AND event.response_id IN ({about})"
+    forgotten = f"EXISTS (SELECT 1 FROM event WHERE {of_forgotten})"  # noqa: S608 - fixed names only
     allowed = f"{forgotten} AND {same} AND {blanked}"
     if table is not tables.RESPONSE:
         return allowed
-    identity = " AND ".join(_same(name, dialect) for name in columns if name not in COMPLETED)
+    completed = columns_that("completed", table)
+    identity = " AND ".join(_same(name, dialect) for name in columns if name not in completed)
     return f"({allowed}) OR ({identity} AND {unread('OLD.id')})"
 
 

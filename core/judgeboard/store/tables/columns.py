@@ -1,32 +1,22 @@
-"""Column types, and the builders of tables.
+"""What all tables share: their metadata, their base classes, and the types of columns.
 
-A *step* is one request to a model with all its calls: each row of a step table is a step.
+Each table is one class. Its docstring says what a row is and becomes the comment of the table. What other parts of the
+store must know of a column stands at the column: see `Known`.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    CheckConstraint,
-    Column,
-    DateTime,
-    Enum,
-    ForeignKey,
-    Index,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    text,
-)
+from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Enum, Index, Integer, MetaData, Table, text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.schema import CreateIndex, SchemaItem
+from sqlalchemy.orm import declared_attr, registry
+from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import TypeDecorator
+from sqlmodel import Field, SQLModel
 
 from judgeboard.domain import Status
 
@@ -35,6 +25,7 @@ BigId = BigInteger().with_variant(Integer, "sqlite")
 
 # Python's None is stored as SQL NULL, never as the JSON text "null".
 JsonValue = JSON(none_as_null=True)
+JsonData = dict[str, Any] | list[Any]
 
 
 class JsonTuple(TypeDecorator[tuple[Any, ...]]):
@@ -68,24 +59,139 @@ class Utc(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-NAMES = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
-    "pk": "pk_%(table_name)s",
-}
-
-
-METADATA = MetaData(naming_convention=NAMES)
-
-
 def one_of(choices: type[StrEnum], name: str) -> Enum:
     """The type of a column that stores the value of a choice and returns the choice."""
     values = [choice.value for choice in choices]
     return Enum(
         choices, native_enum=False, create_constraint=True, length=20, name=name, values_callable=lambda _: values
     )
+
+
+OF_PAIR = (
+    "SELECT response_a_id FROM pair WHERE pair.id = OLD.pair_id "
+    "UNION ALL SELECT response_b_id FROM pair WHERE pair.id = OLD.pair_id"
+)
+OF_ANSWER_OR_PAIR = f"SELECT OLD.response_id UNION ALL {OF_PAIR}"
+
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+class Known(TypedDict, total=False):
+    """What is known of a column.
+
+    ``changes``: its values change, in a table whose rows otherwise stay as written. ``forgotten``: `judgeboard db
+    forget` blanks it. ``completed``: late spans complete it, until something refers to the row. ``exported``: exports
+    have it (default: yes).
+    """
+
+    changes: bool
+    forgotten: bool
+    completed: bool
+    exported: bool
+
+
+def column(
+    type_: Any = None,
+    *,
+    refers: str | None = None,
+    primary_key: bool = False,
+    index: bool = False,
+    unique: bool = False,
+    default: object = ...,
+    default_factory: Callable[[], object] | None = None,
+    comment: str | None = None,
+    **known: Unpack[Known],
+) -> Any:
+    """A column of a table; without ``type_``, its type is that of Python. It ``refers`` to the id of another table."""
+    options: dict[str, Any] = {"primary_key": primary_key, "index": index, "unique": unique}
+    if type_ is not None:
+        options["sa_type"] = type_
+    if refers is not None:
+        options["foreign_key"] = f"{refers}.id"
+    if default_factory is not None:
+        options["default_factory"] = default_factory
+    elif default is not ...:
+        options["default"] = default
+    return Field(**options, sa_column_kwargs={"comment": comment, "info": known})
+
+
+class Row(SQLModel, registry=registry(metadata=METADATA)):
+    """A row of a table. Classes describe tables; statements read rows of `table_of` a class, which costs less.
+
+    ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and each change of a column
+    that does not change. ``has_hidden_rows``: a row may belong to a verdict or a review, which blind reviewers do not
+    see. ``of_responses``: SQL for the responses that a row (OLD) is about. If one of them is forgotten, columns of the
+    row may be blanked.
+    """
+
+    is_free: ClassVar[bool] = False
+    has_hidden_rows: ClassVar[bool] = True
+    of_responses: ClassVar[str] = ""
+
+    @declared_attr.directive
+    @classmethod
+    def __tablename__(cls) -> str:
+        """The name of the class in words: ``JudgmentScore`` is the table ``judgment_score``."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+
+
+class Stored(Row):
+    """A row with an id that the database sets."""
+
+    id: int | None = column(BigId, primary_key=True, default=None)
+
+
+class Step(Stored):
+    """One request to a model with all its calls. Its table has these columns last."""
+
+    run_id: int | None = column(BigId, refers="run")
+    status: Status = column(one_of(Status, "status"))
+    raw: str | None = column(forgotten=True)
+    model_reported: str | None
+    reply_format: str | None = column(exported=False)
+    error: str | None = column(forgotten=True)
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    latency_ms: int | None
+    cost_micro: int | None = column(BigId, comment="Millionths of the currency of the prices.")
+    attempts: JsonData | None = column(JsonValue, forgotten=True)
+    dropped_parameters: JsonData | None = column(JsonValue, exported=False)
+    created_at: datetime = column(Utc)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Move the columns of every step behind those of one kind of steps, before the table is made."""
+        super().__pydantic_init_subclass__(**options)
+        for name in Step.__annotations__:
+            cls.__pydantic_fields__[name] = cls.__pydantic_fields__.pop(name)
+
+
+def table_of(row: type[Row]) -> Table:
+    """Return the table of a class."""
+    table = METADATA.tables[str(row.__tablename__)]
+    table.comment = row.__doc__
+    table.info["row"] = row
+    return table
+
+
+def row_of(table: Table) -> type[Row]:
+    """Return the class of a table."""
+    row: type[Row] = table.info["row"]
+    return row
+
+
+def columns_that(fact: Literal["changes", "forgotten", "completed"], table: Table) -> tuple[str, ...]:
+    """Return the names of the columns of which a fact is known."""
+    return tuple(each.name for each in table.c if each.info.get(fact))
 
 
 def score_ranges() -> list[CheckConstraint]:
@@ -111,63 +217,13 @@ def _create_index_on_postgresql(create: CreateIndex, compiler: Any, **options: A
     return compiler.visit_create_index(create, **options)
 
 
-def required(type_: Any, *names: str, default: object = None) -> list[Column[Any]]:
-    """Columns of one type that are never NULL."""
-    return [Column(name, type_, nullable=False, default=default) for name in names]
-
-
-def optional(type_: Any, *names: str) -> list[Column[Any]]:
-    """Columns of one type that may be NULL."""
-    return [Column(name, type_) for name in names]
-
-
-def references(*names: str, nullable: bool = False, primary_key: bool = False) -> list[Column[Any]]:
-    """Columns that refer to a row of another table; for example, ``response_id`` refers to ``response``."""
-    keys = {name: ForeignKey(f"{name.removesuffix('_id')}.id") for name in names}
-    return [Column(name, BigId, key, nullable=nullable, primary_key=primary_key) for name, key in keys.items()]
-
-
 def covering_index(name: str, searched: Sequence[Any], read: Sequence[str], **options: Any) -> Index:
     """An index to search by the columns ``searched``; queries also read the columns ``read`` from it alone."""
     return Index(name, *searched, *read, **options)
 
 
-def table(name: str, *parts: SchemaItem, comment: str) -> Table:
-    """A table with an ``id`` as its primary key."""
-    columns_first = sorted(parts, key=lambda part: not isinstance(part, Column))  # indexes refer to columns
-    return Table(name, METADATA, Column("id", BigId, primary_key=True), *columns_first, comment=comment)
-
-
-def link(name: str, one: str, other: str, comment: str) -> Table:
-    """A table that links rows of two tables, with an index for each direction."""
-    index = Index(f"ix_{name}_{other.removesuffix('_id')}", other, one)
-    return Table(name, METADATA, *references(one, other, primary_key=True), index, comment=comment)
-
-
-def step_table(name: str, *parts: SchemaItem, comment: str) -> Table:
-    """A table of steps: after its own columns come status, raw output, calls and cost (exports keep this order)."""
-    return table(
-        name,
-        *parts,
-        *references("run_id", nullable=True),
-        Column("status", one_of(Status, "status"), nullable=False),
-        *optional(String, "raw", "model_reported", "reply_format", "error"),
-        *optional(Integer, "prompt_tokens", "completion_tokens", "latency_ms"),
-        Column("cost_micro", BigId, comment="Millionths of the currency of the prices."),
-        *optional(JsonValue, "attempts", "dropped_parameters"),
-        Column("created_at", Utc, nullable=False),
-        Index(f"ix_{name}_run", "run_id", "status"),
-        comment=comment,
-    )
-
-
-def judge_steps(name: str, subject: str, *parts: SchemaItem, comment: str) -> Table:
-    """A table of judge versions' steps; the column ``subject`` refers to the row that a step is about."""
-    return step_table(
-        name,
-        *references(subject, "judge_version_id"),
-        Column("ask", Integer, nullable=False, default=0),
-        Index(f"ix_{name}_version", "judge_version_id", subject),
-        *parts,
-        comment=comment,
-    )
+def step_indexes(table: str, subject: str | None = None) -> Iterator[Index]:
+    """Indexes of a table of steps; of a judge version's, the column ``subject`` refers to what a step is about."""
+    yield Index(f"ix_{table}_run", "run_id", "status")
+    if subject is not None:
+        yield Index(f"ix_{table}_version", "judge_version_id", subject)

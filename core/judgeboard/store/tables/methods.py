@@ -1,151 +1,274 @@
 """Tables of methods beside the judgment of one answer: comparisons, samples, refinements, audits, anchors, suites."""
 
-from sqlalchemy import Boolean, CheckConstraint, Column, Float, ForeignKey, Index, Integer, String, UniqueConstraint
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 
 from judgeboard.domain import Label, Preference, Shown
 from judgeboard.store.tables.columns import (
+    OF_PAIR,
     BigId,
+    JsonData,
     JsonValue,
+    Row,
+    Step,
+    Stored,
     Utc,
-    judge_steps,
-    link,
+    column,
     one_of,
-    references,
-    required,
     score_ranges,
-    step_table,
-    table,
+    step_indexes,
+    table_of,
 )
 
-COMPARISON = judge_steps(
-    "comparison",
-    "pair_id",
-    Column("condition", String, nullable=False, default="plain"),
-    Column("reference", String, comment="The answer shown as correct, in the condition `reference`."),
-    Column("shown", one_of(Shown, "shown"), nullable=False),
-    Column("reasoning", String),
-    UniqueConstraint("pair_id", "judge_version_id", "condition", "shown", "ask"),
-    CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
-    comment="A judge's comparison of a pair in one order of the answers.",
-)
 
-COMPARISON_SCORE = table(
-    "comparison_score",
-    Column("comparison_id", BigId, ForeignKey("comparison.id"), nullable=False),
-    Column("aspect", String, nullable=False),
-    Column("preference", one_of(Preference, "preference"), nullable=False),
-    UniqueConstraint("comparison_id", "aspect"),
-    comment="A comparison's preference on one aspect; it names a stored answer, not the place where it was shown.",
-)
+class Comparison(Step, table=True):
+    """A judge's comparison of a pair in one order of the answers."""
 
-SAMPLE = judge_steps(
-    "sample",
-    "pair_id",
-    Column("number", Integer, nullable=False),
-    Column("answer", String),
-    Column("correct", Boolean, comment="Whether the answer is right by the imported file; NULL: not known."),
-    UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
-    comment="One of several attempts of a model at a question.",
-)
+    of_responses = OF_PAIR
 
-GENERATION = step_table(
-    "generation",
-    Column("subject", String, nullable=False, comment="Response, prompt or suite case, within the run."),
-    Column("number", Integer, nullable=False),
-    Column("model", String),
-    Column("response_id", BigId, ForeignKey("response.id")),
-    UniqueConstraint("run_id", "subject", "number"),
-    Index("ix_generation_response", "response_id"),
-    comment="A call to a model that answers.",
-)
+    pair_id: int = column(BigId, refers="pair")
+    judge_version_id: int = column(BigId, refers="judge_version")
+    ask: int = column(default=0)
+    condition: str = column(default="plain")
+    reference: str | None = column(forgotten=True, comment="The answer shown as correct, in the condition `reference`.")
+    shown: Shown = column(one_of(Shown, "shown"))
+    reasoning: str | None = column(forgotten=True)
 
-REFINEMENT = table(
-    "refinement",
-    Column("run_id", BigId, ForeignKey("run.id"), nullable=False),
-    *required(String, "method", "subject", "outcome"),
-    Column("number", Integer, nullable=False),
-    Column("root_response_id", BigId, ForeignKey("response.id")),
-    *references("response_id", "judgment_id", nullable=True),
-    Column("judgment_before_id", BigId, ForeignKey("judgment.id")),
-    Column("rating", Integer),
-    Column("feedback", String),
-    Column("created_at", Utc, nullable=False),
-    UniqueConstraint("run_id", "subject", "number"),
-    CheckConstraint("method IN ('reflect', 'refine')", name="method"),
-    Index("ix_refinement_root", "root_response_id"),
-    Index("ix_refinement_response", "response_id"),
-    comment="The result of one attempt at a better answer: its judgment and the outcome.",
-)
+    __table_args__ = (
+        *step_indexes("comparison", "pair_id"),
+        UniqueConstraint("pair_id", "judge_version_id", "condition", "shown", "ask"),
+        CheckConstraint("condition IN ('plain', 'reference')", name="condition"),
+    )
 
-SELECTED_ATTEMPT = table(
-    "selected_attempt",
-    *references("run_id", "reviewer_id"),
-    *required(String, "subject", "request_key"),
-    Column("number", Integer, nullable=False),
-    Column("withdrawn", Boolean, nullable=False, default=False),
-    Column("replaces", BigId, ForeignKey("selected_attempt.id")),
-    Column("at", Utc, nullable=False),
-    UniqueConstraint("request_key"),
-    UniqueConstraint("replaces"),
-    Index("ix_selected_attempt_run", "run_id", "subject"),
-    comment="The attempt that a person selected; undo is a row too.",
-)
 
-JUDGMENT_REVIEW = judge_steps(
-    "judgment_review",
-    "judgment_id",
-    Column("correct", Boolean),
-    Column("reasoning", String),
-    Column("inclusion_probability", Float, nullable=False, default=1.0),
-    UniqueConstraint("judgment_id", "judge_version_id", "ask"),
-    comment="A supreme judge's review of a judgment.",
-)
+COMPARISON = table_of(Comparison)
 
-ANCHOR_SET = table(
-    "anchor_set",
-    *required(String, "seed", "by"),
-    Column("at", Utc, nullable=False),
-    comment="Answers that a judge version judges again and again, to show whether it drifts; the newest set counts.",
-)
 
-ANCHOR = link("anchor", "anchor_set_id", "response_id", "An answer of an anchor set.")
+class ComparisonScore(Stored, table=True):
+    """A comparison's preference on one aspect; it names a stored answer, not the place where it was shown."""
 
-ANCHOR_JUDGMENT = judge_steps(
-    "anchor_judgment",
-    "response_id",
-    Column("groundedness", Float),
-    Column("quality", Integer),
-    Column("label", one_of(Label, "label")),
-    UniqueConstraint("run_id", "response_id"),
-    *score_ranges(),
-    comment="A verdict on an anchor. It never replaces the current judgment of its answer.",
-)
+    comparison_id: int = column(BigId, refers="comparison")
+    aspect: str
+    preference: Preference = column(one_of(Preference, "preference"))
 
-SUITE_RUN = table(
-    "suite_run",
-    *references("run_id", "judge_version_id"),
-    *required(String, "name", "spec_hash", "candidate"),
-    Column("spec", JsonValue, nullable=False, default=dict),
-    Column("created_at", Utc, nullable=False),
-    UniqueConstraint("run_id"),
-    Index("ix_suite_run_name", "name", "id"),
-    comment="A suite as it was run: its cases, candidate and gate; the run row has the state and the end.",
-)
+    __table_args__ = (UniqueConstraint("comparison_id", "aspect"),)
 
-SUITE_CASE = table(
-    "suite_case",
-    Column("suite_run_id", BigId, ForeignKey("suite_run.id"), nullable=False),
-    Column("position", Integer, nullable=False),
-    Column("case_key", String, nullable=False, comment="Hash of the case, equal in every run."),
-    *references("response_id", "judgment_id", nullable=True),
-    Column("checks", JsonValue),
-    Column("score", Float),
-    Column("reason", String, comment="Why the score is not available."),
-    Column("created_at", Utc, nullable=False),
-    UniqueConstraint("suite_run_id", "position"),
-    Index("ix_suite_case_response", "response_id"),
-    comment="The result of one case of a suite run: the candidate's answer, its judgment and its programmatic checks.",
-)
+
+COMPARISON_SCORE = table_of(ComparisonScore)
+
+
+class Sample(Step, table=True):
+    """One of several attempts of a model at a question."""
+
+    of_responses = OF_PAIR
+
+    pair_id: int = column(BigId, refers="pair")
+    judge_version_id: int = column(BigId, refers="judge_version")
+    ask: int = column(default=0)
+    number: int
+    answer: str | None = column(forgotten=True)
+    correct: bool | None = column(comment="Whether the answer is right by the imported file; NULL: not known.")
+
+    __table_args__ = (
+        *step_indexes("sample", "pair_id"),
+        UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
+    )
+
+
+SAMPLE = table_of(Sample)
+
+
+class Generation(Step, table=True):
+    """A call to a model that answers."""
+
+    # A call that made no answer, or the same answer again, is still about the answer that it began with.
+    of_responses = (
+        "SELECT OLD.response_id UNION ALL SELECT root_response_id FROM refinement "
+        "WHERE refinement.run_id = OLD.run_id AND refinement.subject = OLD.subject "
+        "UNION ALL SELECT other.response_id FROM generation AS other "
+        "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
+    )
+
+    subject: str = column(comment="Response, prompt or suite case, within the run.")
+    number: int
+    model: str | None
+    response_id: int | None = column(BigId, refers="response")
+
+    __table_args__ = (
+        *step_indexes("generation"),
+        UniqueConstraint("run_id", "subject", "number"),
+        Index("ix_generation_response", "response_id"),
+    )
+
+
+GENERATION = table_of(Generation)
+
+
+class Refinement(Stored, table=True):
+    """The result of one attempt at a better answer: its judgment and the outcome."""
+
+    of_responses = "OLD.root_response_id, OLD.response_id"
+
+    run_id: int = column(BigId, refers="run")
+    method: str
+    subject: str
+    outcome: str
+    number: int
+    root_response_id: int | None = column(BigId, refers="response")
+    response_id: int | None = column(BigId, refers="response")
+    judgment_id: int | None = column(BigId, refers="judgment")
+    judgment_before_id: int | None = column(BigId, refers="judgment")
+    rating: int | None
+    feedback: str | None = column(forgotten=True)
+    created_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("run_id", "subject", "number"),
+        CheckConstraint("method IN ('reflect', 'refine')", name="method"),
+        Index("ix_refinement_root", "root_response_id"),
+        Index("ix_refinement_response", "response_id"),
+    )
+
+
+REFINEMENT = table_of(Refinement)
+
+
+class SelectedAttempt(Stored, table=True):
+    """The attempt that a person selected; undo is a row too."""
+
+    has_hidden_rows = False
+
+    run_id: int = column(BigId, refers="run")
+    reviewer_id: int = column(BigId, refers="reviewer")
+    subject: str
+    request_key: str = column(exported=False)
+    number: int
+    withdrawn: bool = column(default=False)
+    replaces: int | None = column(BigId, refers="selected_attempt")
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("request_key"),
+        UniqueConstraint("replaces"),
+        Index("ix_selected_attempt_run", "run_id", "subject"),
+    )
+
+
+SELECTED_ATTEMPT = table_of(SelectedAttempt)
+
+
+class JudgmentReview(Step, table=True):
+    """A supreme judge's review of a judgment."""
+
+    of_responses = "SELECT response_id FROM judgment WHERE judgment.id = OLD.judgment_id"
+
+    judgment_id: int = column(BigId, refers="judgment")
+    judge_version_id: int = column(BigId, refers="judge_version")
+    ask: int = column(default=0)
+    correct: bool | None
+    reasoning: str | None = column(forgotten=True)
+    inclusion_probability: float = column(default=1.0)
+
+    __table_args__ = (
+        *step_indexes("judgment_review", "judgment_id"),
+        UniqueConstraint("judgment_id", "judge_version_id", "ask"),
+    )
+
+
+JUDGMENT_REVIEW = table_of(JudgmentReview)
+
+
+class AnchorSet(Stored, table=True):
+    """Answers that a judge version judges again and again, to show whether it drifts; the newest set counts."""
+
+    has_hidden_rows = False
+
+    seed: str
+    by: str
+    at: datetime = column(Utc)
+
+
+ANCHOR_SET = table_of(AnchorSet)
+
+
+class Anchor(Row, table=True):
+    """An answer of an anchor set."""
+
+    anchor_set_id: int = column(BigId, refers="anchor_set", primary_key=True)
+    response_id: int = column(BigId, refers="response", primary_key=True)
+
+    __table_args__ = (Index("ix_anchor_response", "response_id", "anchor_set_id"),)
+
+
+ANCHOR = table_of(Anchor)
+
+
+class AnchorJudgment(Step, table=True):
+    """A verdict on an anchor. It never replaces the current judgment of its answer."""
+
+    of_responses = "OLD.response_id"
+
+    response_id: int = column(BigId, refers="response")
+    judge_version_id: int = column(BigId, refers="judge_version")
+    ask: int = column(default=0)
+    groundedness: float | None
+    quality: int | None
+    label: Label | None = column(one_of(Label, "label"))
+
+    __table_args__ = (
+        *step_indexes("anchor_judgment", "response_id"),
+        UniqueConstraint("run_id", "response_id"),
+        *score_ranges(),
+    )
+
+
+ANCHOR_JUDGMENT = table_of(AnchorJudgment)
+
+
+class SuiteRun(Stored, table=True):
+    """A suite as it was run: its cases, candidate and gate; the run row has the state and the end."""
+
+    has_hidden_rows = False
+
+    run_id: int = column(BigId, refers="run")
+    judge_version_id: int = column(BigId, refers="judge_version")
+    name: str
+    spec_hash: str
+    candidate: str
+    spec: JsonData = column(JsonValue, default_factory=dict)
+    created_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("run_id"),
+        Index("ix_suite_run_name", "name", "id"),
+    )
+
+
+SUITE_RUN = table_of(SuiteRun)
+
+
+class SuiteCase(Stored, table=True):
+    """The result of one case of a suite run: the candidate's answer, its judgment and its programmatic checks."""
+
+    suite_run_id: int = column(BigId, refers="suite_run")
+    position: int
+    case_key: str = column(comment="Hash of the case, equal in every run.")
+    response_id: int | None = column(BigId, refers="response")
+    judgment_id: int | None = column(BigId, refers="judgment")
+    checks: JsonData | None = column(JsonValue)
+    score: float | None
+    reason: str | None = column(comment="Why the score is not available.")
+    created_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("suite_run_id", "position"),
+        Index("ix_suite_case_response", "response_id"),
+    )
+
+
+SUITE_CASE = table_of(SuiteCase)
+
 
 # Tables of steps besides ``judgment``.
 STEP_TABLES = (COMPARISON, SAMPLE, GENERATION, JUDGMENT_REVIEW, ANCHOR_JUDGMENT)

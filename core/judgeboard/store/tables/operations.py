@@ -1,318 +1,502 @@
 """Tables of the running service: settings, events, jobs, judging rules, alarms, alerts, keys, traces."""
 
-from sqlalchemy import (
-    Boolean,
-    CheckConstraint,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    String,
-    Table,
-    UniqueConstraint,
-)
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 
 from judgeboard.domain import AlertCondition, FeedbackKind, MessageKind, RuleState
 from judgeboard.store.tables.columns import (
-    METADATA,
     BigId,
+    JsonData,
     JsonTuple,
     JsonValue,
+    Row,
+    Stored,
     Utc,
+    column,
     one_of,
-    optional,
     partial,
-    references,
-    required,
-    table,
+    table_of,
 )
 
-SETTING = table(
-    "setting",
-    Column("key", String, nullable=False, index=True),
-    Column("value", JsonValue),
-    Column("by", String, nullable=False),
-    Column("at", Utc, nullable=False),
-    comment="Thresholds and the primary judge; the latest row of a key is in force.",
-)
 
-EVENT = table(
-    "event",
-    *required(String, "kind", "actor"),
-    Column("at", Utc, nullable=False),
-    Column("response_id", BigId, ForeignKey("response.id")),
-    Column("details", JsonValue, nullable=False, default=dict),
-    Index("ix_event_response", "response_id", "kind"),
-    Index("ix_event_kind", "kind", "id"),
-    Index("ix_event_actor", "actor", "id"),
-    comment="A record of who did what, written in the transaction of the change.",
-)
+class Setting(Stored, table=True):
+    """Thresholds and the primary judge; the latest row of a key is in force."""
 
-JOB = Table(
-    "job",
-    METADATA,
-    Column("id", String, primary_key=True),
-    *required(String, "kind", "actor"),
-    *required(JsonValue, "filter", "judge", "estimate", default=dict),
-    Column("run_id", BigId, ForeignKey("run.id"), index=True),
-    Column("created_at", Utc, nullable=False),
-    Column("cancelled_at", Utc),
-    Column("failed", String, comment="Why the job could not start or go on."),
-    comment="Long work that a person requested; all workers share it until its run ends. Contains no texts.",
-)
+    has_hidden_rows = False
 
-WORKER = Table(
-    "worker",
-    METADATA,
-    Column("executor_id", String, primary_key=True),
-    Column("host", String, nullable=False),
-    Column("pid", Integer, nullable=False),
-    *required(Utc, "started_at", "heartbeat_at"),
-    Column("takes_jobs", Boolean, nullable=False, comment="False for a command, which does its own run alone."),
-    comment="A process that asks models; it is alive while its heartbeat is recent.",
-)
+    key: str = column(index=True)
+    value: JsonData | None = column(JsonValue)
+    by: str
+    at: datetime = column(Utc)
 
-JUDGING_RULE = table(
-    "judging_rule",
-    *required(String, "name", "by"),
-    *references("judge_version_id"),
-    *required(JsonValue, "filter", "judge", default=dict),
-    Column("rate", Float, nullable=False, default=1.0, comment="Share of the answers that are judged."),
-    Column("rates", JsonValue, nullable=False, default=dict, comment="Other shares, by query type."),
-    Column("max_cost", Float, comment="Per day (UTC), in the currency of the prices."),
-    Column("max_calls", Integer, comment="Per day (UTC)."),
-    Column("concurrency", Integer, nullable=False),
-    Column("delay_s", Float, nullable=False, default=0.0, comment="Seconds between storing and judging an answer."),
-    Column("after_id", BigId, nullable=False, comment="The rule judges answers with higher ids."),
-    Column("state", one_of(RuleState, "state"), nullable=False, default="active"),
-    Column("problem", String, comment="Why workers cannot judge now."),
-    Column("at", Utc, nullable=False),
-    CheckConstraint("rate >= 0 AND rate <= 1", name="rate"),
-    Index("uq_judging_rule_name", "name", unique=True, **partial("state <> 'removed'")),
-    comment="Judges answers as they come; only the state and the problem change. Contains no texts.",
-)
 
-CLAIM = Table(
-    "claim",
-    METADATA,
-    *references("judge_version_id", primary_key=True),
-    Column("item_id", BigId, primary_key=True, comment="The answer, pair, judgment or case that the task is about."),
-    Column("part", String, primary_key=True, comment="The order of a pair, the number of a repeat; mostly empty."),
-    *references("run_id"),
-    Column("executor_id", String, nullable=False),
-    Index("ix_claim_executor", "executor_id"),
-    Index("ix_claim_run", "run_id"),
-    comment="A task that a process has taken from a run; the row is deleted when the last step of the task is stored.",
-)
+SETTING = table_of(Setting)
 
-RUN_SHARE = Table(
-    "run_share",
-    METADATA,
-    *references("run_id", primary_key=True),
-    Column("executor_id", String, primary_key=True),  # a worker, or the process of a command
-    *required(Integer, "ok", "unparsable", "refused", "error", "unpriced", default=0),
-    Column("cost_micro", BigId, nullable=False, default=0),
-    Column("last_at", Utc, nullable=False, comment="When the worker stored its last judgment."),
-    comment="Sums over the judgments of one worker in one run, so that a budget need not sum the judgments.",
-)
 
-RATE_LIMIT = Table(
-    "rate_limit",
-    METADATA,
-    Column("name", String, primary_key=True, comment="Host and model."),
-    Column("taken_until", Float, nullable=False, comment="Seconds since 1970, by the clock of the database."),
-    comment="Until when the calls of a model are given away, so that the limits per minute hold in all processes.",
-)
+class Event(Stored, table=True):
+    """A record of who did what, written in the transaction of the change."""
 
-ALARM = table(
-    "alarm",
-    *required(String, "measure", "direction", "query_type"),
-    *references("judge_version_id", nullable=True),
-    *required(Integer, "from_day", "seen_day"),  # first days of the periods of the change and of the alarm
-    *required(Float, "evidence", "evidence_limit", "rate_before", "rate_after"),
-    Column("by", String, nullable=False),
-    Column("at", Utc, nullable=False),
-    Column("explanation", String, comment="Which of the judge's rates moved with its error."),
-    # One change raises one alarm, however often somebody looks.
-    UniqueConstraint("measure", "direction", "query_type", "judge_version_id", "from_day"),
-    comment="A change that a detector found: `measure` rose or fell (`direction`) for one query type.",
-)
+    kind: str
+    actor: str
+    at: datetime = column(Utc)
+    response_id: int | None = column(BigId, refers="response")
+    details: JsonData = column(JsonValue, default_factory=dict)
 
-ALARM_ACKNOWLEDGEMENT = table(
-    "alarm_acknowledgement",
-    Column("alarm_id", BigId, ForeignKey("alarm.id"), nullable=False, unique=True),
-    *required(String, "by", "note"),
-    Column("at", Utc, nullable=False),
-    comment="A lead has seen an alarm. Its detectors then start anew on the day of the change.",
-)
+    __table_args__ = (
+        Index("ix_event_response", "response_id", "kind"),
+        Index("ix_event_kind", "kind", "id"),
+        Index("ix_event_actor", "actor", "id"),
+    )
 
-ALERT_RULE = table(
-    "alert_rule",
-    *required(String, "name", "by"),
-    Column("condition", one_of(AlertCondition, "condition"), nullable=False),
-    Column("threshold", Float, comment="In the unit of the condition."),
-    Column("period_s", Float, comment="Seconds."),
-    Column("subjects", JsonTuple, nullable=False, default=list, comment="Only these sources, judges, rules or slices."),
-    Column("level", JsonValue, comment="What a level rule compares with its threshold."),
-    Column("destinations", JsonTuple, nullable=False, comment="Name environment variables, never contain secrets."),
-    Column("remind_s", Float, comment="Seconds between reminders; NULL: none."),
-    Column("quiet", String, comment="Daily hours without messages, with their time zone."),
-    Column("state", one_of(RuleState, "state"), nullable=False, default="active"),
-    Column("evaluated_at", Utc, comment="When a worker last took the rule to evaluate it."),
-    Column("problem", String, comment="Why the rule cannot be evaluated now."),
-    Column("at", Utc, nullable=False),
-    CheckConstraint("(condition = 'level') = (level IS NOT NULL)", name="level"),
-    Index("uq_alert_rule_name", "name", unique=True, **partial("state <> 'removed'")),
-    comment="Sends messages while a condition is met. Contains no texts.",
-)
 
-ALERT_EVENT = table(
-    "alert_event",
-    *references("alert_rule_id"),
-    *required(String, "subject", "sentence"),
-    Column("value", Float),
-    *required(Utc, "opened_at", "seen_at"),
-    *optional(Utc, "resolved_at", "notified_at"),
-    Column("messages", Integer, nullable=False, default=0, comment="Messages so far; each goes to all destinations."),
-    Column("closed", Boolean, nullable=False, default=False, comment="It is resolved, and no message is left."),
-    # Of one condition, one event is open, whichever worker finds it.
-    Index("uq_alert_event_open", "alert_rule_id", "subject", unique=True, **partial("resolved_at IS NULL")),
-    Index("ix_alert_event_unclosed", "alert_rule_id", **partial("NOT closed")),
-    comment="A time during which the condition of an alert rule was met. Contains no texts.",
-)
+EVENT = table_of(Event)
 
-ALERT_DELIVERY = table(
-    "alert_delivery",
-    *references("alert_rule_id"),
-    *references("alert_event_id", nullable=True),
-    Column("kind", one_of(MessageKind, "kind"), nullable=False),
-    *required(String, "destination", "message_id"),
-    Column("number", Integer, nullable=False, default=0, comment="Counts the messages of an event."),
-    Column("message", JsonValue, nullable=False, default=dict),
-    Column("state", String, nullable=False, default="waiting"),
-    Column("attempts", Integer, nullable=False, default=0, comment="Stored before each attempt."),
-    *required(Utc, "next_at", "at"),
-    Column("sent_at", Utc),
-    Column("error", String),
-    UniqueConstraint("alert_event_id", "number", "destination"),
-    UniqueConstraint("message_id"),
-    CheckConstraint("state IN ('waiting', 'sent', 'failed')", name="state"),
-    Index("ix_alert_delivery_waiting", "next_at", **partial("state = 'waiting'")),
-    comment="A message of an alert rule to one destination, and its attempts.",
-)
 
-PUSHED = Table(
-    "pushed",
-    METADATA,
-    *(Column(name, String, primary_key=True) for name in ("target", "what")),
-    *references("response_id", primary_key=True),
-    Column("author", String, primary_key=True, comment="A judge version, a person, or gold."),
-    Column("row_id", BigId, nullable=False, comment="The judgment or the review."),
-    Column("sent", Boolean, nullable=False),
-    Column("error", String, comment="Why the tool refused it."),
-    Column("at", Utc, nullable=False),
-    Index("ix_pushed_row", "what", "row_id", "target", "sent"),
-    comment="What a tool got back about an answer from each author; the latest attempt counts.",
-)
+class Job(Row, table=True):
+    """Long work that a person requested; all workers share it until its run ends. Contains no texts."""
 
-PULL = Table(
-    "pull",
-    METADATA,
-    *(Column(name, String, primary_key=True) for name in ("tool", "project")),
-    *optional(Utc, "done_until", "since", "until"),
-    Column("position", String, comment="The next page of the window from `since` to `until`, in the tool's words."),
-    Column("at", Utc, nullable=False),
-    comment="How far the history of a project of a tool was pulled.",
-)
+    has_hidden_rows = False
 
-PUSH_TARGET = table(
-    "push_target",
-    *required(String, "name", "tool", "address", "by"),
-    *required(JsonTuple, "what", "judges", default=()),
-    Column("source", String, comment="Only answers of this source; NULL: all."),
-    Column("since", Utc, comment="Only what was judged or reviewed from then on; NULL: everything."),
-    Column("with_notes", Boolean, nullable=False, default=False),
-    Column("every_s", Float, nullable=False, comment="Seconds between two pushes."),
-    Column("state", one_of(RuleState, "state"), nullable=False, default="active"),
-    Column("executor_id", String, comment="The worker that is pushing now."),
-    Column("next_at", Utc, nullable=False),
-    *optional(Utc, "tried_at", "succeeded_at"),
-    *required(Integer, "pushed", "refused", "waiting", default=0),
-    *optional(String, "reason", "problem"),
-    Column("at", Utc, nullable=False),
-    CheckConstraint("every_s > 0", name="every_s"),
-    Index("uq_push_target_name", "name", unique=True, **partial("state <> 'removed'")),
-    comment="A tool to which workers push again and again; holds no keys. The latest push stores its counts.",
-)
+    id: str = column(primary_key=True)
+    kind: str
+    actor: str
+    filter: JsonData = column(JsonValue, default_factory=dict)
+    judge: JsonData = column(JsonValue, default_factory=dict)
+    estimate: JsonData = column(JsonValue, default_factory=dict)
+    run_id: int | None = column(BigId, refers="run", index=True, changes=True)
+    created_at: datetime = column(Utc)
+    cancelled_at: datetime | None = column(Utc, changes=True)
+    failed: str | None = column(changes=True, comment="Why the job could not start or go on.")
 
-API_KEY = table(
-    "api_key",
-    *required(String, "name", "hash", "created_by"),
-    Column("scopes", JsonTuple, nullable=False),
-    Column("source", String, comment="The only source that the key may send; NULL: any."),
-    Column("requests_per_second", Float, comment="NULL: no limit."),
-    Column("max_body_mb", Float, nullable=False),
-    Column("created_at", Utc, nullable=False),
-    *optional(Utc, "expires_at", "revoked_at"),
-    UniqueConstraint("hash"),
-    Index("uq_api_key_name", "name", unique=True, **partial("revoked_at IS NULL")),
-    comment="A key with which an assistant sends traces; only the SHA-256 of its random token is stored.",
-)
 
-TRACE = table(
-    "trace",
-    *required(String, "external_id", "owner", "source"),
-    Column("state", String, nullable=False, default="waiting"),
-    *required(Utc, "first_at", "last_at"),
-    Column("root_ended", Boolean, nullable=False, default=False),
-    Column("spans", Integer, nullable=False, default=0, comment="Stored spans and log records."),
-    Column("response_id", BigId, ForeignKey("response.id")),
-    Column("reason", String, comment="Why it made no answer, or why later spans did not change the answer."),
-    Column("used", JsonTuple, comment="Pairs of a span's id and what the answer took from it."),
-    Column("read_at", Utc, comment="When a judge first read the answer: from then on it does not change."),
-    # The owner is the source of the sender's key, "" without one: no key adds spans to a trace of another source.
-    UniqueConstraint("external_id", "owner"),
-    CheckConstraint("state IN ('waiting', 'made', 'none', 'forgotten')", name="state"),
-    Index("ix_trace_waiting", "last_at", **partial("state = 'waiting'")),
-    Index("ix_trace_source", "source", "state", "last_at"),
-    Index("ix_trace_response", "response_id"),
-    comment="A trace that an assistant sent; it becomes a response when its root has ended and no span follows.",
-)
+JOB = table_of(Job)
 
-SPAN = table(
-    "span",
-    *references("trace_id"),
-    *required(String, "external_id", "kind"),
-    Column("body", LargeBinary, nullable=False, comment="JSON, compressed with zlib."),
-    UniqueConstraint("trace_id", "kind", "external_id"),
-    Index("ix_span_external_id", "external_id"),
-    CheckConstraint("kind IN ('span', 'log')", name="kind"),
-    comment="A span or a log record of a trace, as received; deleted by `judgeboard db forget`.",
-)
 
-WAITING_FEEDBACK = table(
-    "waiting_feedback",
-    Column("owner", String, nullable=False),
-    *(Column(name, String, index=True) for name in ("response_key", "trace_key", "span_key")),
-    Column("kind", one_of(FeedbackKind, "kind"), nullable=False),
-    Column("value", Float, nullable=False),
-    Column("user", String),
-    *optional(Utc, "at"),
-    Column("received_at", Utc, nullable=False, index=True),
-    comment="Feedback whose answer has not come yet; moved to user_feedback when it comes.",
-)
+class Worker(Row, table=True):
+    """A process that asks models; it is alive while its heartbeat is recent."""
 
-WITHDRAWN_ROW = table(
-    "withdrawn_row",
-    *references("import_batch_id"),
-    *required(String, "table_name", "row_key"),
+    is_free = True
+    has_hidden_rows = False
+
+    executor_id: str = column(primary_key=True)
+    host: str
+    pid: int
+    started_at: datetime = column(Utc)
+    heartbeat_at: datetime = column(Utc)
+    takes_jobs: bool = column(comment="False for a command, which does its own run alone.")
+
+
+WORKER = table_of(Worker)
+
+
+class JudgingRule(Stored, table=True):
+    """Judges answers as they come; only the state and the problem change. Contains no texts."""
+
+    has_hidden_rows = False
+
+    name: str
+    by: str
+    judge_version_id: int = column(BigId, refers="judge_version")
+    filter: JsonData = column(JsonValue, default_factory=dict)
+    judge: JsonData = column(JsonValue, default_factory=dict)
+    rate: float = column(default=1.0, comment="Share of the answers that are judged.")
+    rates: JsonData = column(JsonValue, default_factory=dict, comment="Other shares, by query type.")
+    max_cost: float | None = column(comment="Per day (UTC), in the currency of the prices.")
+    max_calls: int | None = column(comment="Per day (UTC).")
+    concurrency: int
+    delay_s: float = column(default=0.0, comment="Seconds between storing and judging an answer.")
+    after_id: int = column(BigId, comment="The rule judges answers with higher ids.")
+    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
+    problem: str | None = column(changes=True, comment="Why workers cannot judge now.")
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        CheckConstraint("rate >= 0 AND rate <= 1", name="rate"),
+        Index("uq_judging_rule_name", "name", unique=True, **partial("state <> 'removed'")),
+    )
+
+
+JUDGING_RULE = table_of(JudgingRule)
+
+
+class Claim(Row, table=True):
+    """A task that a process has taken from a run; the row is deleted when the last step of the task is stored."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    judge_version_id: int = column(BigId, refers="judge_version", primary_key=True)
+    item_id: int = column(BigId, primary_key=True, comment="The answer, pair, judgment or case that the task is about.")
+    part: str = column(primary_key=True, comment="The order of a pair, the number of a repeat; mostly empty.")
+    run_id: int = column(BigId, refers="run")
+    executor_id: str
+
+    __table_args__ = (
+        Index("ix_claim_executor", "executor_id"),
+        Index("ix_claim_run", "run_id"),
+    )
+
+
+CLAIM = table_of(Claim)
+
+
+class RunShare(Row, table=True):
+    """Sums over the judgments of one worker in one run, so that a budget need not sum the judgments."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    run_id: int = column(BigId, refers="run", primary_key=True)
+    executor_id: str = column(primary_key=True)  # a worker, or the process of a command
+    ok: int = column(default=0)
+    unparsable: int = column(default=0)
+    refused: int = column(default=0)
+    error: int = column(default=0)
+    unpriced: int = column(default=0)
+    cost_micro: int = column(BigId, default=0)
+    last_at: datetime = column(Utc, comment="When the worker stored its last judgment.")
+
+
+RUN_SHARE = table_of(RunShare)
+
+
+class RateLimit(Row, table=True):
+    """Until when the calls of a model are given away, so that the limits per minute hold in all processes."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    name: str = column(primary_key=True, comment="Host and model.")
+    taken_until: float = column(comment="Seconds since 1970, by the clock of the database.")
+
+
+RATE_LIMIT = table_of(RateLimit)
+
+
+class Alarm(Stored, table=True):
+    """A change that a detector found: `measure` rose or fell (`direction`) for one query type."""
+
+    has_hidden_rows = False
+
+    measure: str
+    direction: str
+    query_type: str
+    judge_version_id: int | None = column(BigId, refers="judge_version")
+    # The first days of the periods of the change and of the alarm.
+    from_day: int
+    seen_day: int
+    evidence: float
+    evidence_limit: float
+    rate_before: float
+    rate_after: float
+    by: str
+    at: datetime = column(Utc)
+    explanation: str | None = column(comment="Which of the judge's rates moved with its error.")
+
+    __table_args__ = (
+        # One change raises one alarm, however often somebody looks.
+        UniqueConstraint("measure", "direction", "query_type", "judge_version_id", "from_day"),
+    )
+
+
+ALARM = table_of(Alarm)
+
+
+class AlarmAcknowledgement(Stored, table=True):
+    """A lead has seen an alarm. Its detectors then start anew on the day of the change."""
+
+    has_hidden_rows = False
+
+    alarm_id: int = column(BigId, refers="alarm", unique=True)
+    by: str
+    note: str
+    at: datetime = column(Utc)
+
+
+ALARM_ACKNOWLEDGEMENT = table_of(AlarmAcknowledgement)
+
+
+class AlertRule(Stored, table=True):
+    """Sends messages while a condition is met. Contains no texts."""
+
+    has_hidden_rows = False
+
+    name: str
+    by: str
+    condition: AlertCondition = column(one_of(AlertCondition, "condition"))
+    threshold: float | None = column(comment="In the unit of the condition.")
+    period_s: float | None = column(comment="Seconds.")
+    subjects: tuple[Any, ...] = column(
+        JsonTuple, default_factory=list, comment="Only these sources, judges, rules or slices."
+    )
+    level: JsonData | None = column(JsonValue, comment="What a level rule compares with its threshold.")
+    destinations: tuple[Any, ...] = column(JsonTuple, comment="Name environment variables, never contain secrets.")
+    remind_s: float | None = column(comment="Seconds between reminders; NULL: none.")
+    quiet: str | None = column(comment="Daily hours without messages, with their time zone.")
+    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
+    evaluated_at: datetime | None = column(
+        Utc, changes=True, comment="When a worker last took the rule to evaluate it."
+    )
+    problem: str | None = column(changes=True, comment="Why the rule cannot be evaluated now.")
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        CheckConstraint("(condition = 'level') = (level IS NOT NULL)", name="level"),
+        Index("uq_alert_rule_name", "name", unique=True, **partial("state <> 'removed'")),
+    )
+
+
+ALERT_RULE = table_of(AlertRule)
+
+
+class AlertEvent(Stored, table=True):
+    """A time during which the condition of an alert rule was met. Contains no texts."""
+
+    has_hidden_rows = False
+
+    alert_rule_id: int = column(BigId, refers="alert_rule")
+    subject: str
+    sentence: str = column(changes=True)
+    value: float | None = column(changes=True)
+    opened_at: datetime = column(Utc)
+    seen_at: datetime = column(Utc, changes=True)
+    resolved_at: datetime | None = column(Utc, changes=True)
+    notified_at: datetime | None = column(Utc, changes=True)
+    messages: int = column(default=0, changes=True, comment="Messages so far; each goes to all destinations.")
+    closed: bool = column(default=False, changes=True, comment="It is resolved, and no message is left.")
+
+    __table_args__ = (
+        # Of one condition, one event is open, whichever worker finds it.
+        Index("uq_alert_event_open", "alert_rule_id", "subject", unique=True, **partial("resolved_at IS NULL")),
+        Index("ix_alert_event_unclosed", "alert_rule_id", **partial("NOT closed")),
+    )
+
+
+ALERT_EVENT = table_of(AlertEvent)
+
+
+class AlertDelivery(Stored, table=True):
+    """A message of an alert rule to one destination, and its attempts."""
+
+    has_hidden_rows = False
+
+    alert_rule_id: int = column(BigId, refers="alert_rule")
+    alert_event_id: int | None = column(BigId, refers="alert_event")
+    kind: MessageKind = column(one_of(MessageKind, "kind"))
+    destination: str
+    message_id: str
+    number: int = column(default=0, comment="Counts the messages of an event.")
+    message: JsonData = column(JsonValue, default_factory=dict)
+    state: str = column(default="waiting", changes=True)
+    attempts: int = column(default=0, changes=True, comment="Stored before each attempt.")
+    next_at: datetime = column(Utc, changes=True)
+    at: datetime = column(Utc)
+    sent_at: datetime | None = column(Utc, changes=True)
+    error: str | None = column(changes=True)
+
+    __table_args__ = (
+        UniqueConstraint("alert_event_id", "number", "destination"),
+        UniqueConstraint("message_id"),
+        CheckConstraint("state IN ('waiting', 'sent', 'failed')", name="state"),
+        Index("ix_alert_delivery_waiting", "next_at", **partial("state = 'waiting'")),
+    )
+
+
+ALERT_DELIVERY = table_of(AlertDelivery)
+
+
+class Pushed(Row, table=True):
+    """What a tool got back about an answer from each author; the latest attempt counts."""
+
+    target: str = column(primary_key=True)
+    what: str = column(primary_key=True)
+    response_id: int = column(BigId, refers="response", primary_key=True)
+    author: str = column(primary_key=True, comment="A judge version, a person, or gold.")
+    row_id: int = column(BigId, changes=True, comment="The judgment or the review.")
+    sent: bool = column(changes=True)
+    error: str | None = column(changes=True, comment="Why the tool refused it.")
+    at: datetime = column(Utc, changes=True)
+
+    __table_args__ = (Index("ix_pushed_row", "what", "row_id", "target", "sent"),)
+
+
+PUSHED = table_of(Pushed)
+
+
+class Pull(Row, table=True):
+    """How far the history of a project of a tool was pulled."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    tool: str = column(primary_key=True)
+    project: str = column(primary_key=True)
+    done_until: datetime | None = column(Utc)
+    since: datetime | None = column(Utc)
+    until: datetime | None = column(Utc)
+    position: str | None = column(comment="The next page of the window from `since` to `until`, in the tool's words.")
+    at: datetime = column(Utc)
+
+
+PULL = table_of(Pull)
+
+
+class PushTarget(Stored, table=True):
+    """A tool to which workers push again and again; holds no keys. The latest push stores its counts."""
+
+    has_hidden_rows = False
+
+    name: str
+    tool: str
+    address: str
+    by: str
+    what: tuple[Any, ...] = column(JsonTuple, default=())
+    judges: tuple[Any, ...] = column(JsonTuple, default=())
+    source: str | None = column(comment="Only answers of this source; NULL: all.")
+    since: datetime | None = column(Utc, comment="Only what was judged or reviewed from then on; NULL: everything.")
+    with_notes: bool = column(default=False)
+    every_s: float = column(comment="Seconds between two pushes.")
+    state: RuleState = column(one_of(RuleState, "state"), default=RuleState.ACTIVE, changes=True)
+    executor_id: str | None = column(changes=True, comment="The worker that is pushing now.")
+    next_at: datetime = column(Utc, changes=True)
+    tried_at: datetime | None = column(Utc, changes=True)
+    succeeded_at: datetime | None = column(Utc, changes=True)
+    pushed: int = column(default=0, changes=True)
+    refused: int = column(default=0, changes=True)
+    waiting: int = column(default=0, changes=True)
+    reason: str | None = column(changes=True)
+    problem: str | None = column(changes=True)
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        CheckConstraint("every_s > 0", name="every_s"),
+        Index("uq_push_target_name", "name", unique=True, **partial("state <> 'removed'")),
+    )
+
+
+PUSH_TARGET = table_of(PushTarget)
+
+
+class ApiKey(Stored, table=True):
+    """A key with which an assistant sends traces; only the SHA-256 of its random token is stored."""
+
+    has_hidden_rows = False
+
+    name: str
+    hash: str
+    created_by: str
+    scopes: tuple[Any, ...] = column(JsonTuple)
+    source: str | None = column(comment="The only source that the key may send; NULL: any.")
+    requests_per_second: float | None = column(comment="NULL: no limit.")
+    max_body_mb: float
+    created_at: datetime = column(Utc)
+    expires_at: datetime | None = column(Utc)
+    revoked_at: datetime | None = column(Utc, changes=True)
+
+    __table_args__ = (
+        UniqueConstraint("hash"),
+        Index("uq_api_key_name", "name", unique=True, **partial("revoked_at IS NULL")),
+    )
+
+
+API_KEY = table_of(ApiKey)
+
+
+class Trace(Stored, table=True):
+    """A trace that an assistant sent; it becomes a response when its root has ended and no span follows."""
+
+    external_id: str
+    owner: str
+    source: str = column(changes=True)
+    state: str = column(default="waiting", changes=True)
+    first_at: datetime = column(Utc)
+    last_at: datetime = column(Utc, changes=True)
+    root_ended: bool = column(default=False, changes=True)
+    spans: int = column(default=0, changes=True, comment="Stored spans and log records.")
+    response_id: int | None = column(BigId, refers="response", changes=True)
+    reason: str | None = column(
+        changes=True, comment="Why it made no answer, or why later spans did not change the answer."
+    )
+    used: tuple[Any, ...] | None = column(
+        JsonTuple, changes=True, comment="Pairs of a span's id and what the answer took from it."
+    )
+    read_at: datetime | None = column(
+        Utc, changes=True, comment="When a judge first read the answer: from then on it does not change."
+    )
+
+    __table_args__ = (
+        # The owner is the source of the sender's key, "" without one: no key adds spans to a trace of another source.
+        UniqueConstraint("external_id", "owner"),
+        CheckConstraint("state IN ('waiting', 'made', 'none', 'forgotten')", name="state"),
+        Index("ix_trace_waiting", "last_at", **partial("state = 'waiting'")),
+        Index("ix_trace_source", "source", "state", "last_at"),
+        Index("ix_trace_response", "response_id"),
+    )
+
+
+TRACE = table_of(Trace)
+
+
+class Span(Stored, table=True):
+    """A span or a log record of a trace, as received; deleted by `judgeboard db forget`."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    trace_id: int = column(BigId, refers="trace")
+    external_id: str
+    kind: str
+    body: bytes = column(comment="JSON, compressed with zlib.")
+
+    __table_args__ = (
+        UniqueConstraint("trace_id", "kind", "external_id"),
+        Index("ix_span_external_id", "external_id"),
+        CheckConstraint("kind IN ('span', 'log')", name="kind"),
+    )
+
+
+SPAN = table_of(Span)
+
+
+class WaitingFeedback(Stored, table=True):
+    """Feedback whose answer has not come yet; moved to user_feedback when it comes."""
+
+    is_free = True
+    has_hidden_rows = False
+
+    owner: str
+    response_key: str | None = column(index=True)
+    trace_key: str | None = column(index=True)
+    span_key: str | None = column(index=True)
+    kind: FeedbackKind = column(one_of(FeedbackKind, "kind"))
+    value: float
+    user: str | None
+    at: datetime | None = column(Utc)
+    received_at: datetime = column(Utc, index=True)
+
+
+WAITING_FEEDBACK = table_of(WaitingFeedback)
+
+
+class WithdrawnRow(Stored, table=True):
+    """A copy of a row that was withdrawn with its import; only a row with a copy can be deleted."""
+
+    has_hidden_rows = False
+
+    import_batch_id: int = column(BigId, refers="import_batch", exported=False)
+    table_name: str
+    row_key: str
     # Ids of rows that may be withdrawn themselves.
-    Column("response_id", BigId, index=True, comment="The answer that the row is about."),
-    Column("pair_id", BigId, index=True, comment="The pair that the row is about."),
-    Column("content", JsonValue, comment="Values by column; null only after `judgeboard db forget`."),
-    Column("at", Utc, nullable=False),
-    Index("ix_withdrawn_row_key", "table_name", "row_key"),
-    comment="A copy of a row that was withdrawn with its import; only a row with a copy can be deleted.",
-)
+    response_id: int | None = column(BigId, index=True, comment="The answer that the row is about.")
+    pair_id: int | None = column(BigId, index=True, comment="The pair that the row is about.")
+    content: JsonData | None = column(
+        JsonValue, changes=True, comment="Values by column; null only after `judgeboard db forget`."
+    )
+    at: datetime = column(Utc)
+
+    __table_args__ = (Index("ix_withdrawn_row_key", "table_name", "row_key"),)
+
+
+WITHDRAWN_ROW = table_of(WithdrawnRow)
