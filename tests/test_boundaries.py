@@ -13,8 +13,11 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from sqlmodel import SQLModel
 
 from judgeboard.store.engine import open_store
+from judgeboard.store.tables import METADATA
+from judgeboard.store.tables.columns import row_of
 
 ROOT = Path(__file__).parents[1]
 CORE = ROOT / "core" / "judgeboard"
@@ -100,6 +103,36 @@ def test_the_dashboard_holds_no_sql() -> None:
     for path in files(DASHBOARD):
         assert not roots_of(path) & {"sqlalchemy", "sqlmodel", "alembic"}, path
         assert "groupby" not in path.read_text(encoding="utf-8"), path
+
+
+# The packages on which the project is built, and where each does its work.
+BUILT_ON: dict[str, Path] = {
+    "streamlit": DASHBOARD,
+    "altair": DASHBOARD,
+    "sqlmodel": CORE / "store" / "tables",
+    "pandas": DASHBOARD,
+    "openai": CORE / "llm",
+    "httpx": CORE / "targets",
+    "pydantic-settings": CORE / "settings",
+}
+
+
+def test_each_package_on_which_the_project_is_built_is_declared_and_does_its_work() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = {re.split(r"[\[<>=]", each)[0] for each in project["project"]["dependencies"]}
+    assert BUILT_ON.keys() <= declared
+    for package, place in BUILT_ON.items():
+        assert any(package.replace("-", "_") in roots_of(path) for path in files(place)), f"{place} without {package}"
+    assert any(each.startswith("pytest>") for each in project["dependency-groups"]["test"])
+    assert all(issubclass(row_of(table), SQLModel) for table in METADATA.tables.values())
+
+
+def test_calls_over_http_are_made_with_httpx() -> None:
+    """Only openai's client with its transport, and webhooks, whose checked address is the one called, do without."""
+    clients = {"httpx2": {"llm"}, "httpcore": {"alerts"}, "aiohttp": {"llm"}, "requests": set()}
+    for name, packages in clients.items():
+        assert {package_of(path) for path in files(CORE) if name in roots_of(path)} <= packages
+    assert not any(roots_of(path) & clients.keys() for path in files(DASHBOARD))
 
 
 def test_every_library_that_is_imported_is_declared() -> None:

@@ -455,8 +455,11 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
         ),
         (
             "store/tables/answers.py",
-            '"query", "answer", "generator_model", "reference"),\n    Column("passages"',
-            '"query", "answer", "generator_model", "reference", "region"),\n    Column("passages"',
+            "    passages: tuple[Any, ...] | None = column(JsonTuple",
+            (
+                "    region: str | None = column(forgotten=True, completed=True)\n"
+                "    passages: tuple[Any, ...] | None = column(JsonTuple"
+            ),
         ),
         (
             "store/responses.py",
@@ -483,16 +486,6 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
             "store/export.py",
             '    Column("reference"),\n    Column("asked_at"',
             '    Column("reference"),\n    Column("region"),\n    Column("asked_at"',
-        ),
-        (
-            "store/triggers.py",
-            '"messages", "reference", "extra"),\n    "judgment"',
-            '"messages", "reference", "extra", "region"),\n    "judgment"',
-        ),
-        (
-            "store/triggers.py",
-            '"asked_at", "asked_day", "extra", "evidence_group"),',
-            '"asked_at", "asked_day", "extra", "evidence_group", "region"),',
         ),
         (
             "store/items.py",
