@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -251,6 +251,24 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class LogField:
+    """How a text of the log is imported and shown.
+
+    ``names`` are its names in logs, the most specific first. *Item* shows it as ``label``; if it ``tells_the_maker`` of
+    the answer, not to blind reviewers.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    tells_the_maker: bool = False
+
+
+def log_field(label: str, *names: str, tells_the_maker: bool = False) -> Any:
+    """A text of the log in `Response`: imported, stored, exported, and shown on *Item*, without more code."""
+    return field(default=None, metadata={"log": LogField(label, names, tells_the_maker)})
+
+
+@dataclass(frozen=True, slots=True)
 class Response:
     """A logged answer with its query and passages, before it is stored.
 
@@ -264,7 +282,13 @@ class Response:
     answer: str
     passages: tuple[str, ...] | None = None
     query_type: str = "unspecified"
-    generator_model: str | None = None
+    generator_model: str | None = log_field(
+        "model",
+        *("generator_model", "model", "generator", "model_name", "generator_name", "llm_model", "llm"),
+        *("model_id", "llm_model_name", "attributes_llm_model_name", "engine", "ai_model", "model_used"),
+        *("llm_used", "llm_name", "model_identifier", "generation_model"),
+        tells_the_maker=True,
+    )
     generator_cost: float | None = None
     messages: tuple[dict[str, Any], ...] | None = None
     reference: str | None = None
@@ -273,6 +297,10 @@ class Response:
     kind: ResponseKind = ResponseKind.LOG
     feedback: tuple[Feedback, ...] = ()
     derived_from: int | None = None
+
+
+LOG_FIELDS: Mapping[str, LogField] = {each.name: each.metadata["log"] for each in fields(Response) if each.metadata}
+"""The texts of the log that need no code of their own, by the name of their field in `Response`."""
 
 
 class Turn(NamedTuple):

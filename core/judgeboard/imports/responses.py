@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Feedback, FeedbackKind, Response, ResponseKind
+from judgeboard.domain import LOG_FIELDS, Feedback, FeedbackKind, Response, ResponseKind
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports import known_names
 from judgeboard.imports.fields import (
@@ -76,11 +76,7 @@ class ResponseImport(ImportKind[Response]):
             *("query_type", "type", "category", "task_type", "question_type", "query_category", "task", "intent"),
             *("intent_name", "detected_intent"),
         ),
-        "generator_model": (
-            *("generator_model", "model", "generator", "model_name", "generator_name", "llm_model", "llm"),
-            *("model_id", "llm_model_name", "attributes_llm_model_name", "engine", "ai_model", "model_used"),
-            *("llm_used", "llm_name", "model_identifier", "generation_model"),
-        ),
+        **{name: each.names for name, each in LOG_FIELDS.items()},
         "generator_cost": ("generator_cost", "cost", "total_cost", "token_cost", "llm_cost_total"),
         "messages": ("messages", "input_messages", "llm_input_messages", "chat_messages", "conversation"),
         "reference": known_names.REFERENCE,
@@ -124,6 +120,7 @@ class ResponseImport(ImportKind[Response]):
 
     def _response(self, cells: Cells) -> Response:
         passages, details = passages_in(cells)
+        log_fields: dict[str, Any] = {name: cells.name(name) for name in LOG_FIELDS}
         return Response(
             source=cells.name("source") or self.source or "",
             external_id=cells.name("external_id", MAX_ID) or "",
@@ -131,7 +128,6 @@ class ResponseImport(ImportKind[Response]):
             answer=cells.required_text("answer"),
             passages=passages,
             query_type=cells.name("query_type") or "unspecified",
-            generator_model=cells.name("generator_model"),
             generator_cost=_cost(cells),
             messages=_messages(cells),
             reference=_reference(cells),
@@ -139,6 +135,7 @@ class ResponseImport(ImportKind[Response]):
             metadata=metadata_in(cells, context_details=details),
             kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
             feedback=feedback_in(cells),
+            **log_fields,
         )
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
@@ -300,8 +297,8 @@ _MAPPED = {"passages": "context", "generator_cost_micro": "generator_cost"}
 
 def differing(response: Response, stored: Response) -> list[str]:
     """Return the fields in which the two responses differ, by their names in a mapping."""
-    other = content(stored)
-    return [_MAPPED.get(name, name) for name, value in content(response).items() if value != other[name]]
+    one, other = content(response), content(stored)
+    return [_MAPPED.get(name, name) for name in one | other if one.get(name) != other.get(name)]
 
 
 _TEXT_KEYS = ("text", "content", "page_content", "passage", "document")

@@ -28,7 +28,7 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import OVERALL, Decision, Feedback, Response, ResponseKind
+from judgeboard.domain import LOG_FIELDS, OVERALL, Decision, Feedback, Response, ResponseKind
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.formats.jsonl import object_text
@@ -70,7 +70,7 @@ from judgeboard.text import iso_z
 RESPONSE_COLUMNS = (
     *(Column(name) for name in ("source", "external_id", "kind", "query_type", "query")),
     Column("context", ColumnType.TEXTS),
-    *(Column(name) for name in ("answer", "generator_model")),
+    *(Column(name) for name in ("answer", *LOG_FIELDS)),
     Column("generator_cost", ColumnType.NUMBER),
     Column("messages", ColumnType.JSON),
     Column("reference"),

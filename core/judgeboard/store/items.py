@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, select
 
-from judgeboard.domain import Attempt, Claim, ClaimMark, FlagState, ResponseKind, Status
+from judgeboard.domain import LOG_FIELDS, Attempt, Claim, ClaimMark, FlagState, ResponseKind, Status
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
@@ -153,7 +153,8 @@ class Item:
     """An answer with its feedback, judgments, flags and reviews, newest first; texts are None if they are forgotten.
 
     ``currents`` has the current verdict of each judge: the primary judge first, the others by name. Hidden parts
-    (``hidden``) are empty. If the judge is hidden, so are the generator model and the metadata of the log.
+    (``hidden``) are empty. ``logged`` has the `LOG_FIELDS` that have a value, by name. If the judge is hidden, it leaves
+    out those that tell the maker of the answer, and the metadata of the log is empty.
     """
 
     response_id: int
@@ -166,7 +167,7 @@ class Item:
     passages: tuple[str, ...] | None
     messages: tuple[dict[str, Any], ...] | None
     reference: str | None
-    generator_model: str | None
+    logged: Mapping[str, str]
     extra: dict[str, Any]
     asked_at: datetime | None
     forgotten_at: datetime | None
@@ -255,7 +256,11 @@ def load_item(connection: Connection, response_id: int) -> Item:
         row,
         response_id=row.id,
         messages=None if row.messages is None else tuple(row.messages),
-        generator_model=None if hidden.judge else row.generator_model,
+        logged={
+            name: value
+            for name, each in LOG_FIELDS.items()
+            if (value := getattr(row, name)) and not (hidden.judge and each.tells_the_maker)
+        },
         extra={} if hidden.judge else row.extra,
         forgotten_at=_forgotten_at(connection, response_id),
         primary_judge=primary,

@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, select
 
-from judgeboard.domain import Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
+from judgeboard.domain import LOG_FIELDS, Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.clock import utc_now
@@ -46,10 +46,12 @@ def content(response: Response) -> dict[str, Any]:
     """Return the content of a response as JSON values, for its hash.
 
     Source, external id, feedback and ``derived_from`` are not part of the content. The keys are hashed too: renaming
-    one changes the hash of every stored response.
+    one changes the hash of every stored response. So a field that came later is left out where it is None.
     """
     cost = response.generator_cost
+    later = {name: getattr(response, name) for name in LOG_FIELDS}
     return {
+        **{name: value for name, value in later.items() if value is not None},
         "query": response.query,
         "answer": response.answer,
         "passages": None if response.passages is None else list(response.passages),
@@ -184,10 +186,7 @@ def insert_feedback(
     return added
 
 
-_COPIED = (
-    *("kind", "derived_from", "source", "external_id", "query_type", "query", "passages", "answer"),
-    *("generator_model", "generator_cost", "messages", "reference"),
-)
+_COPIED = tuple(each.name for each in fields(Response) if each.name in RESPONSE.c)
 
 
 def _response_row(response: Response, hash_: str, batch_id: int | None, now: datetime) -> dict[str, Any]:

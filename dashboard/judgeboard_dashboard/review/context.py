@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from judgeboard.domain import LOG_FIELDS
 from judgeboard.judges.evidence_alignment import SERVED
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, beginning, tag
@@ -21,12 +22,16 @@ SCORES = ("score", "relevance_score", "relevance", "similarity", "distance")
 SOURCES = ("url", "uri", "link", "href", "source", "file", "filename", "path", "title", "document_id", "doc_id", "id")
 
 
+def logged_values(item: Item) -> dict[str, str]:
+    """Return the texts of the log that stand in columns of their own, by label."""
+    return {LOG_FIELDS[name].label: value for name, value in item.logged.items()}
+
+
 def context_block(item: Item) -> Html | None:
     """Return the panel, None if the log has no context. It is open if the messages contain an earlier answer."""
     turns = list(item.messages or ())
-    values = list(_values({name: value for name, value in item.extra.items() if name not in {DETAILS, SERVED}}))
-    if item.generator_model:
-        values.insert(0, ("model", item.generator_model))
+    extra = {name: value for name, value in item.extra.items() if name not in {DETAILS, SERVED}}
+    values = [*logged_values(item).items(), *_values(extra)]
     told = [
         count(len(turns), "message") if turns else None,
         "reference" if item.reference else None,

@@ -11,7 +11,7 @@ from judgeboard.text import shortened
 from judgeboard.traces.calls import Call, calls_of
 from judgeboard.traces.spans import Operation, Passage, Span
 from judgeboard_dashboard.evidence import Html, size, tag
-from judgeboard_dashboard.review.context import message_words
+from judgeboard_dashboard.review.context import logged_values, message_words
 from judgeboard_dashboard.review.judgments import labelled_text
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.texts import capital, count
@@ -69,7 +69,7 @@ def _pane(about: str | None, *parts: str | None) -> Html:
 
 
 def _facts(item: Item) -> Html | None:
-    known = {"model": item.generator_model, **item.extra}
+    known = {**logged_values(item), **item.extra}
     return _values((name, known[name]) for name in FACTS if known.get(name) not in (None, "", [], ()))
 
 

@@ -236,7 +236,7 @@ def _draw_item(
             KINDS.get(item.kind),
             "not flagged" if flag is None and item.kind == ResponseKind.LOG and not item.hidden.judge else None,
             item.query_type,
-            f"model {item.generator_model}" if item.generator_model else None,
+            f"model {model}" if (model := item.logged.get("generator_model")) else None,
             f"asked {when(item.asked_at)}" if item.asked_at else None,
         ],
         [
@@ -459,7 +459,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
 def _queue_head(actions: QueueActions, item: Item | None) -> None:
     work, asked = actions.work, item or actions.leased.pair
     first, _, rest = work.position.partition(" ")
-    model = None if item is None or item.hidden.judge else item.generator_model
+    model = None if item is None else item.logged.get("generator_model")
     undoable = work.undoable[-1] if work.undoable else None
     skips = choice(
         name="skip", label="Skip", act=actions.ask_skip, key="J", turn=Turn.GIVE, disabled=work.reveal is not None

@@ -359,7 +359,7 @@ def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(mark
         ("passage of marked",),
     )
     assert (item.judgments, item.currents, item.flags, item.reviews) == ((), (), (), ())
-    assert (item.generator_model, item.extra, item.flag) == (None, {}, None)
+    assert (item.logged, item.extra, item.flag) == ({}, {}, None)
     assert (item.hidden.judge, item.hidden.people, item.hidden.queues) == (True, True, ("q",))
     for made_or_missing in (marked.answer.attempt_id, 999):
         with pytest.raises(NotFound):

@@ -49,7 +49,7 @@ def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
     item = loaded(case, response_id)
     assert (item.source, item.external_id, item.query_type, item.kind) == ("log", "a", "QA", "log")
     assert (item.query, item.answer, item.passages) == ("query", "answer of a", ("70 m", ""))
-    assert (item.generator_model, item.asked_at, item.extra) == ("llama", ASKED, {"user": 7})
+    assert (item.logged["generator_model"], item.asked_at, item.extra) == ("llama", ASKED, {"user": 7})
     assert [said.words for said in item.feedback] == ["thumbs down", "5 stars"]
     assert item.feedback[0].at == ASKED
     assert [(one.version_title, one.status) for one in item.judgments] == [
