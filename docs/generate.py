@@ -192,9 +192,7 @@ def roles() -> str:
     from judgeboard.domain import ROLES
     from judgeboard.people.permissions import role_words
 
-    return table(
-        ("role", "permissions, with those of the roles before it"), [_role(role_words(role)) for role in ROLES]
-    )
+    return table(("role", "permissions"), [_role(role_words(role)) for role in ROLES])
 
 
 def _role(words: str) -> tuple[str, str]:

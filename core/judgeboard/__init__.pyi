@@ -14,6 +14,7 @@ from .client.sending import (
     record_judgment as record_judgment,
     record_judgment_async as record_judgment_async,
 )
+from .domain import Action as Action
 from .domain import (
     ClaimMark as ClaimMark,
     ClaimStatus as ClaimStatus,
@@ -93,7 +94,6 @@ from .methods.serving import (
 from .methods.suite_file import Case as Case, Suite as Suite, read_suite as read_suite
 from .methods.suite_results import SuiteResult as SuiteResult, suite_result as suite_result
 from .methods.suite_run import run_suite as run_suite, run_suite_async as run_suite_async
-from .people.permissions import Action as Action
 from .people.roster import (
     add_person as add_person,
     change_role as change_role,

@@ -5,24 +5,71 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from judgeboard.text import number_words
 
 
+class Action(StrEnum):
+    """An action that needs a permission: its value is stored in the event of a refused attempt.
+
+    ``words`` are the action as the subject of a sentence.
+    """
+
+    words: str
+
+    def __new__(cls, value: str, words: str = "") -> Self:
+        """Make a member with its words."""
+        action = str.__new__(cls, value)
+        action._value_ = value
+        action.words = words
+        return action
+
+    SEE_PAGES = "see_pages", "Seeing all pages"
+    READ_EVENTS = "read_events", "Reading the event log"
+    REVIEW = "review", "Reviewing"
+    REJUDGE_ONE = "rejudge_one", "Rejudging an answer"
+    MAKE_QUEUES = "make_queues", "Creating and closing queues"
+    ASSIGN = "assign", "Assigning answers to people"
+    KEEP_ISSUES = "keep_issues", "Opening and changing issues"
+    ACKNOWLEDGE_ALARMS = "acknowledge_alarms", "Acknowledging alarms"
+    ADJUDICATE = "adjudicate", "Adjudicating"
+    CHANGE_SETTINGS = "change_settings", "Changing thresholds, rules and the primary judge"
+    REJUDGE_MANY = "rejudge_many", "Judging more than one answer"
+    CHOOSE_JUDGE = "choose_judge", "Using a new judge, or another address of a judge,"
+    CANCEL_JOBS = "cancel_jobs", "Cancelling another person's job"
+    KEEP_JUDGING_RULES = "keep_judging_rules", "Adding and changing judging rules"
+    KEEP_PUSH_TARGETS = "keep_push_targets", "Adding and changing push targets"
+    KEEP_ALERT_RULES = "keep_alert_rules", "Adding, changing and testing alert rules"
+    IMPORT = "import", "Importing"
+    MANAGE_KEYS = "manage_keys", "Creating and revoking keys"
+    MANAGE_PEOPLE = "manage_people", "Adding people and changing their roles"
+    RETIRE_VERSIONS = "retire_versions", "Retiring judge versions"
+
+
+_SEEING = frozenset({Action.SEE_PAGES, Action.READ_EVENTS})
+_REVIEWING = frozenset({Action.SEE_PAGES, Action.REVIEW, Action.REJUDGE_ONE})
+_OF_ADMINS = frozenset({Action.MANAGE_PEOPLE, Action.RETIRE_VERSIONS})
+
+
 class Role(StrEnum):
-    """A person's role. Each role includes the permissions of the role before it. Removed people have ``none``."""
+    """A person's role, with the actions that it allows. Removed people have ``none``."""
+
+    actions: frozenset[Action]
+
+    def __new__(cls, value: str, actions: frozenset[Action] = frozenset()) -> Self:
+        """Make a member with its actions."""
+        role = str.__new__(cls, value)
+        role._value_ = value
+        role.actions = actions
+        return role
 
     NONE = "none"
-    VIEWER = "viewer"
-    REVIEWER = "reviewer"
-    LEAD = "lead"
-    ADMIN = "admin"
-
-    @property
-    def rank(self) -> int:
-        """0 to 4, from ``none`` to ``admin``."""
-        return list(Role).index(self)
+    VIEWER = "viewer", frozenset({Action.SEE_PAGES})
+    AUDITOR = "auditor", _SEEING
+    REVIEWER = "reviewer", _REVIEWING
+    LEAD = "lead", frozenset(Action) - _OF_ADMINS
+    ADMIN = "admin", frozenset(Action)
 
 
 ROLES = tuple(role for role in Role if role is not Role.NONE)

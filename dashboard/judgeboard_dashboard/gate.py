@@ -4,8 +4,9 @@ import logging
 
 import streamlit as st
 
+from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotAllowed
-from judgeboard.people.permissions import Action, check_allowed, may, role_of, why_not
+from judgeboard.people.permissions import check_allowed, may, role_of, why_not
 from judgeboard.people.roster import turn_away
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.return_page import start_sign_in

@@ -12,7 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit.runtime import Runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from judgeboard.people.permissions import PERMISSIONS, Action, role_now, why_not
+from judgeboard.domain import Action
+from judgeboard.people.permissions import role_now, why_not
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.session import signed_in, store
 from judgeboard_dashboard.sign_in import sign_in
@@ -95,7 +96,7 @@ def _why_refused(session_id: str) -> tuple[int, str] | None:
         return HTTPStatus.FORBIDDEN, "Uploads are for people who may import: sign in, then open the page Import."
     with store().reading() as connection:
         role = role_now(connection, person)
-    if role.rank < PERMISSIONS[Action.IMPORT].least.rank:
+    if Action.IMPORT not in role.actions:
         return HTTPStatus.FORBIDDEN, why_not(Action.IMPORT, role)
     return None
 

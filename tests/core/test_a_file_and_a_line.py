@@ -205,18 +205,19 @@ def test_a_command(copy: Copy) -> None:
     assert "hello" in copy.run("-c", "from judgeboard.cli import main; main()", "--help")
 
 
-def test_a_role_is_a_line_and_each_permission_names_it(copy: Copy) -> None:
-    copy.line("domain.py", '    REVIEWER = "reviewer"\n', '    AUDITOR = "auditor"\n    REVIEWER = "reviewer"\n')
+def test_a_role_is_a_line(copy: Copy) -> None:
+    line = '    REVIEWER = "reviewer", _REVIEWING\n'
+    copy.line("domain.py", line, f'    COACH = "coach", _REVIEWING | {{Action.ASSIGN}}\n{line}')
     copy.judgeboard("db", "migrate")
-    copy.judgeboard("people", "add", "ann@example.org", "--role", "auditor")
-    assert '"role": "auditor"' in copy.judgeboard("people", "list", "--json")
+    copy.judgeboard("people", "add", "ann@example.org", "--role", "coach")
+    assert '"role": "coach"' in copy.judgeboard("people", "list", "--json")
     code = (
-        "from judgeboard.domain import Role; from judgeboard.store.reviewers import Reviewer; "
-        "from judgeboard.people.permissions import Action, may; "
-        "print([may(Reviewer(1, 'oidc', 'ann', role), Action.REVIEW) for role in Role])"
+        "from judgeboard.domain import Action, Role; from judgeboard.store.reviewers import Reviewer; "
+        "from judgeboard.people.permissions import may; "
+        "print([may(Reviewer(1, 'oidc', 'ann', role), Action.ASSIGN) for role in Role])"
     )
-    assert copy.run("-c", code) == "[False, False, False, True, True, True]\n"
-    assert "| auditor |" in copy.documented("roles")
+    assert copy.run("-c", code) == "[False, False, False, True, False, True, True]\n"
+    assert "| coach | all that reviewers may; assigning answers to people |" in copy.documented("roles")
 
 
 def test_a_default_threshold_is_one_number(copy: Copy) -> None:

@@ -8,8 +8,7 @@ from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from app_pages import press, shown, table, table_rows, texts
 from judgeboard.cli.app import run
-from judgeboard.domain import Label
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action, Label
 from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events

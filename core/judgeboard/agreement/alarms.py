@@ -20,8 +20,9 @@ from judgeboard.agreement.corrected_trend import (
 )
 from judgeboard.agreement.error_rates import ErrorRates
 from judgeboard.agreement.trend_words import extent, listed_words, misdated_words, timeless_words
+from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
 from judgeboard.store.alerts import Alarm, insert_acknowledgement, insert_alarm, list_alarms

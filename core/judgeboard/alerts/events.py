@@ -13,9 +13,9 @@ from judgeboard.agreement.alarms import watch
 from judgeboard.alerts.conditions import CONDITIONS, Met, moment_words
 from judgeboard.alerts.delivery import deliver, deliver_due
 from judgeboard.alerts.rules import quiet_hours
-from judgeboard.domain import AlertCondition, MessageKind, RuleState
+from judgeboard.domain import Action, AlertCondition, MessageKind, RuleState
 from judgeboard.errors import JudgeboardError
-from judgeboard.people.permissions import Action, Actor, allowed
+from judgeboard.people.permissions import Actor, allowed
 from judgeboard.store.alerts import (
     AlertEvent,
     AlertRule,

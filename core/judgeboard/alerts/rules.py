@@ -21,10 +21,10 @@ from judgeboard.alerts.levels import (
     window_of,
     window_words,
 )
-from judgeboard.domain import AlertCondition, RuleState
+from judgeboard.domain import Action, AlertCondition, RuleState
 from judgeboard.errors import BadInput, MissingOption, MissingSetting, NotFound
 from judgeboard.formats.yaml_file import read_yaml
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.settings.fields import CLOSED, Text
 from judgeboard.settings.model import ENVIRONMENT, load_settings
 from judgeboard.settings.project_file import project_file

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Rejected
+from judgeboard.domain import Action, Rejected
 from judgeboard.formats.files import AUTO
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
 from judgeboard.imports.exports import Export
@@ -23,7 +23,7 @@ from judgeboard.imports.kinds import ImportKind
 from judgeboard.imports.labels import LabelWord
 from judgeboard.imports.reading import clear_records
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_path
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.flags import count_raised, latest_flag

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import VersionsCompared, compare_verdicts
-from judgeboard.domain import JudgeInput, JudgeVersion
+from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
 from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.methods.candidate_prompts import (
@@ -27,7 +27,7 @@ from judgeboard.methods.candidate_prompts import (
     Case,
     PromptText,
 )
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.runs.addresses import check_host, last_address, require_confirmed
 from judgeboard.runs.jobs import judge_spec, judge_with_key, make_described, with_last_address
 from judgeboard.runs.judging import make_endpoint

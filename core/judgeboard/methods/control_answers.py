@@ -10,10 +10,10 @@ from typing import Unpack
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.domain import Response, ResponseKind
+from judgeboard.domain import Action, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.runs.judging import JudgingSummary, judge_pending_async
 from judgeboard.runs.method import RunOptions
 from judgeboard.runs.runner import blocking

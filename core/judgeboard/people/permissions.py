@@ -1,14 +1,11 @@
-"""Roles and permissions: ROLES, PERMISSIONS, and the functions that allow or refuse a change."""
+"""The functions that allow or refuse a change: what each role allows stands in `Role`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
-from types import MappingProxyType
-from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Role
+from judgeboard.domain import Action, Role
 from judgeboard.errors import NotAllowed
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
@@ -23,74 +20,16 @@ ENTERED = "page"
 IMPORTED = "import"
 
 
-class Action(StrEnum):
-    """An action that needs a permission; its value is stored in the event of a refused attempt."""
-
-    SEE_PAGES = "see_pages"
-    REVIEW = "review"
-    REJUDGE_ONE = "rejudge_one"
-    MAKE_QUEUES = "make_queues"
-    ASSIGN = "assign"
-    KEEP_ISSUES = "keep_issues"
-    ACKNOWLEDGE_ALARMS = "acknowledge_alarms"
-    ADJUDICATE = "adjudicate"
-    CHANGE_SETTINGS = "change_settings"
-    REJUDGE_MANY = "rejudge_many"
-    CHOOSE_JUDGE = "choose_judge"
-    CANCEL_JOBS = "cancel_jobs"
-    KEEP_JUDGING_RULES = "keep_judging_rules"
-    KEEP_PUSH_TARGETS = "keep_push_targets"
-    KEEP_ALERT_RULES = "keep_alert_rules"
-    IMPORT = "import"
-    MANAGE_KEYS = "manage_keys"
-    READ_EVENTS = "read_events"
-    MANAGE_PEOPLE = "manage_people"
-    RETIRE_VERSIONS = "retire_versions"
-
-    @property
-    def words(self) -> str:
-        """The action as the subject of a sentence."""
-        return PERMISSIONS[self].words
-
-
-class Permission(NamedTuple):
-    """The lowest role with a permission, and the action as the subject of a sentence."""
-
-    least: Role
-    words: str
-
-
-PERMISSIONS: Mapping[Action, Permission] = MappingProxyType(
-    {
-        Action.SEE_PAGES: Permission(Role.VIEWER, "Seeing all pages"),
-        Action.REVIEW: Permission(Role.REVIEWER, "Reviewing"),
-        Action.REJUDGE_ONE: Permission(Role.REVIEWER, "Rejudging an answer"),
-        Action.MAKE_QUEUES: Permission(Role.LEAD, "Creating and closing queues"),
-        Action.ASSIGN: Permission(Role.LEAD, "Assigning answers to people"),
-        Action.KEEP_ISSUES: Permission(Role.LEAD, "Opening and changing issues"),
-        Action.ACKNOWLEDGE_ALARMS: Permission(Role.LEAD, "Acknowledging alarms"),
-        Action.ADJUDICATE: Permission(Role.LEAD, "Adjudicating"),
-        Action.CHANGE_SETTINGS: Permission(Role.LEAD, "Changing thresholds, rules and the primary judge"),
-        Action.REJUDGE_MANY: Permission(Role.LEAD, "Judging more than one answer"),
-        Action.CHOOSE_JUDGE: Permission(Role.LEAD, "Using a new judge, or another address of a judge,"),
-        Action.CANCEL_JOBS: Permission(Role.LEAD, "Cancelling another person's job"),
-        Action.KEEP_JUDGING_RULES: Permission(Role.LEAD, "Adding and changing judging rules"),
-        Action.KEEP_PUSH_TARGETS: Permission(Role.LEAD, "Adding and changing push targets"),
-        Action.KEEP_ALERT_RULES: Permission(Role.LEAD, "Adding, changing and testing alert rules"),
-        Action.IMPORT: Permission(Role.LEAD, "Importing"),
-        Action.MANAGE_KEYS: Permission(Role.LEAD, "Creating and revoking keys"),
-        Action.READ_EVENTS: Permission(Role.LEAD, "Reading the event log"),
-        Action.MANAGE_PEOPLE: Permission(Role.ADMIN, "Adding people and changing their roles"),
-        Action.RETIRE_VERSIONS: Permission(Role.ADMIN, "Retiring judge versions"),
-    }
-)
-"""The permissions: for each action the lowest role that has it."""
-
-
 def role_words(role: Role) -> str:
-    """Return a line with the permissions that a role adds to the role before it."""
-    added = [permission.words.rstrip(",") for permission in PERMISSIONS.values() if permission.least is role]
-    return f"{role.value.capitalize()}: {'; '.join(words[:1].lower() + words[1:] for words in added)}."
+    """Return a line with what a role allows: "Auditor: all that viewers may; reading the event log."."""
+    smaller = [each for each in Role if Role.NONE.actions < each.actions < role.actions]
+    largest = [each for each in smaller if not any(each.actions < other.actions for other in smaller)]
+    included = frozenset[Action]().union(*(each.actions for each in largest))
+    words = [action.words.rstrip(",") for action in Action if action in role.actions - included]
+    parts = [word[:1].lower() + word[1:] for word in words]
+    if largest:
+        parts.insert(0, f"all that {' and '.join(f'{each}s' for each in largest)} may")
+    return f"{role.value.capitalize()}: {'; '.join(parts)}."
 
 
 def role_of(person: Reviewer) -> Role:
@@ -141,7 +80,7 @@ def require(connection: Connection, actor: Actor, action: Action) -> None:
     if isinstance(actor, str):
         return
     role = role_now(connection, actor)
-    if role.rank < PERMISSIONS[action].least.rank:
+    if action not in role.actions:
         raise _Refused(why_not(action, role), actor_name(actor), action, role)
 
 
@@ -166,13 +105,14 @@ def role_now(connection: Connection, actor: Actor) -> Role:
 
 def may(person: Reviewer, action: Action) -> bool:
     """Whether a person has a permission. Pages hide actions without permission; the change itself checks again."""
-    return role_of(person).rank >= PERMISSIONS[action].least.rank
+    return action in role_of(person).actions
 
 
 def why_not(action: Action, role: Role) -> str:
     """Return the sentence of a refusal."""
-    yours = "nobody has added you here" if role is Role.NONE else f"you are a {role}"
-    *roles, last = (f"{role}s" for role in Role if role.rank >= PERMISSIONS[action].least.rank)
+    a_role = f"{'an' if role[0] in 'aeiou' else 'a'} {role}"
+    yours = "nobody has added you here" if role is Role.NONE else f"you are {a_role}"
+    *roles, last = (f"{role}s" for role in Role if action in role.actions)
     needed = f"{', '.join(roles)} and {last}" if roles else last
     return f"{action.words} is for {needed}; {yours}. Ask an admin."
 

@@ -10,14 +10,13 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from judgeboard.domain import ROLES, ResponseKind, Role
+from judgeboard.domain import ROLES, Action, ResponseKind, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.people.permissions import (
     ENTERED,
     IMPORTED,
     REFUSED,
     SIGNED_IN,
-    Action,
     Actor,
     actor_name,
     allowed,
@@ -131,7 +130,7 @@ def list_people(connection: Connection) -> list[PersonLine]:
         # The author of imported grades never signs in: an event with the same name belongs to another person.
         seen = None if person.origin == IMPORTED else row.last_seen
         lines.append(PersonLine(person, role, first, seen, row.last_review))
-    return sorted(lines, key=lambda line: (-line.role.rank, line.person.name, line.person.origin))
+    return sorted(lines, key=lambda line: (-len(line.role.actions), line.person.name, line.person.origin))
 
 
 def checked_address(address: str) -> str:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from judgeboard.domain import Action
 from judgeboard.errors import BadInput
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.receiving.limits import Rates, Refused
 from judgeboard.settings.masking import register_secret
 from judgeboard.store.api_keys import (

@@ -11,9 +11,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, FlagState, Grade
+from judgeboard.domain import Action, Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.people.permissions import Action, allowed
+from judgeboard.people.permissions import allowed
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import Request, checked_request
 from judgeboard.reviews.decisions import (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, Preference
+from judgeboard.domain import Action, Decision, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed, check_allowed, require
+from judgeboard.people.permissions import Actor, actor_name, allowed, check_allowed, require
 from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
 from judgeboard.reviews.decisions import draft_key
 from judgeboard.reviews.label_schemas import schema_of_queue

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, FlagState, Grade, ItemState, Label, Stage, WhyDiffers
+from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Label, Stage, WhyDiffers
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
-from judgeboard.people.permissions import Action, allowed
+from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     check_not_forgotten,
     check_own,

@@ -7,11 +7,22 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, AspectPreference, Decision, FlagState, Grade, Label, Preference, Shown, Stage
+from judgeboard.domain import (
+    OVERALL,
+    Action,
+    AspectPreference,
+    Decision,
+    FlagState,
+    Grade,
+    Label,
+    Preference,
+    Shown,
+    Stage,
+)
 from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.judges.pairwise import checked_aspects
-from judgeboard.people.permissions import Action, allowed
+from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
 from judgeboard.reviews.label_schemas import checked_fields
 from judgeboard.reviews.outcome import held_words, update_states

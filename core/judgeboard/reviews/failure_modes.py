@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Estimate
+from judgeboard.domain import Action, Estimate
 from judgeboard.errors import BadInput
 from judgeboard.judges.words import STOP_WORDS
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.reviews.checks import check_modes, checked_text
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.clock import utc_now

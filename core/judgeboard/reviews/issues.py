@@ -5,9 +5,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Estimate, FlagState, IssueState
+from judgeboard.domain import Action, Estimate, FlagState, IssueState
 from judgeboard.errors import BadInput
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.people.roster import people_named
 from judgeboard.reviews.checks import checked_text
 from judgeboard.stats.estimates import percent_words

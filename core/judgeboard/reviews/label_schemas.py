@@ -4,10 +4,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, Grade, Preference
+from judgeboard.domain import Action, Decision, Grade, Preference
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import FieldType, LabelSchema
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event

@@ -9,9 +9,9 @@ from typing import TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from judgeboard.domain import ItemState, QueueState
+from judgeboard.domain import Action, ItemState, QueueState
 from judgeboard.errors import BadInput
-from judgeboard.people.permissions import Action, allowed
+from judgeboard.people.permissions import allowed
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_open
 from judgeboard.store.clock import utc_now

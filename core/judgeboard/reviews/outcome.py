@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, FlagState, ItemState, PairItem, Stage
+from judgeboard.domain import Action, Decision, FlagState, ItemState, PairItem, Stage
 from judgeboard.errors import NotAllowed
-from judgeboard.people.permissions import Action, may
+from judgeboard.people.permissions import may
 from judgeboard.store.events import CONFLICT, record_event
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.leases import Skipped, is_declined, skips_of

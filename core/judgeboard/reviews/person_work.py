@@ -9,8 +9,8 @@ from itertools import groupby
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, Estimate
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.domain import Action, Decision, Estimate
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
 from judgeboard.reviews.queue_work import QueueWork, work_in
 from judgeboard.stats.arrays import grouping

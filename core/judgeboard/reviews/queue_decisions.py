@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Decision, Grade, ItemState, Preference, QueueState, Shown, Stage
+from judgeboard.domain import OVERALL, Action, Decision, Grade, ItemState, Preference, QueueState, Shown, Stage
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.people.permissions import Action, allowed
+from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_request
 from judgeboard.reviews.decisions import keep_draft, new_review, replacing_earlier, store_review, with_implied
 from judgeboard.reviews.leases import own_lease, split_token

@@ -7,10 +7,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
+from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.flags.rules import RULES
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.reviews.checks import LONGEST_KEY
 from judgeboard.reviews.outcome import update_flag_states
 from judgeboard.stats.estimates import percent

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import JudgeVersion, RunState
+from judgeboard.domain import Action, JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
 from judgeboard.llm.provider import is_address, is_own_host
-from judgeboard.people.permissions import PERMISSIONS, Action, Actor, actor_name, allowed, require, role_now
+from judgeboard.people.permissions import Actor, actor_name, allowed, require, role_now
 from judgeboard.runs.addresses import (
     ADDRESS,
     address_options,
@@ -326,7 +326,7 @@ def request_rejudge(
         _held_keys[job.id] = api_key  # before any worker sees the job
     try:
         with allowed(store, actor, Action.REJUDGE_ONE) as connection:
-            if role_now(connection, actor).rank < PERMISSIONS[Action.REJUDGE_MANY].least.rank:
+            if Action.REJUDGE_MANY not in role_now(connection, actor).actions:
                 job = _for_reviewer(connection, job, actor)
             job = replace(job, judge=with_last_address(connection, job.judge))
             _check_confirmed(connection, job, confirmed_host)

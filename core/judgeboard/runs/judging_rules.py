@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import RuleState
+from judgeboard.domain import Action, RuleState
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge
 from judgeboard.llm.endpoint import PROVIDERS
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.runs.addresses import ADDRESS, configured_address
 from judgeboard.runs.jobs import check_address, check_spec, judge_spec, make_described, with_last_address
 from judgeboard.runs.method import require_price

@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import JudgeInput, Verdict
+from judgeboard.domain import Action, JudgeInput, Verdict
 from judgeboard.errors import JudgeboardError
 from judgeboard.judges.judge import Judge, JudgeOptions, fingerprint, judge_with_requests
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.people.permissions import Action, Actor, check_allowed
+from judgeboard.people.permissions import Actor, check_allowed
 from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import shared_rate_limits

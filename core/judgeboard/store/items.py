@@ -153,8 +153,8 @@ class Item:
     """An answer with its feedback, judgments, flags and reviews, newest first; texts are None if they are forgotten.
 
     ``currents`` has the current verdict of each judge: the primary judge first, the others by name. Hidden parts
-    (``hidden``) are empty. ``logged`` has the `LOG_FIELDS` that have a value, by name. If the judge is hidden, it leaves
-    out those that tell the maker of the answer, and the metadata of the log is empty.
+    (``hidden``) are empty. ``logged`` has the `LOG_FIELDS` that have a value, by name. If the judge is hidden,
+    those that tell the maker of the answer are left out, and the metadata of the log is empty.
     """
 
     response_id: int

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from judgeboard.domain import RuleState
+from judgeboard.domain import Action, RuleState
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
-from judgeboard.people.permissions import Action, Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store

@@ -7,9 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import Status
+from judgeboard.domain import Action, Status
 from judgeboard.errors import AddressUnknown, BadInput, OtherHost
-from judgeboard.people.permissions import Action
 from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.jobs import (
     estimate_calls,

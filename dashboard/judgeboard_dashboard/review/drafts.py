@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.domain import ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
+from judgeboard.domain import Action, ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_screen import ListedPairs
-from judgeboard.people.permissions import Action, may
+from judgeboard.people.permissions import may
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, ItemJudgment

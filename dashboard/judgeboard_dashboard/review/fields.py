@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from judgeboard.domain import Label
+from judgeboard.domain import Action, Label
 from judgeboard.judges.rubric_file import LEVELS, Dimension
-from judgeboard.people.permissions import Action
 from judgeboard.store.items import Item
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RubricScores, RubricVerdict

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Table
 from judgeboard.reports.people import SAME, over_time_table, seconds_words, share_words, work_table

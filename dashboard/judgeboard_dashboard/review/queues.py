@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import QueueOrder, QueueState
+from judgeboard.domain import Action, QueueOrder, QueueState
 from judgeboard.errors import JudgeboardError
-from judgeboard.people.permissions import ENTERED, SIGNED_IN, Action, may
+from judgeboard.people.permissions import ENTERED, SIGNED_IN, may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.nothing_left import nothing_left

@@ -12,6 +12,7 @@ from typing import Any
 
 import streamlit as st
 
+from judgeboard.domain import Action
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import (
     BUILT_IN,
@@ -24,7 +25,7 @@ from judgeboard.formats.label_schema import (
     as_yaml,
 )
 from judgeboard.formats.label_schema import schema_in as checked_schema
-from judgeboard.people.permissions import Action, may
+from judgeboard.people.permissions import may
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.store.label_schemas import StoredSchema
 from judgeboard_dashboard.evidence import as_label, show, tag

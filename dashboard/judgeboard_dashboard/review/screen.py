@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from judgeboard.domain import Decision, Label, Preference, Shown
+from judgeboard.domain import Action, Decision, Label, Preference, Shown
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
-from judgeboard.people.permissions import Action, role_of, why_not
+from judgeboard.people.permissions import role_of, why_not
 from judgeboard.reviews.decisions import IMPLIED
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag

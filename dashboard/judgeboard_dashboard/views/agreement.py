@@ -18,9 +18,9 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import reliance_of
 from judgeboard.agreement.result import AgreementResult, Note, left_out_sentence
 from judgeboard.agreement.samples import judging_version
+from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
-from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import (
     NOTICES_TITLE,
     NOTICES_WORDS,

@@ -18,8 +18,7 @@ from judgeboard.alerts.rules import (
     reminder_words,
     unset_words,
 )
-from judgeboard.domain import AlertCondition, RuleState
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action, AlertCondition, RuleState
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.alerts import (
     AlertEvent,

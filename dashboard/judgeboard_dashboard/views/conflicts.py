@@ -5,8 +5,8 @@ from functools import partial
 
 import streamlit as st
 
-from judgeboard.domain import Decision, ItemState, Preference, Shown, Stage
-from judgeboard.people.permissions import Action, may
+from judgeboard.domain import Action, Decision, ItemState, Preference, Shown, Stage
+from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.label_schemas import schema_of_item
 from judgeboard.reviews.outcome import (

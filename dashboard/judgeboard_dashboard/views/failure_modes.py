@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.failure_modes import (
     GROUPS,

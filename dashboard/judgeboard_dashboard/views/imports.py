@@ -7,7 +7,7 @@ from typing import BinaryIO, cast
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgeboard.domain import Rejected
+from judgeboard.domain import Action, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.exports.turns import IN_MESSAGES
@@ -16,7 +16,6 @@ from judgeboard.imports.importing import ImportSummary, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import in_other_words, labels_sentence
 from judgeboard.imports.questions import Question, UnclearFile
-from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer

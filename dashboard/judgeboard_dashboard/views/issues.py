@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgeboard.domain import IssueState
-from judgeboard.people.permissions import Action, may
+from judgeboard.domain import Action, IssueState
+from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.issues import (
     LONGEST_TITLE,

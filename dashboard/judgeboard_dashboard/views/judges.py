@@ -7,6 +7,7 @@ import streamlit as st
 from judgeboard.agreement.agreed_with_people import AgreedWithPeople, described_words
 from judgeboard.agreement.anchors import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
 from judgeboard.agreement.result import left_out_words
+from judgeboard.domain import Action
 from judgeboard.errors import BadInput, JudgeboardError, NotFound
 from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
@@ -31,7 +32,6 @@ from judgeboard.methods.control_answers import (
 )
 from judgeboard.methods.jury import JuryReport
 from judgeboard.methods.repeats import Repeated, RepeatsReport, version_report
-from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
 from judgeboard.stats.estimates import number_words, percent_words

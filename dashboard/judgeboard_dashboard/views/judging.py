@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from judgeboard.domain import Action
 from judgeboard.flags.rules import RULES
-from judgeboard.people.permissions import Action, may
+from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.judging_rules import (
     LONGEST_NAME,

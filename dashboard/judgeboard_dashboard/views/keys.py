@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action
 from judgeboard.receiving.keys import INGEST, READ, REVIEW, KeyUse, create_key, keys_with_use, revoke
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.clock import utc_now

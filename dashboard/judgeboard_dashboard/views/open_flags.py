@@ -4,7 +4,8 @@ from dataclasses import fields
 
 import streamlit as st
 
-from judgeboard.people.permissions import Action, may
+from judgeboard.domain import Action
+from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import RowFilter

@@ -16,10 +16,9 @@ from judgeboard.agreement.rates import RateResult
 from judgeboard.agreement.result import AgreementResult, shown_statistics
 from judgeboard.agreement.samples import judging_version
 from judgeboard.agreement.trend_words import trend_sentence
-from judgeboard.domain import Estimate
+from judgeboard.domain import Action, Estimate
 from judgeboard.errors import NotFound
 from judgeboard.health.failures import DAYS, Failure, failures
-from judgeboard.people.permissions import Action
 from judgeboard.reports.front_page import conclusion
 from judgeboard.reports.lead_questions import (
     beside_people,

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from judgeboard.agreement.verdict_changes import ComparisonPage, comparison_page
-from judgeboard.domain import ResponseKind, Status
+from judgeboard.domain import Action, ResponseKind, Status
 from judgeboard.errors import JudgeboardError, NotFound
-from judgeboard.people.permissions import Action, may
+from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import JobProgress, cancel_job, job_progress, open_jobs, recent_jobs
 from judgeboard.store.filters import RowFilter

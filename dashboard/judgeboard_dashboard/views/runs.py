@@ -6,9 +6,9 @@ from datetime import datetime
 
 import streamlit as st
 
-from judgeboard.domain import RunState
+from judgeboard.domain import Action, RunState
 from judgeboard.errors import JudgeboardError
-from judgeboard.people.permissions import Action, role_of, why_not
+from judgeboard.people.permissions import role_of, why_not
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
 from judgeboard.store.clock import utc_now

@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 from annotated_types import MaxLen
 
+from judgeboard.domain import Action
 from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
-from judgeboard.people.permissions import Action
 from judgeboard.settings.model import THRESHOLDS, Settings, bounds
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_open_flags, count_responses

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.targets.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress

@@ -1,6 +1,6 @@
 """The view Thresholds: the threshold that reaches a goal; it can be set and applied."""
 
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action
 from judgeboard.store.overview import count_responses
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import page, reading

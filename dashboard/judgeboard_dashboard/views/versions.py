@@ -1,6 +1,6 @@
 """The view Versions: the judge versions, what differs between two of them, and retiring one."""
 
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import page, reading

@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.domain import ROLES, Role
+from judgeboard.domain import ROLES, Action, Role
 from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
-from judgeboard.people.permissions import ENTERED, IMPORTED, SIGNED_IN, Action, role_words
+from judgeboard.people.permissions import ENTERED, IMPORTED, SIGNED_IN, role_words
 from judgeboard.people.roster import (
     LONGEST_ADDRESS,
     PersonLine,

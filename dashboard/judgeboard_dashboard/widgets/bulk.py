@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from judgeboard.domain import Decision
+from judgeboard.domain import Action, Decision
 from judgeboard.errors import JudgeboardError
-from judgeboard.people.permissions import Action
 from judgeboard.reports.output import Table
 from judgeboard.reviews.bulk import MOST_ANSWERS, BulkAdded, BulkDecided, add_many, decide_many, undo_many
 from judgeboard.reviews.decisions import IMPLIED, implying_rules

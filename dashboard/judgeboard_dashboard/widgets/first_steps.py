@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.store.clock import utc_now
 from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps

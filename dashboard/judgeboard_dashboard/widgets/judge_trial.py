@@ -5,9 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import Status, Verdict
+from judgeboard.domain import Action, Status, Verdict
 from judgeboard.errors import JudgeboardError
-from judgeboard.people.permissions import Action
 from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.raw_calls import ANSWERS, Trial, try_judge
 from judgeboard.store.filters import RowFilter

@@ -9,8 +9,8 @@ import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
+from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.people.permissions import Action
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
 from judgeboard_dashboard.gate import permitted

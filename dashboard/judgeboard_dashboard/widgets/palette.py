@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from judgeboard.people.permissions import Action
+from judgeboard.domain import Action
 from judgeboard.store.named_rows import NamedRow, named_rows
 from judgeboard.store.reviewers import graders_by_name
 from judgeboard_dashboard.evidence import as_label, show, tag

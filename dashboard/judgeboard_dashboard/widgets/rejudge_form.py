@@ -5,13 +5,12 @@ from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
-from judgeboard.domain import ResponseKind
+from judgeboard.domain import Action, ResponseKind
 from judgeboard.errors import AddressUnknown, JudgeboardError
 from judgeboard.health.family import family_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
-from judgeboard.people.permissions import Action
 from judgeboard.runs.estimates import CallEstimate
 from judgeboard.runs.jobs import (
     JobAddress,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from judgeboard.domain import RuleState
-from judgeboard.people.permissions import Action, may
+from judgeboard.domain import Action, RuleState
+from judgeboard.people.permissions import may
 from judgeboard.store.engine import Store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened

@@ -17,8 +17,8 @@ from judgeboard.agreement.thresholds import (
     threshold_result,
     verdicts_words,
 )
+from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.people.permissions import Action
 from judgeboard.reports.agreement import calibration_table
 from judgeboard.reports.thresholds import (
     calibration_lines,

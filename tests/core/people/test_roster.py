@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engines import on_sqlite
-from judgeboard.domain import Decision, Role
+from judgeboard.domain import Action, Decision, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
-from judgeboard.people.permissions import Action, allowed
+from judgeboard.people.permissions import allowed
 from judgeboard.people.roster import add_person, admit, change_role, ensure_reviewer, list_people, remove_person
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store

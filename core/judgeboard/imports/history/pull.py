@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from judgeboard.domain import Rejected
+from judgeboard.domain import Action, Rejected
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.imports.exports import EXPORTS, KINDS_OF_EXPORTS
 from judgeboard.imports.history.langfuse import LangfuseHistory
@@ -17,7 +17,7 @@ from judgeboard.imports.history.mlflow import MlflowHistory
 from judgeboard.imports.history.pages import History, Page, Window
 from judgeboard.imports.history.phoenix import PhoenixHistory
 from judgeboard.imports.importing import OpenBatch, import_file
-from judgeboard.people.permissions import Action, Actor, check_allowed
+from judgeboard.people.permissions import Actor, check_allowed
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
