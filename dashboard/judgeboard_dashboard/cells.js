@@ -30,13 +30,13 @@
     return current;
   };
 
-  /* The properties of the component that draws the canvas; if `outermost`, of the one that gets the columns as the page
-     gives them: not yet widened to fill their place, and without marks of rows. */
-  const gridOf = (canvas, outermost = false) => {
-    const grids = components(canvas).map((fiber) => fiber.memoizedProps)
-      .filter((props) => props?.columns && props.getCellContent && props.headerHeight);
-    return grids.at(outermost ? -1 : 0);
-  };
+  /* The properties of the component that draws the canvas; if `named`, of the one around it, which knows the columns by
+     their ids, can resize them, and has none for the marks of rows. */
+  const gridOf = (canvas, named = false) =>
+    components(canvas).map((fiber) => fiber.memoizedProps).find((props) => (
+      props?.columns && props.getCellContent && props.headerHeight
+      && (!named || (props.onColumnResize && props.columns.every((column) => column.id !== undefined)))
+    ));
 
   /* The column at `x`, and its index. The first columns may be frozen: they do not scroll. */
   const columnAt = (grid, x, scrolled) => {
@@ -77,7 +77,7 @@
   const parts = (frame) => {
     const canvas = frame.querySelector("canvas[data-testid=data-grid-canvas]"), scroller = frame.querySelector(".dvn-scroller");
     const drawn = canvas && scroller && gridOf(canvas), grid = drawn && gridOf(canvas, true);
-    return grid?.onColumnResize && scroller.clientWidth ? { canvas, scroller, drawn, grid } : null;
+    return grid && scroller.clientWidth ? { canvas, scroller, drawn, grid } : null;
   };
 
   const sum = (numbers) => numbers.reduce((all, number) => all + number, 0);
@@ -87,8 +87,8 @@
   const fit = async (frame) => {
     const { canvas, scroller, drawn, grid } = parts(frame) || {};
     if (!grid) return;
-    const marks = drawn.columns.slice(0, drawn.columns.length - grid.columns.length).map((column) => column.width);
-    const place = scroller.clientWidth - sum(marks), ids = grid.columns.map((column) => column.id);
+    const marks = sum(drawn.columns.map((column) => column.width)) - sum(grid.columns.map((column) => column.width));
+    const place = scroller.clientWidth - Math.max(0, marks), ids = grid.columns.map((column) => column.id);
     const known = fitted.get(frame) || { own: new Map(), narrowed: false }, state = JSON.stringify([place, grid.rows, ids]);
     if (known.state === state) return;
     for (const column of grid.columns) if (!known.own.has(column.id)) known.own.set(column.id, column.width);

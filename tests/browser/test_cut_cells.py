@@ -61,17 +61,16 @@ WIDER = """() => [...document.querySelectorAll("[data-testid=stDataFrame] .dvn-s
   .filter(node => node.offsetParent && node.scrollWidth - node.clientWidth > 1).length"""
 # By view: the lists whose numbers and names alone are wider than a page of 800 px.
 LISTS = {"runs": 1, "responses": 1}
-# The texts that their columns cut; values are short ones: a number, an interval, a state.
-CUT_TEXTS = """node => {
+# The titles of the columns whose short texts (a number, an interval, a state) do not fit.
+CUT_VALUES = """node => {
   const canvas = node.querySelector("canvas[data-testid=data-grid-canvas]"), context = canvas.getContext("2d");
   const columns = (COLUMNS)(node), found = [];
   for (const cell of canvas.querySelectorAll("td")) {
     const [title, width] = columns[cell.ariaColIndex - 1], needed = context.measureText(cell.textContent).width;
-    if (needed < LONG && needed > width) found.push(`${title}: ${cell.textContent}`);
+    if (needed < 130 && needed > width) found.push(`${title}: ${cell.textContent}`);
   }
   return found;
 }""".replace("COLUMNS", COLUMNS)
-CUT_VALUES, CUT_TEXTS = CUT_TEXTS.replace("LONG", "130"), CUT_TEXTS.replace("LONG", "Infinity")
 
 
 @pytest.fixture
@@ -103,15 +102,6 @@ def test_no_table_but_a_wide_list_scrolls_sideways(demo: Page) -> None:
     widths = partial(tables.first.evaluate, f"node => ({COLUMNS})(node).reduce((all, column) => all + column[1], 0)")
     place = tables.first.evaluate("node => node.querySelector('.dvn-scroller').clientWidth")
     assert in_the_end(lambda: 0 <= place - widths() <= len(narrow[0]), expected=True), "a wider window is filled again"
-    visit(demo, "/failure_modes")
-    editor = demo.locator("[data-testid=stDataFrame]").last
-    expect(editor.locator("canvas").first).to_be_visible()
-    idle(demo)
-    own = at_rest(partial(editor.evaluate, COLUMNS))
-    demo.set_viewport_size({"width": 800, "height": 900})
-    fitting = "a table that fits a narrower window shows its texts whole"
-    assert in_the_end(lambda: demo.evaluate(WIDER) + len(editor.evaluate(CUT_TEXTS)), 0) == 0, (fitting, own)
-    demo.set_viewport_size({"width": 1440, "height": 900})
     for view in ("queues", "self_reference", "runs"):
         visit(demo, f"/{view}")
         expect(demo.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
