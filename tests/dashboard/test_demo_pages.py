@@ -8,9 +8,21 @@ from judgeboard.reviews.outcome import open_conflicts
 from judgeboard.store.engine import Store
 from judgeboard_dashboard.app import PAGES
 
-# Shows what people start themselves (a job, a judging rule, an upload, a key), or what assistants send.
+# Shows what people make themselves (a job, a judging rule, an upload, a key, a label schema), or what assistants send.
 STARTED_BY_PEOPLE = {
-    *("rejudge", "judging", "imports", "sources", "keys", "alerts", "queues", "plan", "settings", "thresholds"),
+    *(
+        "rejudge",
+        "judging",
+        "imports",
+        "sources",
+        "keys",
+        "alerts",
+        "queues",
+        "plan",
+        "settings",
+        "thresholds",
+        "schemas",
+    ),
 }
 TOUR = [name for listed in PAGES.values() for name in listed if name not in STARTED_BY_PEOPLE]
 

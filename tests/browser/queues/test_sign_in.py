@@ -155,7 +155,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
         expect(menu).not_to_contain_text(title)
     for path, said in (
         ("/settings", "Changing thresholds, rules and the primary judge is for leads and admins; you are a reviewer"),
-        ("/events", "Reading the event log is for leads and admins"),
+        ("/events", "Reading the event log is for auditors, leads and admins"),
         ("/rejudge?query_type=QA", "Judging more than one answer is for leads and admins"),
         ("/import", "Importing is for leads and admins"),
     ):

@@ -49,7 +49,11 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> No
     assert (served.text, served.answer, served.level) == (f"{DISCLAIMER}\n\n{BAD}", BAD, "disclaimer")
     [item] = items(store)
     assert (item.external_id, item.source, item.answer) == (served.external_id, "shop", BAD), "stored without notice"
-    assert (item.extra["tenant"], item.extra["served"]["notice"], item.generator_model) == ("a", "disclaimer", "m")
+    assert (item.extra["tenant"], item.extra["served"]["notice"], item.logged["generator_model"]) == (
+        "a",
+        "disclaimer",
+        "m",
+    )
     [judgment] = item.judgments
     assert served.verdict is not None
     assert judgment.groundedness == served.verdict.groundedness == item.extra["served"]["groundedness"]
