@@ -301,18 +301,18 @@ class Feedback:
 class LogField:
     """How a text of the log is imported and shown.
 
-    ``names`` are its names in logs, the most specific first. *Item* shows it as ``label``; if it ``tells_the_maker`` of
-    the answer, not to blind reviewers.
+    ``names`` are its names in logs, the most specific first. *Item* shows it as ``label``. If it
+    ``tells_the_generator`` of the answer, blind reviewers do not see it.
     """
 
     label: str
     names: tuple[str, ...]
-    tells_the_maker: bool = False
+    tells_the_generator: bool = False
 
 
-def log_field(label: str, *names: str, tells_the_maker: bool = False) -> Any:
+def log_field(label: str, *names: str, tells_the_generator: bool = False) -> Any:
     """A text of the log in `Response`: imported, stored, exported, and shown on *Item*, without more code."""
-    return field(default=None, metadata={"log": LogField(label, names, tells_the_maker)})
+    return field(default=None, metadata={"log": LogField(label, names, tells_the_generator)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +334,7 @@ class Response:
         *("generator_model", "model", "generator", "model_name", "generator_name", "llm_model", "llm"),
         *("model_id", "llm_model_name", "attributes_llm_model_name", "engine", "ai_model", "model_used"),
         *("llm_used", "llm_name", "model_identifier", "generation_model"),
-        tells_the_maker=True,
+        tells_the_generator=True,
     )
     generator_cost: float | None = None
     messages: tuple[dict[str, Any], ...] | None = None

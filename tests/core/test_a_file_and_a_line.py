@@ -450,7 +450,7 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
             "    derived_from: int | None = None\n\n\nLOG_FIELDS",
             (
                 "    derived_from: int | None = None\n"
-                '    region: str | None = log_field("region", "region", "land", tells_the_maker=True)\n\n\nLOG_FIELDS'
+                '    region: str | None = log_field("region", "land")\n\n\nLOG_FIELDS'
             ),
         ),
         (

@@ -154,9 +154,10 @@ def disagreement_page(
     gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
     version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
     compared_id = NO_VERSION if version is None else version.id
-    pairs, labels = (
-        _narrowed(source, source.pairs(compared_id, each), query_types, metadata) for each in (grade, "label")
-    )
+    pairs = _narrowed(source, source.pairs(compared_id, grade), query_types, metadata)
+    labels = pairs
+    if grade != "label":
+        labels = _narrowed(source, source.pairs(compared_id, "label"), query_types, metadata)
     difference = _differences(pairs)
     apart = np.abs(difference) >= gap - HALF_STEP
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())

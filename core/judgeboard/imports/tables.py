@@ -29,16 +29,25 @@ from judgeboard.store.filters import from_dict
 from judgeboard.store.flags import StoredFlag, flags_on, insert_flag
 from judgeboard.store.grades import imported_reviewers
 from judgeboard.store.imported_reviews import FileComment, FileComments
-from judgeboard.store.issues import FailureMode, Issue, insert_issue, insert_mode, issue_versions, mode_changes
+from judgeboard.store.issues import (
+    KEYS,
+    LONGEST_MODE,
+    LONGEST_TITLE,
+    FailureMode,
+    Issue,
+    insert_issue,
+    insert_mode,
+    issue_versions,
+    mode_changes,
+)
 from judgeboard.store.judgments import judgment_ids, read_responses
 from judgeboard.store.label_schemas import insert_schema, list_schemas
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.responses import Named
-from judgeboard.store.reviews import lock_responses, mark_leading_flags, set_flag_states
+from judgeboard.store.reviews import LONGEST_COMMENT, lock_responses, mark_leading_flags, set_flag_states
 from judgeboard.text import MAX_NAME
 
 _LAST_DAY = 2_932_896  # since 1970-01-01, that of the year 9999
-LONGEST = {"comment": 5_000, "failure_mode": 60, "issue": 100}  # characters of a text, a name, a title
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +162,7 @@ class CommentImport(TableImport):
 
     def check(self, row: dict[str, Any]) -> None:
         """Raise Unusable for a text that no person could write."""
-        _limit(row, "text", LONGEST["comment"])
+        _limit(row, "text", LONGEST_COMMENT)
         if row["text"] is not None and not row["text"].strip():
             raise Unusable("text", "no text")
 
@@ -193,9 +202,9 @@ class FailureModeImport(TableImport):
         """Raise Unusable for a name or a key that the list cannot have."""
         row["name"] = " ".join(row["name"].split())
         row["retired"] = bool(row["retired"])
-        _limit(row, "name", LONGEST["failure_mode"])
-        if row["key"] is not None and not (len(row["key"]) == 1 and row["key"].isascii() and row["key"].isupper()):
-            raise Unusable("key", f"{row['key'][:40]!r} is not one letter from A to Z")
+        _limit(row, "name", LONGEST_MODE)
+        if row["key"] is not None and row["key"] not in tuple(KEYS):
+            raise Unusable("key", f"{row['key'][:40]!r} is not one of the letters {KEYS}")
 
     def store(self, connection: Connection, records: Sequence[TableRow], now: datetime) -> Stored:
         """Store the changes that are not stored yet, in the order of the file."""
@@ -261,7 +270,7 @@ class IssueImport(TableImport):
     def check(self, row: dict[str, Any]) -> None:
         """Raise Unusable for an issue that cannot be stored."""
         _required(row, "number", "version", "filter")
-        _limit(row, "title", LONGEST["issue"])
+        _limit(row, "title", LONGEST_TITLE)
         if not row["number"] or not row["version"]:
             raise Unusable("version" if row["number"] else "number", "not a whole number from 1")
         row["state"] = row["state"] or IssueState.OPEN
@@ -447,12 +456,14 @@ class FlagImport(TableImport):
                 flag_id = insert_flag(
                     connection,
                     response,
-                    **{name: record[name] for name in _COPIED},
-                    raise_key=key[1],
-                    judge_name=record["judge"],
-                    judgment_id=judgment.id,
-                    decided_before_id=before if before in known_ids else None,
-                    created_at=record["created_at"] or now,
+                    {
+                        **{name: record[name] for name in _COPIED},
+                        "raise_key": key[1],
+                        "judge_name": record["judge"],
+                        "judgment_id": judgment.id,
+                        "decided_before_id": before if before in known_ids else None,
+                        "created_at": record["created_at"] or now,
+                    },
                 )
                 known_ids.add(flag_id)
                 if record["state"] is not FlagState.SUPERSEDED:

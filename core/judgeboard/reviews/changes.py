@@ -32,6 +32,7 @@ from judgeboard.store.queue_items import item_by_id, revealed_review
 from judgeboard.store.queues import queue_by_id
 from judgeboard.store.reviewers import Reviewer, people_to_mention
 from judgeboard.store.reviews import (
+    LONGEST_COMMENT,
     STATE_AFTER,
     Comment,
     LockedResponse,
@@ -47,7 +48,6 @@ from judgeboard.store.reviews import (
 from judgeboard.text import shortened
 
 UNDO_LEASE = timedelta(minutes=10)  # the lease that the author of a withdrawn review gets on its item
-LONGEST_COMMENT = 5_000  # characters
 FROM_GROUNDEDNESS = 0.2
 """Groundedness values differ if they are at least this far apart. People grade in steps of 0.2 to 0.3."""
 

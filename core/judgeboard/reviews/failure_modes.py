@@ -20,6 +20,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import (
+    KEYS,
+    LONGEST_MODE,
     FailureMode,
     Group,
     count_tagged,
@@ -30,9 +32,6 @@ from judgeboard.store.issues import (
 from judgeboard.store.judge_versions import list_versions
 
 GROUPS: dict[Group, str] = {"query_type": "Query type", "judge_version": "Judge version", "week": "Week"}
-KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
-"""The letters that can be keys of modes. Streamlit itself uses C and R."""
-LONGEST_MODE = 60  # characters
 LEAST_NOTES, LONGEST_PHRASE = 2, 5  # notes per phrase, words per phrase
 
 

@@ -18,12 +18,11 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import needs_verdict
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.issues import Issue, answers_by_day, flags_by_state, insert_issue, list_issues
+from judgeboard.store.issues import LONGEST_TITLE, Issue, answers_by_day, flags_by_state, insert_issue, list_issues
 from judgeboard.text import utc_day
 from judgeboard.trends.periods import PlausibleDays, by_period, start_of
 from judgeboard.trends.trend import Point
 
-LONGEST_TITLE = 100  # characters
 # These fields choose the answers in which a problem is counted. The other fields are signs of the problem.
 _AMONG = ("query_types", "sources", "models", "kinds", "metadata", "day_from", "day_to", "no_time", "graded")
 

@@ -312,12 +312,13 @@ def flags_on(connection: Connection, response_ids: Iterable[int]) -> list[Stored
     return sorted(map(StoredFlag._make, rows), key=lambda flag: flag.id)
 
 
-def insert_flag(connection: Connection, response: ShortResponse, **columns: Any) -> int:
-    """Store a flag as it was, and return its id. The caller then marks the leading flags and updates the queues."""
-    of_response = {"response_id": response.id} | {
-        name: getattr(response, name) for name in ("query_type", "source", "asked_day")
-    }
-    return int(connection.execute(insert(FLAG).returning(FLAG.c.id), of_response | columns).scalar_one())
+def insert_flag(connection: Connection, response: ShortResponse, values: Mapping[str, Any]) -> int:
+    """Store a flag as it was, with its other ``values`` by column, and return its id.
+
+    The caller then marks the leading flags and updates the queues.
+    """
+    row = _of_response(response) | dict(values)
+    return int(connection.execute(insert(FLAG).returning(FLAG.c.id), row).scalar_one())
 
 
 def latest_flag(connection: Connection) -> int:
@@ -348,14 +349,17 @@ def failing_answers(connection: Connection) -> dict[str, int]:
 _OF_REASON = "judgment_id", "rule", "raise_key", "auto_score", "params", "details", "severity", "inclusion_probability"
 
 
+def _of_response(response: ShortResponse) -> dict[str, Any]:
+    """Return the columns of a flag that repeat those of its response, for filters."""
+    names = ("query_type", "source", "asked_day")
+    return {"response_id": response.id} | {name: getattr(response, name) for name in names}
+
+
 def _row(response: ShortResponse, signals: Signals, raised: Raise, now: datetime) -> dict[str, Any]:
     primary = signals.primary
     judge = primary or signals.failed
     return {
-        "response_id": response.id,
-        "query_type": response.query_type,
-        "source": response.source,
-        "asked_day": response.asked_day,
+        **_of_response(response),
         "judge_name": None if judge is None else judge.name,
         "groundedness": None if primary is None else primary.groundedness,
         "quality": None if primary is None else primary.quality,

@@ -15,6 +15,10 @@ from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FAILURE_MODE, FLAG, ISSUE, RESPONSE, REVIEW, REVIEW_FAILURE_MODE
 
+LONGEST_MODE, LONGEST_TITLE = 60, 100  # characters of the name of a failure mode, of the title of an issue
+KEYS = "ABDEFGHIJKLMNOPQSTUVWXYZ"
+"""The letters that can be keys of failure modes. Streamlit itself uses C and R."""
+
 
 @dataclass(frozen=True, slots=True)
 class Issue:

@@ -154,7 +154,7 @@ class Item:
 
     ``currents`` has the current verdict of each judge: the primary judge first, the others by name. Hidden parts
     (``hidden``) are empty. ``logged`` has the `LOG_FIELDS` that have a value, by name. If the judge is hidden,
-    those that tell the maker of the answer are left out, and the metadata of the log is empty.
+    those that tell the generator are left out, and the metadata of the log is empty.
     """
 
     response_id: int
@@ -259,7 +259,7 @@ def load_item(connection: Connection, response_id: int) -> Item:
         logged={
             name: value
             for name, each in LOG_FIELDS.items()
-            if (value := getattr(row, name)) and not (hidden.judge and each.tells_the_maker)
+            if (value := getattr(row, name)) and not (hidden.judge and each.tells_the_generator)
         },
         extra={} if hidden.judge else row.extra,
         forgotten_at=_forgotten_at(connection, response_id),

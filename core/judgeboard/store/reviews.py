@@ -107,6 +107,7 @@ def claims_by_judgment(
     return {row.id: claims_from(row.claims) or () for row in connection.execute(query)}
 
 
+LONGEST_COMMENT = 5_000  # characters
 STATE_AFTER = {Decision.CONFIRM: FlagState.CONFIRMED, Decision.DISMISS: FlagState.DISMISSED}
 
 

@@ -9,14 +9,12 @@ from judgeboard.domain import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.failure_modes import (
     GROUPS,
-    KEYS,
-    LONGEST_MODE,
     FailureModeCount,
     failure_mode_counts,
     save_mode,
     suggested_modes,
 )
-from judgeboard.store.issues import list_modes
+from judgeboard.store.issues import KEYS, LONGEST_MODE, list_modes
 from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, store
 from judgeboard_dashboard.widgets.filters import switch

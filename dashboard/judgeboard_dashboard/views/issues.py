@@ -9,7 +9,6 @@ from judgeboard.domain import Action, IssueState
 from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.issues import (
-    LONGEST_TITLE,
     IssueFigures,
     issue_filter,
     issue_sentence,
@@ -17,7 +16,7 @@ from judgeboard.reviews.issues import (
     save_issue,
 )
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.issues import Issue, get_issue, list_issues, list_modes
+from judgeboard.store.issues import LONGEST_TITLE, Issue, get_issue, list_issues, list_modes
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.response_pages import response_facets
 from judgeboard.text import day_words

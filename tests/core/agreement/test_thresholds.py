@@ -963,6 +963,6 @@ def test_judges_alike_count_verdicts_and_a_cascade_counts_each_answer_once(log: 
 )
 def test_a_figure_apart_from_the_promise_says_how_both_can_be_true(share: Estimate, words: str) -> None:
     goal = Goal("recall", 0.8)
-    said = below_words(goal, share) + beyond_words(goal, share)
-    assert said.startswith(words)
-    assert bool(said) == bool(words)
+    sentence = below_words(goal, share) + beyond_words(goal, share)
+    assert sentence.startswith(words)
+    assert bool(sentence) == bool(words)

@@ -165,23 +165,23 @@ def test_rows_of_tables_that_cannot_be_stored_name_the_field_and_the_mend(
 
     answer = {"external_id": "a", "source": "log"}
     bring("responses", answer | {"query": "q", "answer": "it is"})
-    said = answer | {"comment": 1, "reviewer": "ann", "text": "so", "at": "2026-03-01T00:00:00Z"}
-    edit = said | {"comment": 2, "replaces": 1, "text": "not so", "at": "2026-03-02T00:00:00Z"}
-    assert bring("comments", said | {"external_id": "b"}) == [
+    first = answer | {"comment": 1, "reviewer": "ann", "text": "so", "at": "2026-03-01T00:00:00Z"}
+    edit = first | {"comment": 2, "replaces": 1, "text": "not so", "at": "2026-03-02T00:00:00Z"}
+    assert bring("comments", first | {"external_id": "b"}) == [
         ("external_id", "no response 'b' in source 'log': import the responses first")
     ]
-    assert bring("comments", said | {"text": "x" * 5_001}) == [("text", "longer than 5,000 characters")]
-    assert bring("comments", said | {"text": None}) == [("text", "no text: the comment was forgotten")]
+    assert bring("comments", first | {"text": "x" * 5_001}) == [("text", "longer than 5,000 characters")]
+    assert bring("comments", first | {"text": None}) == [("text", "no text: the comment was forgotten")]
     assert bring("comments", edit) == [("replaces", "no earlier row of this file has the comment 1: import it too")]
-    assert bring("comments", said, edit | {"reviewer": "bob"}) == [
+    assert bring("comments", first, edit | {"reviewer": "bob"}) == [
         ("replaces", "comment 1 is not by this person on this answer")
     ]
-    assert bring("comments", said, edit) == []
-    assert bring("comments", said, edit | {"text": "another"}) == [
+    assert bring("comments", first, edit) == []
+    assert bring("comments", first, edit | {"text": "another"}) == [
         ("replaces", "comment 1 was edited or withdrawn in this database")
     ]
     gone = next(row for row in rows_of_table(filled, RESPONSE) if row["kind"] == "log" and row["answer"] is None)
-    of_gone = said | {"external_id": gone["external_id"], "source": gone["source"], "text": FORGOTTEN}
+    of_gone = first | {"external_id": gone["external_id"], "source": gone["source"], "text": FORGOTTEN}
     assert bring("comments", of_gone, into=filled) == [
         ("external_id", "its answer is forgotten: its comments are not stored")
     ]
@@ -190,6 +190,9 @@ def test_rows_of_tables_that_cannot_be_stored_name_the_field_and_the_mend(
         ("key", "'rude' has the key K: leave it out, or change one"),
         ("name", "the failure mode is stored as 'rude': write it like this"),
     ]
+    assert bring("failure_modes", mode | {"name": "slow", "key": "C"}) == [
+        ("key", "'C' is not one of the letters ABDEFGHIJKLMNOPQSTUVWXYZ")
+    ], "a press of C is Streamlit's own"
     assert bring("failure_modes", mode | {"key": None, "at": "2026-03-01T00:00:00Z"}) == [
         ("name", "'rude' was changed in this database later")
     ]

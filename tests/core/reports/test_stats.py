@@ -12,11 +12,15 @@ from judgeboard.agreement.measure import every_judge
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Estimate, Status
 from judgeboard.reports.output import text_lines, to_plain
-from judgeboard.reports.stats import agreement_tables, agreement_words, left_out_lines, measure, stats
+from judgeboard.reports.stats import agreement_tables, agreement_words, left_out_lines, measure, stats, stats_words
 from judgeboard.store.engine import Store
 from judging_log import address
 
 KEYS = ["responses", "reviews", "labels", "judgments", "judge_versions", "flags", "graders", "agreement"]
+NOT_IN_ALL = (
+    "How far a judge and people agree in all answers is not known: `judgeboard agreement` names the labels that are "
+    "missing."
+)
 
 
 def report(log: GradedLog) -> dict[str, Any]:
@@ -155,6 +159,7 @@ def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> No
         log.say(log.version(name), {each: {"label": BAD if at < 30 else GOOD} for at, each in enumerate(ids)})
     log.flag(ids[:30], "low_groundedness")
     log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[:30])})
+    assert list(stats_words(measure(store))) == ["60 responses, 30 reviews.", NOT_IN_ALL]
     words = list(agreement_words(measure(store)))
     assert words[-2] == (
         "The graded answers are no random sample: flags or people chose them. So their rows do not show which version "
@@ -165,6 +170,13 @@ def test_rows_of_chosen_labels_are_said_to_compare_no_judges(store: Store) -> No
     ]
     log.reviews({each: {"label": GOOD if at % 3 else BAD} for at, each in enumerate(ids[30:])})
     assert not [each for each in agreement_words(measure(store)) if "no random sample" in each]
+    first, *of_judges = stats_words(measure(store))
+    assert first == "60 responses, 60 reviews."
+    assert [each.partition(" and people agree on ")[0] for each in of_judges] == [
+        "In all 60 answers, nli v1",
+        "In all 60 answers, rag v1",
+    ]
+    assert all("Cohen's kappa is " in each for each in of_judges)
 
 
 @on_sqlite

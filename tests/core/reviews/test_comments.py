@@ -7,14 +7,14 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.reviews.changes import LONGEST_COMMENT, comment, edit_comment, withdraw_comment
+from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.events import Notification, mark_read, mentioned, notifications
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import Comment, comments_on
+from judgeboard.store.reviews import LONGEST_COMMENT, Comment, comments_on
 from judgeboard.store.tables import COMMENT
 from queue_case import CONFIRM, DISMISS, QueueCase
 from review_case import NOW, ReviewCase
