@@ -67,7 +67,7 @@ class SchemaDraft:
     ``of`` is the id of the version that it changes, None for a new schema. ``schema`` is the record that the form
     changes; it may still be incomplete. ``text`` is the schema as YAML. ``typed``: the text was typed, and the form
     cannot show it because it has an error. ``at`` is the index of the open field. ``shown`` is part of the keys of the
-    form: a new number refills it from the record.
+    form: a new number refills it from the record. ``texts`` counts the texts; it is the key of the area with the YAML.
     """
 
     of: int | None
@@ -76,6 +76,7 @@ class SchemaDraft:
     typed: bool = False
     at: int | None = None
     shown: int = 0
+    texts: int = 0
 
     @classmethod
     def start(cls, stored: StoredSchema | None) -> "SchemaDraft":
@@ -87,6 +88,7 @@ class SchemaDraft:
     def change(self, schema: LabelSchema, *, refill: bool = True) -> None:
         """Replace the record; its YAML follows."""
         self.schema, self.text, self.typed = schema, as_yaml(schema), False
+        self.texts += 1
         if refill:
             self.shown += 1
 
@@ -99,6 +101,7 @@ class SchemaDraft:
             self.typed = True
         self.at = None
         self.shown += 1
+        self.texts += 1
 
     def change_field(self, place: int, changed: Callable[[SchemaField], SchemaField], *, refill: bool = False) -> None:
         """Change one field. Conditions of later fields follow a new name."""
@@ -118,7 +121,8 @@ class SchemaDraft:
         if after.value != before.value:
             name = self.schema.fields[place].name
             fields = tuple(_renamed_value(each, name, before.value, after.value) for each in self.schema.fields)
-            self.change(replace(self.schema, fields=fields))
+            if fields != self.schema.fields:
+                self.change(replace(self.schema, fields=fields))
 
     def add(self, kind: FieldType | str) -> None:
         """Add a field of a type, or a part of the built-in grade, and open it."""
@@ -227,15 +231,12 @@ class _Form:
                     self._row(place, each)
             self._additions()
         with st.expander("YAML", key="schema_yaml_part", expanded=draft.typed):
-            key = self._key("yaml")
-            st.session_state.setdefault(key, draft.text)
-            if not draft.typed:
-                st.session_state[key] = draft.text
+            key = self._start(("yaml", draft.texts), draft.text)
             st.text_area(
                 "Schema as YAML",
                 height=320,
                 key=key,
-                on_change=lambda: draft.paste(st.session_state[key]),
+                on_change=self._unless_older(lambda: draft.paste(st.session_state[key]), texts=True),
                 help="The file that `judgeboard queue schema add` reads. Paste a file here to fill in the form. A "
                 "rubric can be pasted too: its dimensions become scales.",
             )
@@ -437,8 +438,7 @@ class _Form:
         offered += [pair for pair in chosen if pair not in offered]
         if not offered:
             return
-        key = self._key("shown_when", place)
-        st.session_state.setdefault(key, [offered.index(pair) for pair in chosen])
+        key = self._start(("shown_when", place), [offered.index(pair) for pair in chosen])
 
         def take() -> None:
             pairs = [offered[number] for number in sorted(st.session_state[key])]
@@ -452,7 +452,7 @@ class _Form:
             key=key,
             format_func=lambda number: _condition_words(*offered[number]),
             placeholder="Always shown",
-            on_change=take,
+            on_change=self._unless_older(take),
             help="Of several values of one field, any is enough. If several fields are named, each needs one of its "
             "values.",
         )
@@ -488,7 +488,7 @@ class _Form:
             key=key,
             placeholder=placeholder,
             label_visibility="visible" if labelled else "collapsed",
-            on_change=lambda: take(st.session_state[key] or ""),
+            on_change=self._unless_older(lambda: take(st.session_state[key] or "")),
         )
 
     def _number(
@@ -501,12 +501,12 @@ class _Form:
             step=step,
             key=key,
             format="%d" if step else "%g",
-            on_change=lambda: take(st.session_state[key]),
+            on_change=self._unless_older(lambda: take(st.session_state[key])),
         )
 
     def _tick(self, label: str, part: object, value: bool, take: Callable[[bool], None]) -> None:
         key = self._start(part, value)
-        st.checkbox(label, key=key, on_change=lambda: take(st.session_state[key]))
+        st.checkbox(label, key=key, on_change=self._unless_older(lambda: take(st.session_state[key])))
 
     def _choice(
         self,
@@ -530,7 +530,7 @@ class _Form:
             index=None if optional else 0,
             format_func=lambda each: words.get(each, str(each)),
             label_visibility="visible" if labelled else "collapsed",
-            on_change=lambda: take(st.session_state[key]),
+            on_change=self._unless_older(lambda: take(st.session_state[key])),
             width=width or "stretch",
             placeholder="–",
         )
@@ -540,6 +540,20 @@ class _Form:
         key = self._key(*(part if isinstance(part, tuple) else (part,)))
         st.session_state.setdefault(key, value)
         return key
+
+    def _unless_older(self, take: Callable[[], None], *, texts: bool = False) -> Callable[[], None]:
+        """Return what takes a change of a field, unless the field was replaced since it was drawn.
+
+        A browser that has not drawn the new fields yet sends the values of the old ones with the next change. Streamlit
+        has forgotten these by then, and takes them for changes.
+        """
+        drawn = self.draft.texts if texts else self.draft.shown
+
+        def take_it() -> None:
+            if drawn == (self.draft.texts if texts else self.draft.shown):
+                take()
+
+        return take_it
 
 
 _ChangeOption = Callable[[Callable[[Option], Option]], None]
