@@ -317,10 +317,11 @@ def promise_words(trend: CorrectedTrend) -> str:
     words = []
     if figures := len({monitor.watched for _, monitor in trend.monitors}):
         has_types = any(name != ALL_ANSWERS for name, _ in trend.monitors)
-        most = f"If nothing changes, expect at most {counted(figures, 'false alarm')} a year"
+        most = f"at most {counted(figures, 'false alarm')} on average"
         each = " (one per figure)" if figures > 1 else ""
-        of_types = f", and at most {figures} for all query types together" if has_types else ""
-        words.append(f"{most}{' for all answers' if has_types else ''}{each}{of_types}.")
+        of_types = f", and as many for all query types together{each}" if has_types else each
+        of_all = " for all answers" if has_types else ""
+        words.append(f"In a year in which nothing changes, the detectors raise {most}{of_all}{of_types}.")
     if trend.no_judge is not None:
         words.append(f"{trend.no_judge}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):

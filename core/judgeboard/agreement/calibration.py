@@ -210,7 +210,8 @@ def _unproven_words(how: str, labels: ScoredLabels, meaning: Mapping[float, Esti
         score = max(off, key=lambda each: abs((off[each].value or 0.0) - each))
         grounded = f"people call about {percent_words(off[score])} grounded"
         yield f"Do not read the scores as probabilities: of the answers with a score of {score:g}, {grounded}."
-        yield f"A map ({how}) may correct this, but the labels do not show it yet: do not use it."
+        yield f"A map (--how {how}) may correct this, but the labels do not show it yet. Until they do, use the scores"
+        yield "only to rank answers."
     else:
         helps = "that it predicts people better than the scores themselves"
         yield f"Do not use this map ({how}) yet: the labels do not show {helps}."
@@ -218,5 +219,6 @@ def _unproven_words(how: str, labels: ScoredLabels, meaning: Mapping[float, Esti
     if even < _EVEN * labels.n:
         yield (
             f"The {counted(labels.n, 'label')} tell about as much as {even:,} of a random sample, because labels of "
-            "some kinds of answers stand for many answers. Labels of answers drawn at random show more."
+            "some kinds of answers stand for many answers. To show more, label more answers drawn at random: "
+            "`judgeboard labels plan`."
         )

@@ -179,7 +179,7 @@ def _more_labels(sample: ScoredSample, risk: float, delta: float) -> str:
     needed = math.ceil(labels_to_pass(risk, delta / starts) * design_effect_of_mean(half.wrong, half.grouping))
     goal = f"an agreement of {percent_as_given(1 - risk)}"
     if half.n >= needed:
-        return f"No threshold found. The {counted(half.n, 'label')} that choose do not show {goal}."
+        return f"No threshold is shown to reach {goal} by the {counted(half.n, 'label')} that choose; one may exist."
     more = labels_missing(needed, half.n, labels.n)
     has_label = np.array([each.labelled > 0 for each in sample.counts], dtype=np.bool_)
     answers = answers_to_sample(sample, sample.labels, more, has_label)

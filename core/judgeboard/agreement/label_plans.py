@@ -509,12 +509,12 @@ def _stopping(plan: LabelPlan) -> str | None:
     if plan.question in {"rate", *OF_JUDGE}:
         few = int(FEW_HIDDEN * plan.answers)
         share = f"{percent(FEW_HIDDEN)} of all answers"
-        reviewers = f"The queue's reviewers see it once at most {few:,} answers ({share}) are left for them to review."
+        reviewers = f"The queue's reviewers see the figure once at most {few:,} answers ({share}) are left for them."
         if plan.more <= few:
-            reviewers = f"So may the queue's reviewers, because the queue has at most {share}."
+            reviewers = f"This holds for the queue's reviewers too, because the queue has at most {share}."
         return (
-            "Somebody who reviews nothing in the queue may look at the figure after every label, and stop when its "
-            f"interval is narrow enough. {reviewers} If it is still too wide after the last label, plan again."
+            "You may look at the figure after every label, and stop as soon as its interval is narrow enough. "
+            f"{reviewers} If it is still too wide after the last label, plan again."
         )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 

@@ -33,13 +33,15 @@ def more_labels_words(
     ``counting`` of the ``labelled`` things have equal chances, so that they count. So many are ``missing``. If a queue
     of so many ``answers`` has them, their number is not named: a reader would take it for the size of the queue.
     """
-    words = f"No threshold found. {queue_words(sample, answers, f'For {goal}')}"
+    words = f"The labels are too few to show that a threshold reaches {goal}; one may exist. "
+    words += queue_words(sample, answers)
     if answers is None and counting == labelled:
         thing = things.replace("answers", "answer", 1) if missing == 1 else things
         words += f" About {missing:,} more {thing} must have a label ({counting:,} so far)."
     if counting < labelled:
         some = f"{counting:,} of the {labelled:,} labelled {things}"
-        words += f" To choose a threshold, only {some} count so far, because {_uneven_words(sample)}."
+        words += f" A threshold is chosen by labels of a random sample. So far, {some} count as such, because "
+        words += f"{_uneven_words(sample)}."
     return words
 
 
@@ -147,7 +149,7 @@ def queue_words(sample: ScoredSample, answers: int | None, purpose: str = "") ->
     more = f"about {counted(answers, 'more answer')}, which this queue draws at random"
     words = f"{start}{'label' if purpose else 'Label'} {more}: `{command}`."
     if sample.left_out.get("extras"):
-        words += " Labels that are no random sample do not count."
+        words += " Labels that are not known to be a random sample do not count."
     return words
 
 

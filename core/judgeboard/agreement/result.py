@@ -54,8 +54,8 @@ _LEFT_OUT = {
     "labels_not_judged": "labelled, but not judged",
     "unsure": "people were unsure",
     "skipped": "people skipped them",
-    "extras": "labels that are no random sample",
-    "extras_of_differing": "labels that are no random sample, of the answers on which they differ",
+    "extras": "labels that are not known to be a random sample",
+    "extras_of_differing": "labels that are not known to be a random sample, of the answers on which they differ",
     "without_score": "no score of the judge",
     "more_often_labelled": "labels of kinds of answers that are labelled more often, when a threshold is chosen",
 }

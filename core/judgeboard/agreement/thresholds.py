@@ -350,8 +350,8 @@ def _keep_words(
     if figure.value is None or figure.value < goal.least or is_better:
         return "", ""
     on_other = " on labels that were not used to choose" if without_interval else ""
-    at_least = f"at least {least} {_share_words(goal)}: today, {percent_words(figure)} are{on_other}."
-    not_shown = f"These labels do not show with {confidence} that {at_least}"
+    estimate = f"the estimate for today is {percent_words(figure)}{on_other}"
+    not_shown = f"These labels do not show with {confidence} that at least {least} {_share_words(goal)}: {estimate}."
     if figure.low is None:
         return not_shown, ""
     not_shown += f" The share may be as low as {percent(figure.low)}."
@@ -589,7 +589,8 @@ def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str
     half = counting.at(counting.choosing)
     needed = math.ceil(labels_to_pass(goal.risk, delta) * design_effect_of_mean(half.wrong, half.grouping))
     if half.n >= needed:
-        none = f"No threshold found. The {counted(half.n, 'label')} that choose do not show a {goal.words}."
+        by = f"by the {counted(half.n, 'label')} that choose"
+        none = f"No threshold is shown to reach a {goal.words} {by}; one may exist."
         return _joined(none, now and f"Today, {now}.")
     more = labels_missing(needed, half.n, counting.n)
     answers = answers_to_sample(sample, of_goal, more, strata, query_type)

@@ -226,7 +226,10 @@ def create(
         options.echo(sentence, err=True)
     counts = {"items": created.joined, "sampled": created.sampled, "short": created.short}
     names = {"assigned_to": [person.name for person in people], "invited": invited}
-    words = f"{name} is assigned to you: its answers are hidden from you until you have reviewed them."
+    words = (
+        f"{name} is assigned to you: its answers are hidden from you, and left out of the figures that you see, until "
+    )
+    words += "you have reviewed them."
     adding = f"`judgeboard queue assign {shlex.quote(name)} NAMES`"
     yours = [f"{words} To add people: {adding}"] if is_yours else []
     options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])

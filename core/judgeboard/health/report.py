@@ -66,8 +66,8 @@ _TITLES = {
     "self_enhancement": "Self-enhancement",
     "weaker": "Weaker than the generator",
     "collapse": "Score collapse",
-    "verbosity": "Length of the answer",
-    "verbosity_at_equal_grades": "Length at equal human grades",
+    "verbosity": "Scores and length",
+    "verbosity_at_equal_grades": "Preference for longer or shorter answers",
     "passages_removed": "Control answers with passages removed",
     "other_answer": "Control answers with the answer to another question",
     "truncated": "Control answers with a truncated answer",
@@ -220,5 +220,6 @@ def health_sentence(report: HealthReport) -> str:
         f"{unclear} {_are(unclear)} not conclusive" if unclear else "",
         f"{missing} {_are(missing)} not measured yet" if missing else "",
     ]
-    checks = counted(warned + sound + unclear + missing, "check")
-    return f"{report.judge}: of {checks}, {', '.join(part for part in parts if part)}."
+    checks = warned + sound + unclear + missing
+    untested = ", so this judge is largely untested" if missing > checks / 2 else ""
+    return f"{report.judge}: of {counted(checks, 'check')}, {', '.join(part for part in parts if part)}{untested}."

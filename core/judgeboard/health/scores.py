@@ -102,7 +102,8 @@ def verbosity(record: JudgeRecord) -> Check:
         return not_measured("verbosity", why, judge_answers(record), n)
     measure = max(defined, key=lambda each: _low(defined[each][0]))
     correlation, rise = defined[measure]
-    state, words = _after_grades(correlation, _within(record).get(measure))
+    within = _within(record)
+    state, words = _after_grades(correlation, within.get(measure))
     sentence = (
         f"Rank correlation of {measure} with the length of the answer: {effect_words(correlation)} on "
         f"{counted(correlation.n, 'answer')}."
@@ -112,6 +113,9 @@ def verbosity(record: JudgeRecord) -> Check:
         sentence += f" The score changes by {rise.value or 0:+.3f} per {PER} characters."
     if words:
         sentence += f" {words}"
+        others = [each for each, same in within.items() if each != measure and half_widths(same, 0) > 1]
+        if others:
+            sentence += f" Of {' and '.join(others)}, it is not 0: see the check of a preference for length."
     return Check(
         "verbosity",
         state,

@@ -135,7 +135,10 @@ def stats_words(stats: Stats) -> Iterator[str]:
         agreement, kappa = row.statistics["agreement"], row.statistics.get("kappa")
         if row.answers is not None and agreement.value is not None:
             chance = "" if kappa is None or kappa.value is None else f"; Cohen's kappa is {number_words(kappa)}"
-            yield f"In all {row.answers:,} answers, {title} and people agree on {percent_words(agreement)}{chance}."
+            yield (
+                f"{title}: on all {row.answers:,} answers with a verdict, it agrees with people on about "
+                f"{percent_words(agreement)}, estimated from the {counted(agreement.n, 'label')} that count{chance}."
+            )
     if labelled and all(row.answers is None for _, row in labelled):
         missing = "`judgeboard agreement` names the labels that are missing"
         yield f"How far a judge and people agree in all answers is not known: {missing}."

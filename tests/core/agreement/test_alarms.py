@@ -104,7 +104,9 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         "The share of bad answers rose in about the week of 4 Nov 2024, from 10 % to 50 %. "
         "It rose by 40 points [31, 49]."
     )
-    assert result.promise == ("If nothing changes, expect at most 3 false alarms a year (one per figure).")
+    assert result.promise == (
+        "In a year in which nothing changes, the detectors raise at most 3 false alarms on average (one per figure)."
+    )
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
         ("bad_share", "rose", 9, 104, alarm.id),
         ("bad_share", "fell", 9, 104, None),
@@ -480,8 +482,8 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         ("list", 312),
     }
     assert result.promise == (
-        "If nothing changes, expect at most 3 false alarms a year for all answers (one per figure), and at most 3 for "
-        "all query types together."
+        "In a year in which nothing changes, the detectors raise at most 3 false alarms on average for all answers, "
+        "and as many for all query types together (one per figure)."
     )
     shown_first = [alarm.query_type for alarm in result.alarms]
     assert shown_first == ["All answers", *shown_first[1:]]

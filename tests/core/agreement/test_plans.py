@@ -279,12 +279,11 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     case.flagged(*([0.1] * 40), *([0.9] * 160))
     words = " ".join(planned(case.store, 0.1, target="these").sentences)
     assert (
-        "The queue's reviewers see it once at most 10 answers (5 % of all answers) are left for them to review."
-        in words
+        "The queue's reviewers see the figure once at most 10 answers (5 % of all answers) are left for them." in words
     )
     small = planned(case.store, 0.4, target="these")
     assert 0 < small.more <= 10
-    assert "So may the queue's reviewers, because the queue has at most 5 % of all answers." in " ".join(
+    assert "This holds for the queue's reviewers too, because the queue has at most 5 % of all answers." in " ".join(
         small.sentences
     )
     labelled_queue(case, 30, lambda id_: id_ <= 40)

@@ -230,8 +230,8 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
         confident = measure_confident_verdicts(connection, 0.95)
     assert chosen.low_groundedness is None
     assert chosen.sentence.endswith(
-        "No threshold found. For a recall of at least 80 %, log and judge more answers: all are labelled. About 64 "
-        "more bad answers must have a label (10 so far)."
+        "The labels are too few to show that a threshold reaches a recall of at least 80 %; one may exist. Log and "
+        "judge more answers: all are labelled. About 64 more bad answers must have a label (10 so far)."
     )
     assert confident.stages[0].confidence is None
     assert confident.sentence.endswith("more answers must have a label (30 so far).")
@@ -303,16 +303,18 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
         "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
     )
     counting = re.search(
-        r"To choose a threshold, only (\d+) of the (\d+) labelled bad answers count so far, because people labelled "
-        r"all answers that the threshold in force flags, but few others\.$",
+        r"A threshold is chosen by labels of a random sample\. So far, (\d+) of the (\d+) labelled bad answers count "
+        r"as such, because people labelled all answers that the threshold in force flags, but few others\.$",
         recall.sentence,
     )
     assert counting is not None, recall.sentence
     of_all, labelled = map(int, counting.groups())
     assert labelled == 192 + 6
     assert 10 < of_all < 60, "labels of all flagged answers do not count as a random sample"
-    assert too_much.sentence.startswith("No threshold found. The ")
-    assert "labels that choose do not show a precision of at least 85 %" in too_much.sentence
+    assert re.match(
+        r"No threshold is shown to reach a precision of at least 85 % by the \d+ labels that choose; one may exist\. ",
+        too_much.sentence,
+    )
     assert re.search("Today, 80 % \\[.*\\] of the answers flagged for low groundedness are bad\\.$", too_much.sentence)
 
 
@@ -332,7 +334,8 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> N
     assert (shown.is_kept, shown.is_advised, shown.low_groundedness) == (True, False, None)
     assert measured.sentence.startswith(
         "These labels do not show with 95 % confidence that at least 79 % of the answers flagged for low "
-        f"groundedness are bad: today, {percent_words(figure)} are. The share may be as low as {percent(figure.low)}. "
+        f"groundedness are bad: the estimate for today is {percent_words(figure)}. The share may be as low as "
+        f"{percent(figure.low)}. "
     )
     assert not measured.is_kept
     assert recall.sentence.startswith("Keep 0.5: ")
@@ -352,10 +355,12 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log:
     assert (recall.value or 0) >= 0.75
     assert chosen.sentence.startswith(
         "These labels do not show with 95 % confidence that at least 75 % of the bad answers are flagged for low "
-        f"groundedness: today, {percent_words(recall)} are. The share may be as low as {percent(recall.low or 0)}. "
+        f"groundedness: the estimate for today is {percent_words(recall)}. The share may be as low as "
+        f"{percent(recall.low or 0)}. "
     )
     assert "Keep" not in chosen.sentence
-    assert "No threshold found. For a recall of at least 75 %, label about " in chosen.sentence
+    too_few = "The labels are too few to show that a threshold reaches a recall of at least 75 %; one may exist."
+    assert f"{too_few} Label about " in chosen.sentence
 
 
 def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(log: GradedLog) -> None:
@@ -446,7 +451,8 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
     )
     assert result.sentence == (
         "Do not read the scores as probabilities: of the answers with a score of 0.9, people call about 72 % [54, 84] "
-        "grounded. A map (platt) may correct this, but the labels do not show it yet: do not use it."
+        "grounded. A map (--how platt) may correct this, but the labels do not show it yet. Until they do, use the "
+        "scores only to rank answers."
     )
     assert steps.sentence == unproven.format("isotonic")
     shown = [(score, each.value is None, each.low) for score, each in steps.meaning]
@@ -484,7 +490,8 @@ def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to
     assert result.sentence == (
         "Do not use this map (platt) yet: the labels do not show that it predicts people better than the scores "
         "themselves. The 300 labels tell about as much as 113 of a random sample, because labels of some kinds of "
-        "answers stand for many answers. Labels of answers drawn at random show more."
+        "answers stand for many answers. To show more, label more answers drawn at random: "
+        "`judgeboard labels plan`."
     )
 
 
@@ -534,15 +541,16 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
         bad = bad.at(bad.bad)
     counting, choosing = bad.n, int(bad.choosing.sum())
     advice = re.search(
-        r"No threshold found\. For a recall of at least 90 %, label about (\d+) more answers, which this queue draws "
-        r"at random: `judgeboard queue create threshold --plan rate --n \1`\.",
+        r"that a threshold reaches a recall of at least 90 %; one may exist\. Label about (\d+) more answers, which "
+        r"this queue draws at random: `judgeboard queue create threshold --plan rate --n \1`\.",
         before.sentence,
     )
     assert advice is not None, before.sentence
-    numbers = {int(each) for each in re.findall(r"\b(\d+)\b(?! %)", before.sentence.split("No threshold")[1])}
+    numbers = {int(each) for each in re.findall(r"\b(\d+)\b(?! %)", before.sentence.split("that a threshold")[1])}
     assert numbers == {int(advice[1]), counting, 192 + 6}, "no second number of labels to make"
     assert re.search(
-        r"For an agreement of 95 %, label about \d+ more answers, which this queue draws at random: `judgeboard queue ",
+        r"an agreement of 95 %; one may exist\. Label about \d+ more answers, which this queue draws at "
+        "random: `judgeboard queue ",
         confident.sentence,
     ), confident.sentence
     needed = math.ceil(labels_to_pass(allowed_risk(0.9), DELTA))
@@ -864,7 +872,7 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     assert steps.notes == (), "platt was just shown to be worse, so it is not recommended"
     assert flat.sentence == "People and this score have nothing in common: the map is flat."
     assert nothing.confident == 0
-    assert nothing.sentence.startswith("No threshold found. ")
+    assert nothing.sentence.startswith("The labels are too few to show that a threshold reaches an agreement of 90 %")
 
 
 @on_sqlite
