@@ -233,7 +233,7 @@ def _with_destination(context: click.Context) -> str | None:
 
 
 # Commands whose arguments are judge versions, and how many they need.
-_VERSIONS = {"test health": 1, "test audit": 1, "compare versions": 2, "compare judges": 2}
+_VERSIONS = {"test audit": 1, "compare versions": 2, "compare judges": 2}
 
 
 def _missing_versions(context: click.Context, extra: Sequence[str] = ()) -> list[str]:

@@ -30,20 +30,20 @@ def test_command() -> None:
     group=test_command,
     rows="checks",
 )
-@click.argument("judge_version", metavar="JUDGE")
+@click.argument("judge_version", metavar="[JUDGE]", required=False)
 @click.option(
     "--families",
     type=options.FILE,
     help="TOML file with the families of your models, and their sizes or order by size (default: JUDGEBOARD_FAMILIES).",
 )
 @click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
-def health(judge_version: str, families: Path | None, gate: bool) -> int:
+def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
     """Check a judge for typical faults, from stored judgments only.
 
-    JUDGE is a judge version: a name (its newest version), a title ('rag v3') or a fingerprint.
-    The checks: family, size, score collapse, control answers, verbosity, position bias, confidence, self-consistency,
-    user feedback, unusable verdicts, cost. A check without data shows the command that measures it. Makes no model
-    calls. Exit code 0; with `--gate`, 1 if any check warns.
+    JUDGE is a judge version: a name (its newest version), a title ('rag v3') or a fingerprint (default: the primary
+    judge). The checks: family, size, score collapse, control answers, verbosity, position bias, confidence,
+    self-consistency, user feedback, unusable verdicts, cost. A check without data shows the command that measures it.
+    Makes no model calls. Exit code 0; with `--gate`, 1 if any check warns.
     """
     from judgeboard.health.report import measure_health
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from sqlalchemy import Connection
 
+from judgeboard.agreement.samples import scored_version
 from judgeboard.health.calls import LEAST, cost, make_and_judge, position, self_consistency, unusable
 from judgeboard.health.family import family, self_enhancement, weaker
 from judgeboard.health.models import model_table
@@ -29,7 +30,7 @@ from judgeboard.settings.model import load_settings
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Readable
 from judgeboard.store.health import not_reached, versions_in_use
-from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import AnswerStart, answer_starts
 from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
@@ -126,13 +127,15 @@ class HealthPage:
         return make_and_judge(self.record, *control_kinds(checks))
 
 
-def measure_health(store: Readable, judge_version: int | str, *, families: Path | None = None) -> HealthReport:
-    """Check a judge version for faults, from stored judgments only; makes no model calls.
+def measure_health(
+    store: Readable, judge_version: int | str | None = None, *, families: Path | None = None
+) -> HealthReport:
+    """Check a judge version (default: the primary judge) for faults, from stored judgments only; makes no model calls.
 
     ``families`` is a table of models (TOML, as ``models.toml``; default: JUDGEBOARD_FAMILIES).
     """
     with store.reading() as connection:
-        version = get_version(connection, judge_version)
+        version = scored_version(connection, judge_version)
         record = read_record(connection, version, model_table(families or load_settings().families))
         return report_on(record, not_reached(connection, version.id))
 

@@ -73,3 +73,18 @@ def test_the_json_counts_every_request_of_the_version_and_what_its_runs_left(
 def test_a_judge_that_there_is_not_is_2(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["test", "health", "nobody", "--db", address(sqlite_log.store)]) == 2
     assert "nobody" in capsys.readouterr().err
+
+
+def test_without_a_name_the_primary_judge_is_checked(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = sqlite_log.answers(30)
+    for name in ("flat", "newer"):
+        sqlite_log.say_all(sqlite_log.version(name), ids, groundedness=0.5)
+    monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "flat")
+    command = ["test", "health", "--db", address(sqlite_log.store)]
+    assert run(command) == 0
+    assert capsys.readouterr().out.startswith("flat v1: of 17 checks, ")
+    monkeypatch.setenv("JUDGEBOARD_PRIMARY_JUDGE", "nobody")
+    assert run(command) == 2
+    assert "nobody has not judged the log yet, but another judge has." in capsys.readouterr().err
