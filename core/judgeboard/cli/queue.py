@@ -228,10 +228,9 @@ def create(
     names = {"assigned_to": [person.name for person in people], "invited": invited}
     words = (
         f"{name} is assigned to you: its answers are hidden from you, and left out of the figures that you see, until "
+        f"you have reviewed them. To add people: `judgeboard queue assign {shlex.quote(name)} NAMES`"
     )
-    words += "you have reviewed them."
-    adding = f"`judgeboard queue assign {shlex.quote(name)} NAMES`"
-    yours = [f"{words} To add people: {adding}"] if is_yours else []
+    yours = [words] if is_yours else []
     options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}

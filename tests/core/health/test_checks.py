@@ -411,6 +411,9 @@ def test_shorter_answers_that_score_higher_say_what_grades_show() -> None:
     assert result.state is State.NOT_CONCLUSIVE
     assert " At equal human grades the correlation is -" in result.sentence
     assert "Only grades of people" not in result.sentence
+    noisy = replace(punished, judge=punished.judge + rng.normal(size=300))
+    both = check("verbosity", scored=falls, graded={"quality": alike, "groundedness": noisy})
+    assert both.sentence.endswith(" Of groundedness, it is not 0: see the check of a preference for length.")
 
 
 # ---- pairs, repeats ----------------------------------------------------------------------------------------------
