@@ -32,7 +32,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.statements import record_of
-from judgeboard.text import counted, day_words, unstorable, utc_day
+from judgeboard.text import day_words, unstorable, utc_day
 from judgeboard.trends.measures import ALL_ANSWERS, Change
 
 LONGEST_NOTE = 2_000  # characters
@@ -317,11 +317,14 @@ def promise_words(trend: CorrectedTrend) -> str:
     words = []
     if figures := len({monitor.watched for _, monitor in trend.monitors}):
         has_types = any(name != ALL_ANSWERS for name, _ in trend.monitors)
-        most = f"at most {counted(figures, 'false alarm')} on average"
-        each = " (one per figure)" if figures > 1 else ""
-        of_types = f", and as many for all query types together{each}" if has_types else each
-        of_all = " for all answers" if has_types else ""
-        words.append(f"In a year in which nothing changes, the detectors raise {most}{of_all}{of_types}.")
+        of_all = " of all answers" if has_types else ""
+        one = f"each figure{of_all}" if figures > 1 else f"this figure{of_all}"
+        most = f"{one} raises at most 1 false alarm a year on average"
+        together = f" (at most {figures} for all {figures} figures)" if figures > 1 else ""
+        of_types = (
+            f", and {'each figure' if figures > 1 else 'that'} of all query types together as many" if has_types else ""
+        )
+        words.append(f"As long as nothing really changes, {most}{together}{of_types}.")
     if trend.no_judge is not None:
         words.append(f"{trend.no_judge}.")
     if not any(monitor.watched == "bad_share" for _, monitor in trend.monitors):

@@ -38,6 +38,7 @@ _ONE_SCORE = "The judge gives all answers the same score, so the map is the shar
 _NO_ENDS = "no interval: only platt's map has one"
 _MOSTLY_LUCK = 1.5  # times the calibration error of calibrated scores, below which the error may be luck
 _EVEN = 0.8  # share of the labels' number; if they tell less than that, this is said
+_MORE = 100  # answers to label, where it is not known how many are needed
 _LITTLE = 0.9  # share of the constant's Brier score above which a score tells little
 
 
@@ -178,10 +179,10 @@ def _sentence(
     """Return what the map says, or why nothing can be said of it: too few labels, or a map that is worse."""
     if missing := missing_of_strata(*sample.per_stratum):
         return f"The labels do not show whether a map helps, because {too_small_words(missing)}"
-    return _worse_sentence(made, how, sample.labels.n) if is_worse else _map_sentence(made, sample.labels, meaning)
+    return _worse_sentence(made, how, sample.labels.n) if is_worse else _map_sentence(made, sample, meaning)
 
 
-def _map_sentence(made: Calibrated, labels: ScoredLabels, meaning: Mapping[float, Estimate]) -> str:
+def _map_sentence(made: Calibrated, sample: ScoredSample, meaning: Mapping[float, Estimate]) -> str:
     """Return what the map says of a score; ``meaning`` has probabilities with intervals, if the map gives some.
 
     If the labels do not show that the map helps, only this is said, and where the scores themselves are surely off.
@@ -195,7 +196,7 @@ def _map_sentence(made: Calibrated, labels: ScoredLabels, meaning: Mapping[float
         ends = f" (95 % CI {round(100 * example.low)}–{round(100 * example.high)})"
     words = f"A score of {EXAMPLE:g} means: people call {of_hundred} of 100 such answers grounded{ends}."
     if (made.brier_change.high or 0) >= 0:
-        return " ".join(_unproven_words(score_map.how, labels, meaning))
+        return " ".join(_unproven_words(score_map.how, sample, meaning))
     if score_map.slope is not None and score_map.slope < _TOO_SURE:
         words += f" The judge is too sure: the slope of the map is {score_map.slope:.2f}, where 1 is calibrated."
     if made.brier_after > _LITTLE * made.constant_brier:
@@ -203,22 +204,24 @@ def _map_sentence(made: Calibrated, labels: ScoredLabels, meaning: Mapping[float
     return words
 
 
-def _unproven_words(how: str, labels: ScoredLabels, meaning: Mapping[float, Estimate]) -> Iterator[str]:
+def _unproven_words(how: str, sample: ScoredSample, meaning: Mapping[float, Estimate]) -> Iterator[str]:
     """Yield that a map is not shown to help, how much the labels tell, and the score that is farthest off."""
     off = {score: each for score, each in meaning.items() if surely_below(each, score) or surely_above(each, score)}
     if off:
         score = max(off, key=lambda each: abs((off[each].value or 0.0) - each))
         grounded = f"people call about {percent_words(off[score])} grounded"
-        yield f"Do not read the scores as probabilities: of the answers with a score of {score:g}, {grounded}."
-        yield f"A map (--how {how}) may correct this, but the labels do not show it yet. Until they do, use the scores"
-        yield "only to rank answers."
+        yield f"The scores are not probabilities: of the answers with a score of {score:g}, {grounded}. The map below"
+        yield f"(--how {how}) may correct this, but the labels do not show yet that it does. Until they do, use neither"
+        yield "the scores nor the map as probabilities. Use the scores only to rank answers."
     else:
         helps = "that it predicts people better than the scores themselves"
         yield f"Do not use this map ({how}) yet: the labels do not show {helps}."
-    even = _as_even_sample(labels)
+    labels, even = sample.labels, _as_even_sample(sample.labels)
+    more = min(_MORE, sum(each.answers - each.labelled for each in sample.counts))
     if even < _EVEN * labels.n:
         yield (
-            f"The {counted(labels.n, 'label')} tell about as much as {even:,} of a random sample, because labels of "
-            "some kinds of answers stand for many answers. To show more, label more answers drawn at random: "
-            "`judgeboard labels plan`."
+            f"The {counted(labels.n, 'label')} tell only about as much as {even:,} of a random sample, because some "
+            "kinds of answers are labelled more often than others. It is not known how many labels are enough. Start "
+            f"with {counted(more, 'answer')} drawn at random, then run this command again: `judgeboard queue create "
+            f"calibrate --plan rate --n {more}`."
         )

@@ -183,7 +183,9 @@ def _more_labels(sample: ScoredSample, risk: float, delta: float) -> str:
     more = labels_missing(needed, half.n, labels.n)
     has_label = np.array([each.labelled > 0 for each in sample.counts], dtype=np.bool_)
     answers = answers_to_sample(sample, sample.labels, more, has_label)
-    return more_labels_words(sample, goal, "answers", sample.labels.n, labels.n, more, answers)
+    return more_labels_words(
+        sample, f"A threshold may reach {goal}", "answers", sample.labels.n, labels.n, more, answers
+    )
 
 
 def _stages_words(stages: Sequence[Stage], alike: int) -> str:

@@ -508,13 +508,14 @@ def _stopping(plan: LabelPlan) -> str | None:
         return None
     if plan.question in {"rate", *OF_JUDGE}:
         few = int(FEW_HIDDEN * plan.answers)
-        share = f"{percent(FEW_HIDDEN)} of all answers"
-        reviewers = f"The queue's reviewers see the figure once at most {few:,} answers ({share}) are left for them."
-        if plan.more <= few:
-            reviewers = f"This holds for the queue's reviewers too, because the queue has at most {share}."
+        share, influence = f"{percent(FEW_HIDDEN)} of all {plan.answers:,}", "so that it does not influence them"
+        hidden = (
+            f" Reviewers of the planned queue do not see {QUESTIONS[plan.question]} until at most {few:,} answers "
+            f"({share}) are left for them, {influence}."
+        )
         return (
-            "You may look at the figure after every label, and stop as soon as its interval is narrow enough. "
-            f"{reviewers} If it is still too wide after the last label, plan again."
+            "You may stop after any label, as soon as the interval is narrow enough. If it is still too wide after the "
+            f"last label, plan again.{hidden if plan.more > few else ''}"
         )
     return "Look at the result once, after the last label. If you stop as soon as the two differ, it may be luck."
 

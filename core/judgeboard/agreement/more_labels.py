@@ -7,7 +7,7 @@ import numpy as np
 
 from judgeboard.agreement.scored_labels import ScoredLabels, ScoredSample
 from judgeboard.stats.arrays import BoolArray
-from judgeboard.stats.estimates import MIN_PAIRS
+from judgeboard.stats.estimates import MIN_PAIRS, percent
 from judgeboard.stats.rates import TOO_SMALL, missing_of_strata
 from judgeboard.stats.sample_size import allocated, design_effect_of_mean, labels_for_outcome
 from judgeboard.stats.thresholds import equal_chances
@@ -26,22 +26,20 @@ def labels_missing(needed: int, choosing: int, counting: int) -> int:
 
 
 def more_labels_words(
-    sample: ScoredSample, goal: str, things: str, labelled: int, counting: int, missing: int, answers: int | None
+    sample: ScoredSample, claim: str, things: str, labelled: int, counting: int, missing: int, answers: int | None
 ) -> str:
-    """Return that no threshold reaches a goal yet, and the queue of ``answers`` whose labels may show one.
+    """Return that labels do not show the ``claim`` that a threshold reaches a goal, and the queue whose labels may.
 
     ``counting`` of the ``labelled`` things have equal chances, so that they count. So many are ``missing``. If a queue
     of so many ``answers`` has them, their number is not named: a reader would take it for the size of the queue.
     """
-    words = f"The labels are too few to show that a threshold reaches {goal}; one may exist. "
-    words += queue_words(sample, answers)
+    words = f"{claim}, but the labels are too few to show it. "
+    words += queue_words(sample, answers, "To show one")
     if answers is None and counting == labelled:
         thing = things.replace("answers", "answer", 1) if missing == 1 else things
         words += f" About {missing:,} more {thing} must have a label ({counting:,} so far)."
     if counting < labelled:
-        some = f"{counting:,} of the {labelled:,} labelled {things}"
-        words += f" A threshold is chosen by labels of a random sample. So far, {some} count as such, because "
-        words += f"{_uneven_words(sample)}."
+        words += f" {_uneven_words(sample)}, and so only {counting:,} of the {labelled:,} labels of {things}."
     return words
 
 
@@ -154,9 +152,17 @@ def queue_words(sample: ScoredSample, answers: int | None, purpose: str = "") ->
 
 
 def _uneven_words(sample: ScoredSample) -> str:
-    """Return which answers are labelled more often than others."""
+    """Return which answers are labelled more often than others, and which of their labels count."""
     labelled = np.isin(sample.judged.response_ids, sample.labels.response_ids)
     flagged = sample.judged.flagged
     if flagged.any() and labelled[flagged].all() and labelled[~flagged].mean() < _FEW:
-        return "people labelled all answers that the threshold in force flags, but few others"
-    return "some kinds of answers are labelled more often than others"
+        others, share = labelled[~flagged], percent(float(labelled[~flagged].mean()))
+        return (
+            f"People labelled all flagged answers, but only {share} of the others ({int(others.sum()):,} of "
+            f"{len(others):,}). To give all answers the same chance, the search for a threshold uses only a random "
+            f"{share} of the labels of flagged answers"
+        )
+    return (
+        "Some kinds of answers are labelled more often than others. To give all answers the same chance, the search "
+        "for a threshold uses only a random part of the labels of these kinds"
+    )

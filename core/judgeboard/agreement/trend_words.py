@@ -176,7 +176,7 @@ def source_words(trend: Trend) -> str | None:
     if not drawn or trend.judge is None or not trend.of_measure.of_judge:
         return None
     figure = trend.of_measure.name
-    return f"Here, {figure} is by the verdicts of the judge “{trend.judge}” alone, not corrected by labels."
+    return f"These figures of {figure} come from the judge “{trend.judge}” only, and are not corrected by labels."
 
 
 def _figure(measure: Measure) -> Figure:

@@ -53,7 +53,7 @@ def align_command(
     max_output: int,
     **chosen: Any,
 ) -> int:
-    """Let a model propose better instructions for a judge, and test them on labels of people.
+    """Let a model improve the instructions of a judge. They are tested on labels of people.
 
     Each evidence group (the answers to one question from the same passages) has one role: held out (50 %), develop
     (30 %) or examples (20 %). Groups drawn by `judgeboard test anchors make` have no role. The model reads the develop

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "judgeboard test anchors report --json",
 )
 def anchors_command() -> None:
-    """Judge a fixed set of answers, the anchors, repeatedly to find out whether a judge drifts."""
+    """Judge a fixed set of answers again to find drift. The set is called the anchors."""
 
 
 @options.command(
@@ -36,7 +36,7 @@ def anchors_command() -> None:
 @options.with_default("--seed", default="anchors", help="Seed of the draw.")
 @click.option("--replace", is_flag=True, help="Replace the current anchors. Their verdicts stay stored.")
 def anchors_make(n: int, seed: str, *, replace: bool) -> None:
-    """Draw the anchors at random, and store which answers they are.
+    """Draw the anchors at random, and store their ids.
 
     Draws whole evidence groups (the answers to one question from the same passages), beginning with labelled groups.
     The anchors have about the same shares of query types and of bad answers as all labelled answers. Leaves out groups
@@ -98,7 +98,7 @@ def anchors_judge(named: str | None, kind: str | None, max_cost: float | None, *
     "drift is at most 5 %.",
 )
 def anchors_report(judge_version: str | None, looks: int) -> int:
-    """Show whether a judge drifts: whether its verdicts on the anchors have changed.
+    """Show whether a judge's verdicts on the anchors changed. If they did, the judge drifts.
 
     Compares the newest verdicts with the first ones and with those of the previous run. Makes no model calls. Exit code
     1 if drift is shown, otherwise 0.

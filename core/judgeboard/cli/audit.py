@@ -70,7 +70,7 @@ def audit_command(
     where: RowFilter,
     **chosen: Any,
 ) -> int:
-    """Let a supreme judge review the verdicts of JUDGE, and compare its marks with people's grades.
+    """Let a supreme judge review the verdicts of JUDGE. Its marks are compared with people's grades.
 
     A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall measure how
     well the marks find verdicts that differ from people's labels. To continue an interrupted audit, repeat the command.

@@ -91,7 +91,7 @@ def pairs(
     inconsistent: str,
     **chosen: Any,
 ) -> int:
-    """Compare pairs of answers in both orders (two calls per pair).
+    """Let a judge compare pairs of answers, in both orders. This takes two calls per pair.
 
     NAME is a judge of judgeboard.toml, whose model and address are used.
 

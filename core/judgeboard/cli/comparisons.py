@@ -35,7 +35,7 @@ def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., A
     "or away from people.",
 )
 def versions_command(first: str, second: str, within: float, answers: Literal["all", "towards", "away"] | None) -> int:
-    """Show whether the judge version B is better than the judge version A.
+    """Show whether judge version B is better than A.
 
     A and B are names (the newest version), titles ('rag v3') or fingerprints.
     Compares both with the labels of people, on the answers that both judged. Labels are weighted by the chance that
@@ -82,7 +82,7 @@ def _list_changes(first: str, second: str, answers: Literal["all", "towards", "a
 )
 @_within("B counts as equally good if its share of bad answers is higher")
 def sources_command(a: str, b: str, judge_version: str | None, by: Literal["query_type"] | None, within: float) -> int:
-    """Show whether the answers of source B are better than those of source A. A and B can also be models.
+    """Show whether the answers of source B are better than A's. A and B can also be models.
 
     Compares the shares of bad answers on questions that both sources answered. Labels count if they are a random
     sample, or if all these answers are labelled. The judge's verdicts narrow the interval, but never decide alone. Exit

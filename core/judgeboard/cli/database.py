@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "judgeboard db events --actor ann@example.org --since 2026-03-01",
 )
 def db_command() -> None:
-    """Manage the database: backup, schema, events, deletion."""
+    """Manage the database: backup, past runs, forget texts."""
 
 
 @options.command(
@@ -57,7 +57,7 @@ def db_events(
     before: int | None,
     limit: int,
 ) -> None:
-    """Show who did what, newest first, and the runs with their state, counts and the reason of a failure.
+    """Show who did what, and all runs, newest first. A run has its state, counts and the reason of a failure.
 
     Events contain names, ids and numbers, but no texts of the log. A run is listed at the time at which it began.
     Events about an answer in a blind queue are hidden from its reviewers until they have graded it.
@@ -128,7 +128,7 @@ def db_migrate() -> None:
 @options.command("judgeboard db backup /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
 @click.argument("file", type=options.FILE)
 def db_backup(file: Path) -> None:
-    """Write the database to the new FILE while others go on using it, and check the file.
+    """Write a backup of the database to the new FILE. Others can go on using it. The file is checked.
 
     For SQLite. A database of PostgreSQL has pg_dump.
     """
@@ -142,7 +142,7 @@ def db_backup(file: Path) -> None:
 @options.command("judgeboard db restore /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
 @click.argument("file", type=options.FILE)
 def db_restore(file: Path) -> None:
-    """Put the state of the backup FILE in the place of the database, which is kept beside it under another name.
+    """Replace the database by the backup FILE. The database is kept beside it under another name.
 
     Stop servers and workers first: a database that another process uses is not replaced. For SQLite. A database of
     PostgreSQL has pg_restore.
@@ -180,7 +180,7 @@ def db_restore(file: Path) -> None:
 def db_forget(
     response: str | None, source: str | None, where: RowFilter, unused: bool, older_than: float | None, yes: bool
 ) -> None:
-    """Delete all texts of an answer, of a trace, or of all answers of a user. Scores and decisions are kept.
+    """Delete all texts of an answer, of a trace or of a user. Scores and decisions are kept.
 
     Traces have the user in metadata.user and the session in metadata.session: --where metadata.user=NAME.
 
@@ -237,7 +237,7 @@ def db_forget(
 @click.argument("fields", nargs=-1, metavar="[metadata.KEY]...")
 @click.option("--drop", is_flag=True, help="Drop the indexes of these fields instead.")
 def db_index(fields: tuple[str, ...], drop: bool) -> None:
-    """Index metadata fields, so that filtering and sorting by them stay fast in a large log.
+    """Index metadata fields for fast filters and sorting. This matters in a large log.
 
     Without a field: list the fields of the newest and of the oldest answers, with frequent values.
     """

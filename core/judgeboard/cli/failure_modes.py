@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     "judgeboard problem mode counts --by week",
 )
 def mode_command() -> None:
-    """Manage the failure modes with which reviewers tag answers, and count the tagged answers.
+    """Manage failure modes, and count the tagged answers. Reviewers tag answers with failure modes.
 
     An answer can have several modes. Leads add and retire modes. Nobody can choose a retired mode; its tags are kept.
     """
@@ -37,7 +37,7 @@ def mode_add(name: str, description: str | None, key: str | None) -> None:
 @options.command("judgeboard problem mode retire 'outdated source'", group=mode_command)
 @click.argument("name")
 def mode_retire(name: str) -> None:
-    """Retire the failure mode NAME: reviewers can no longer choose it, and its tags are kept. `add` restores it."""
+    """Retire the failure mode NAME, and keep its tags. Reviewers can no longer choose it. `add` restores it."""
     from judgeboard.reviews.failure_modes import retire_mode
 
     mode = retire_mode(options.open_store(), name, by=options.actor())
@@ -50,7 +50,7 @@ def mode_retire(name: str) -> None:
     rows="failure_modes",
 )
 def mode_list() -> None:
-    """List all failure modes, and frequent phrases in the notes of answers without a failure mode."""
+    """List all failure modes, and frequent phrases in notes. The phrases are from answers without a failure mode."""
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import suggested_modes
     from judgeboard.store.issues import list_modes
@@ -79,7 +79,7 @@ def mode_list() -> None:
     help="Groups in which the tagged answers are counted.",
 )
 def mode_counts(by: "Group") -> None:
-    """Count the tagged answers per group, and their share among the reviewed answers of the group."""
+    """Count the tagged answers per group, and their share. The share is of the reviewed answers of the group."""
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import GROUPS, failure_mode_counts
 

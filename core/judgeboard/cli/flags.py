@@ -111,7 +111,7 @@ def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) ->
 )
 @click.argument("file", type=options.FILE, required=False)
 def checks(file: Path | None) -> None:
-    """List the deterministic checks of logged answers, or replace them by those of FILE, a YAML file.
+    """List or replace the deterministic checks of answers. FILE is a YAML file with the new ones.
 
     A check is a pattern, a length, a JSON schema, a refusal, a language or citations. The list shows how many answers
     fail each. An answer that fails a check gets a flag of the rule failed_check. New answers are checked when they are

@@ -82,7 +82,7 @@ def kind_lines() -> str:
     "judgeboard import undo",
     cls=CommandWithArguments,
     json=False,
-    help=f"""Import files into the database. Files may be gzipped; - is standard input.
+    help=f"""Import answers, verdicts or grades from files. Files may be gzipped; - is standard input.
 
 Kinds of files:
 
@@ -216,7 +216,7 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
     rows="imports",
 )
 def import_list() -> None:
-    """List the 50 latest imports, newest first: number, time, file, kind, rows, and when one was undone.
+    """List the 50 latest imports, newest first. Each has its number, time, file, kind, rows, and when it was undone.
 
     `judgeboard import undo N` takes the number.
     """

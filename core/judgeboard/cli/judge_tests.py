@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     "judgeboard test audit rag --model gpt-4o --sample 0.1",
 )
 def test_command() -> None:
-    """Test a judge: faults, audits, control answers, drift. Your own known answers: see `test controls -h`.
+    """Test a judge: faults, controls, audits, repeats, drift. Your own known answers: see `test controls -h`.
 
     `test health` shows which of these tests a judge still needs.
     """
@@ -38,7 +38,7 @@ def test_command() -> None:
 )
 @click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
 def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
-    """Check a judge for typical faults, from stored judgments only.
+    """Check a judge for typical faults. This reads stored judgments only.
 
     JUDGE is a judge version: a name (its newest version), a title ('rag v3') or a fingerprint (default: the primary
     judge). The checks: family, size, score collapse, control answers, verbosity, position bias, confidence,

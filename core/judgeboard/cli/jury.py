@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @options.judge_name("Name of the jury (default: jury).")
 @options.where
 def judges_command(members: tuple[str, ...], unit: str, name: str | None, where: RowFilter) -> int:
-    """Compare judges with each other and with people, and combine their stored verdicts as a jury.
+    """Compare judges with each other, with people, as a jury. A jury combines their stored verdicts.
 
     A, B and C are judge versions: names (the newest version), titles ('rag v3') or fingerprints. Makes no model calls.
     Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. Of

@@ -16,7 +16,7 @@ _SCOPES = ("ingest", "read", "review")
     "judgeboard sources keys revoke shop",
 )
 def keys_command() -> None:
-    """Create, list and revoke keys of assistants and other programs. Without any key, only this machine may send."""
+    """Create, list and revoke keys for sending. Without any key, only this machine may send."""
 
 
 @options.command(
@@ -92,7 +92,7 @@ def keys_list() -> None:
 @options.command("judgeboard sources keys revoke shop", group=keys_command, json=False)
 @click.argument("name")
 def keys_revoke(name: str) -> None:
-    """Revoke the key NAME: requests with it are refused from now on. A new key can have the same name."""
+    """Revoke the key NAME. Requests with it are refused from now on. A new key can have the same name."""
     from judgeboard.receiving.keys import revoke
 
     revoke(options.open_store(), name, by=options.actor())

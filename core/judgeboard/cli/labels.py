@@ -124,7 +124,7 @@ def labels_plan(
     by: str | None,
     where: RowFilter,
 ) -> None:
-    """Show how many answers people must label to reach a goal, and how many minutes that takes.
+    """Show how many answers to label to reach a goal. Shows also how many minutes that takes.
 
     The plan uses the labels of random samples that the log already has. With fewer than 30 such labels, it assumes the
     worst case. Minutes use the median time of a review. `judgeboard queue create NAME --plan rate --n N` draws the
@@ -155,7 +155,10 @@ def labels_plan(
         options.suggest("queue", "create", question, "--plan", kind, "--n", str(first.more), *named)
 
 
-_BY_QUEUE = "A queue draws these answers at random. Labels of answers that you choose yourself do not count."
+_BY_QUEUE = (
+    "A queue draws these answers at random, and its labels count for thresholds and calibration too. Labels of answers "
+    "that you choose yourself do not count."
+)
 
 
 def _is_worth_labelling(plan: "LabelPlan") -> bool:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @limit_options
 @price_options
 def make_pairs_command(questions: str, seed: int, output: Path | None, **chosen: Any) -> int:
-    """Make pairs from multiple-choice questions: the correct option and a random wrong one.
+    """Make pairs from multiple-choice questions. A pair has the correct option and a random wrong one.
 
     With --generator, two calls per question write answers that argue for these options. Each answer says its option in
     concludes_a or concludes_b. A pair is left out if a conclusion cannot be read, or if not exactly one is right. The

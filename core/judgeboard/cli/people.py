@@ -28,7 +28,7 @@ def people_command() -> None:
 @click.argument("address", metavar="E-MAIL|NAME")
 @options.with_default("--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} A NAME has all permissions.")
 def people_add(address: str, role: str) -> None:
-    """Allow the person with this e-mail address to sign in, or add a NAME where nobody signs in.
+    """Add a person who may sign in, or a NAME. A NAME is for databases where nobody signs in.
 
     A person without an address enters the NAME on the pages. Removed people can be added again.
     """
@@ -89,7 +89,7 @@ def people_remove(name: str) -> None:
 @click.option("--annotator", metavar="NAME", help="Annotator of imported files to link (default: the terminal's user).")
 @click.option("--remove", is_flag=True, help="Remove the link. Later reviews are stored under the user's own name.")
 def people_link(person: str | None, annotator: str | None, remove: bool) -> None:
-    """Link a user of the terminal to PERSON: a name or an e-mail address that is used on the pages.
+    """Link a user of the terminal to PERSON. PERSON is a name or an e-mail address that is used on the pages.
 
     By default, the command links later reviews in this terminal. With --annotator NAME, it links grades by NAME in
     files that you import later. Earlier reviews keep their name.
@@ -147,7 +147,7 @@ def people_work(over_time: bool) -> None:
     rows="people",
 )
 def people_list() -> None:
-    """List all people who have ever used this database, with role and last visit."""
+    """List all people, with role and last visit. All who have ever used this database are listed."""
     from judgeboard.people.roster import list_people
 
     with options.open_store().reading() as connection:

@@ -27,7 +27,7 @@ HEAD = """\
 @click.argument("files", nargs=-1, metavar="[LOG]...")
 @options.with_default("--source", default="default", help="Name of the log in the file.")
 def init_command(files: tuple[str, ...], source: str) -> None:
-    """Write judgeboard.toml into this folder: the database, a judge, and how the columns of LOG are read.
+    """Write the project file judgeboard.toml into this folder. It has the database, a judge and the columns of LOG.
 
     The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed.
     """
@@ -169,7 +169,7 @@ def _key(name: str) -> str:
 @options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of judgeboard.toml, for an editor.")
 def config_command(schema: bool) -> int:
-    """Show every setting with its value and its origin, and the database in use. Secrets are masked.
+    """Show each setting, its value and its origin. Shows also the database in use. Secrets are masked.
 
     The origin is a variable of the environment, a line of judgeboard.toml, stored in the database, or default. An
     earlier one takes precedence. A value that the environment or the file gives cannot be changed on the page Settings.

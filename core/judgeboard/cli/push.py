@@ -73,7 +73,7 @@ push_options = options.decorator(
     help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
 def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
-    """Send judgments, reviews and gold labels to the tool that has the traces. Without a tool, show what each has.
+    """Send judgments, reviews and gold labels to a tool. The tool has the traces. Without a tool, show what each has.
 
     Sends only what the tool has not got yet. A changed review or a new judgment overwrites the earlier one. Imported
     reviews are not sent. An answer is found by its trace id: its external id, or metadata.trace_id and
@@ -165,7 +165,7 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
 def pull_command(
     tool: str, address: str | None, project: str | None, since: datetime | None, again: float, source: str | None
 ) -> int:
-    """Import traces of another tool as answers, with its scores and annotations as verdicts and grades.
+    """Import traces, scores and annotations of a tool. Traces become answers, scores verdicts, and annotations grades.
 
     Imports what is new since the last pull. A pull that was interrupted continues; a pull without news changes nothing.
     Traces that Judgeboard also received keep their answer. Scores that Judgeboard has pushed are left out.

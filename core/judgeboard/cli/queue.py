@@ -352,7 +352,7 @@ def assign(name: str, people: str, remove: str | None) -> None:
 @click.argument("name", required=False)
 @click.option("--open", "only_open", is_flag=True, help="Omit closed queues.")
 def list_(name: str | None, only_open: bool) -> None:
-    """List the queues: open queues before closed ones, the newest first.
+    """List the queues, open ones and the newest first.
 
     With NAME, show the rules and the progress of this queue. For each reviewer, that is the number of reviews and the
     median time per item in seconds.
@@ -395,7 +395,7 @@ def _show_queue(name: str) -> None:
     help="Days for which the items are reserved for the reviewer (default: 7, at most 60).",
 )
 def export(name: str, file: Path, reviewer: str, limit: int, lease_days: float) -> None:
-    """Export items of a queue to a file, for a reviewer without access to the database.
+    """Export items to a file, for a reviewer without access. The reviewer needs no database.
 
     The file contains the guidelines, and one line per item with its texts and fields to fill in. It contains no
     judgments and no reviews. When the reviewer has filled it in, `queue merge` stores the reviews.

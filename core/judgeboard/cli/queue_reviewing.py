@@ -315,7 +315,7 @@ _many_options = options.decorator(
 @_mode
 @_many_options
 def confirm(modes: tuple[str, ...], **chosen: Any) -> None:
-    """Confirm all open flags of the answers that match --where, at most 10,000 answers."""
+    """Confirm all open flags of the selected answers. --where selects at most 10,000 answers."""
     _decide(Decision.CONFIRM, modes, **chosen)
 
 
@@ -323,7 +323,7 @@ def confirm(modes: tuple[str, ...], **chosen: Any) -> None:
 @_mode
 @_many_options
 def dismiss(modes: tuple[str, ...], **chosen: Any) -> None:
-    """Dismiss all open flags of the answers that match --where, at most 10,000 answers."""
+    """Dismiss all open flags of the selected answers. --where selects at most 10,000 answers."""
     _decide(Decision.DISMISS, modes, **chosen)
 
 
@@ -331,7 +331,7 @@ def dismiss(modes: tuple[str, ...], **chosen: Any) -> None:
 @_mode
 @_many_options
 def tag(modes: tuple[str, ...], **chosen: Any) -> None:
-    """Tag the answers that match --where with failure modes, without a decision; at most 10,000 answers."""
+    """Tag the selected answers with failure modes. This decides no flag. --where selects at most 10,000 answers."""
     _decide(None, modes, **chosen)
 
 
@@ -344,7 +344,7 @@ def tag(modes: tuple[str, ...], **chosen: Any) -> None:
 @click.option("--person", metavar="NAME", help="Person to assign the answers to, in place of a queue.")
 @_many_options
 def add(name: str | None, person: str | None, **chosen: Any) -> None:
-    """Add the flagged answers that match --where to the queue NAME, or to the queue of one person.
+    """Add flagged answers to a queue. --where selects them. The queue is NAME, or the one of a person.
 
     At most 10,000 answers. The filter of the queue is not used.
     """

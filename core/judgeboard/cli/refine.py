@@ -59,7 +59,7 @@ def refine_command(
     max_cost: float | None,
     **chosen: Any,
 ) -> int:
-    """Answer questions, rate each answer, and answer again with the feedback until the rating is good enough.
+    """Answer questions again until the rating is good. Each answer is rated, and the next attempt has the feedback.
 
     The item page shows every attempt. To continue an interrupted run, repeat the command. After a finished run, a new
     run skips logged questions that are done. With --prompts, it answers all prompts of the file again.

@@ -226,7 +226,7 @@ def add_judge(
 @options.with_default("--remind", default="24h", metavar="PERIOD|never", help="Time between reminders.")
 @click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")
 def add_alert(**chosen: Any) -> None:
-    """Add an alert rule: it sends messages while a condition lasts.
+    """Add an alert rule. It sends messages while a condition lasts.
 
     It sends a message when the condition begins, reminders while it lasts, and a message when it ends. No address with
     a secret is stored: a rule names the environment variable that has it. Workers evaluate the rules every minute.
@@ -488,7 +488,7 @@ def rule_remove(name: str, kind: Kind | None) -> None:
 @options.command("judgeboard rule import examples/alerts.yaml", "judgeboard rule import", group=rule_command)
 @click.argument("file", type=options.FILE, required=False)
 def rule_import(file: Path | None) -> None:
-    """Add the alert rules of a YAML file, or without FILE those of judgeboard.toml: all or none.
+    """Add the alert rules of a file, all or none. FILE is a YAML file; without it, judgeboard.toml is read.
 
     A rule with the name of a stored rule replaces it, if they differ. Other stored rules stay.
     """

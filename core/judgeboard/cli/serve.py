@@ -16,7 +16,7 @@ SAMPLE_DATABASE = "data/demo.db"
 
 @options.command("judgeboard worker --db postgresql://judge@db/judgeboard", json=False)
 def worker_command() -> None:
-    """Run the jobs of the pages, judging rules and alert rules until Ctrl-C. `judgeboard db events` shows past runs.
+    """Run the jobs of pages, judging rules and alert rules. Runs until Ctrl-C. `judgeboard db events` shows past runs.
 
     To judge now, without a worker: `judgeboard judge NAME`. `judgeboard rule list` shows why a rule does not judge.
 

@@ -32,7 +32,7 @@ def sources_command() -> None:
 @options.with_default("--limit", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show.")
 @click.option("--unused", is_flag=True, help="Show only traces without an answer.")
 def sources_list(source: str | None, limit: int, unused: bool) -> None:
-    """Show the sources that send traces, or SOURCE alone, and what became of the latest traces.
+    """Show the sources and their latest traces. With SOURCE, it shows this one alone.
 
     For each trace: which span was taken as what, or why it has no answer.
     """
@@ -67,11 +67,12 @@ def sources_list(source: str | None, limit: int, unused: bool) -> None:
 @click.argument("source")
 @click.argument("rules", nargs=-1, metavar="[SPAN NAME:]FIELD=PATH...")
 def sources_map(source: str, rules: tuple[str, ...]) -> None:
-    """Set the rules of SOURCE for spans that follow no known convention, and read its traces again.
+    """Set how the spans of SOURCE are read, and read its traces again.
 
-    A rule says where a field is: question, answer, passages, model, session, user, query_type or metadata.NAME. A path
-    is dotted and begins with attributes., resource. or name; it goes on into JSON. The rule score.NAME=1-5 names the
-    scale of received scores that are not between 0 and 1. Without rules, the earlier ones are removed.
+    The rules are for spans that follow no known convention. A rule says where a field is: question, answer, passages,
+    model, session, user, query_type or metadata.NAME. A path is dotted and begins with attributes., resource. or name;
+    it goes on into JSON. The rule score.NAME=1-5 names the scale of received scores that are not between 0 and 1.
+    Without rules, the earlier ones are removed.
     """
     from judgeboard.store.traces import set_rules
 
@@ -93,7 +94,7 @@ def sources_map(source: str, rules: tuple[str, ...]) -> None:
 )
 @options.port
 def sources_receive(host: str, port: int) -> None:
-    """Receive traces, answers and feedback until Ctrl-C, without the pages. `judgeboard serve` receives them too.
+    """Receive traces, answers and feedback without the pages. Runs until Ctrl-C. `judgeboard serve` receives them too.
 
     Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
     /v1/logs, and JSON to /api/responses and /api/feedback.

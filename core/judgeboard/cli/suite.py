@@ -34,7 +34,7 @@ MOST_FAILURES = 10
     "judgeboard suite list",
 )
 def suite_command() -> None:
-    """Run a suite of test cases and use the result as a gate for a build."""
+    """Run suites of test cases, for example to gate a build."""
 
 
 @options.command(
@@ -86,7 +86,7 @@ def run(
     max_cost: float | None,
     **chosen: Any,
 ) -> int:
-    """Let a candidate answer the cases of a suite file, and a judge (--model) score the answers on a rubric.
+    """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
 
     Cases have no groundedness. To gate the mean groundedness of logged answers, add an alert rule with `judgeboard rule
     add alert NAME --when level --measure groundedness --below 0.8`, then run `judgeboard rule check`: exit code 1.
@@ -255,7 +255,7 @@ def _short(text: str | None) -> str:
 @click.argument("file", type=options.FILE)
 @options.with_default("--name", default="corrected", help="Name of the suite.")
 def cases(file: Path, name: str) -> None:
-    """Write a suite file from corrected answers with a confirmed flag, or that reviewers added to a suite.
+    """Write a suite file from corrected answers. They have a confirmed flag, or reviewers added them to a suite.
 
     Each case has the question, the passages, and the corrected answer as reference. FILE is replaced. `judgeboard
     export --as suite` writes the same cases, with --where for some of them.

@@ -61,11 +61,11 @@ REVIEW_THE_REST = (
 @options.with_default("--delta", type=SHARE, default=0.05, help=HOW_OFTEN)
 @options.judge_version(help=DEFAULT_JUDGE)
 def threshold_command(delta: float, by: str | None, judge_version: str | None, **aims: float | None) -> None:
-    """Find the groundedness threshold with the required recall, precision or false omission rate, or the lowest cost.
+    """Find the groundedness threshold that reaches a goal.
 
-    One half of the labels chooses the threshold, the other half measures it. Only labels of a random sample, or of
-    parts that are reviewed completely, count. The number of flags is exact. If the threshold in force reaches the goal,
-    says so first. Changes nothing.
+    The goal is a recall, a precision, a false omission rate or the lowest cost. One half of the labels chooses the
+    threshold, the other half measures it. Only labels of a random sample, or of parts that are reviewed completely,
+    count. The number of flags is exact. If the threshold in force reaches the goal, says so first. Changes nothing.
     """
     from judgeboard.agreement.thresholds import Goal, measure_threshold
 
@@ -111,7 +111,7 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 )
 @options.judge_version(help=DEFAULT_JUDGE)
 def stand_command(agreement: float, jury: str | None, judge_version: str | None, **choices: Any) -> None:
-    """Find the verdicts that need no review, because the judge is sure enough.
+    """Find the verdicts that need no review. The judge is sure enough of them.
 
     The confidence of a verdict is the larger of groundedness and 1 - groundedness. One half of the labels chooses the
     threshold, the other half measures it. Changes nothing.
@@ -139,7 +139,7 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
     "400 or more labels. histogram: ten equally full bins.",
 )
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
-    """Show, for each groundedness score of a judge, the share of answers that people call grounded.
+    """Show what the groundedness scores of a judge mean: the share of such answers that people call grounded.
 
     Needs 50 labels. Shows the errors before and after calibration. The errors after calibration are
     cross-fitted: the curve for an answer is fitted to other answers only. Stored scores do not change.

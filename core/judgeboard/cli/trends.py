@@ -14,6 +14,11 @@ from judgeboard.errors import BadInput
 from judgeboard.store.filters import MeasureName
 from judgeboard.text import as_utc, utc_day
 
+_OF_ALARMS = (
+    "This is the share of bad answers by the judge's verdicts, corrected by labels of people. The trend below is of "
+    "another measure."
+)
+
 if TYPE_CHECKING:
     from judgeboard.agreement.alarms import WatchResult
 
@@ -130,7 +135,7 @@ def trends_command(
             result = trend(connection, judge=judge, **chosen)
             types = [panel.group for panel in result.panels] if result.by == QUERY_TYPE else []
             alarms = [each.sentence for each in share_changes(connection, types) if each.is_open]
-            alarms += ["The share of bad answers in an alarm is corrected by labels."] if alarms else []
+            alarms += [_OF_ALARMS] if alarms else []
             options.show(result, chain(alarms, trend_lines(result)))
 
 
@@ -155,7 +160,7 @@ def trends_command(
 )
 @click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
 def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
-    """Raise an alarm if a watched figure rose or fell, or if the model of a judge changed.
+    """Raise an alarm if a watched figure or a model changed. The model is the one that the provider of a judge reports.
 
     Three figures of all answers and of each query type are watched: the corrected share of bad answers; the judge's
     share of bad answers minus the corrected share; and the share of unusable verdicts. Each figure has two detectors,

@@ -50,7 +50,7 @@ def versions_list() -> None:
 @options.command('judgeboard versions retire "rag v1"', group=versions_command, json=False)
 @click.argument("version")
 def versions_retire(version: str) -> None:
-    """Retire VERSION: it makes no new judgments; existing ones are kept.
+    """Retire VERSION, so that it makes no new judgments. Existing ones are kept.
 
     VERSION is a title ("rag v1"), the name of a judge (its newest version), or a fingerprint.
     """
@@ -79,7 +79,7 @@ def versions_restore(version: str) -> None:
 )
 @click.argument("which", metavar="KIND|VERSION")
 def versions_prompt(which: str) -> int:
-    """Print the prompt of a kind of judge or of a judge version, as a file for --prompt.
+    """Print the prompt of a judge version or kind of judge. The output is a file for --prompt.
 
     The file may leave out sections that you do not change. Keep the placeholders of each section, such as {error}. The
     program inserts the answer and its passages, and always tells the judge that they are data, not instructions.

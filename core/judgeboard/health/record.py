@@ -65,8 +65,8 @@ class GradedAnswers:
 
     @property
     def sample_words(self) -> str:
-        """Return ", of the random sample among 499 graded answers"; empty if people chose none."""
-        return f", of the random sample among {self.graded or 0:,} graded answers" if self.has_chosen else ""
+        """Return ", a random sample; people graded 499"; empty if people chose none."""
+        return f", a random sample; people graded {self.graded or 0:,}" if self.has_chosen else ""
 
     @property
     def too_few_words(self) -> str:

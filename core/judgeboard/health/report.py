@@ -185,6 +185,8 @@ def control_kinds(checks: Sequence[Check]) -> tuple[str, ...]:
 
 def check_title(check: Check) -> str:
     """Return the title of a check, for example "Weaker than the generator"."""
+    if check.name == "verbosity_at_equal_grades" and check.state is State.WARNING:
+        return f"Preference for {'longer' if (check.statistic.value or 0.0) > 0 else 'shorter'} answers"
     return _TITLES.get(check.name, check.name.replace("_", " ").capitalize())
 
 
@@ -224,5 +226,5 @@ def health_sentence(report: HealthReport) -> str:
         f"{missing} {_are(missing)} not measured yet" if missing else "",
     ]
     checks = warned + sound + unclear + missing
-    untested = ", so this judge is largely untested" if missing > checks / 2 else ""
-    return f"{report.judge}: of {counted(checks, 'check')}, {', '.join(part for part in parts if part)}{untested}."
+    scope = "The checks do not measure how often it agrees with people."
+    return f"{report.judge}: of {counted(checks, 'check')}, {', '.join(part for part in parts if part)}. {scope}"

@@ -135,8 +135,8 @@ def _after_grades(correlation: Estimate, within: Estimate | None) -> tuple[State
         words = "Longer answers score lower. Only grades of people show whether they are worse."
         is_small = within is not None and _is_small(within)
         if within is not None:
-            size = "at most small: " if is_small else ""
-            words = f"At equal human grades the correlation is {size}{at_equal_grades}."
+            size = f" The interval leaves out a medium one ({MEDIUM:g} or more)." if is_small else ""
+            words = f"At equal human grades the correlation is {at_equal_grades}.{size}"
         return State.OK if is_small else State.NOT_CONCLUSIVE, words
     if not surely_above(correlation, 0):
         return State.OK, ""

@@ -365,7 +365,7 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
         yield figures_table(of_all)
     yield from _by_slice(result)
     if alone:
-        yield "h3", alone_title(result)
+        yield "h3", f"{alone_title(result)} (no estimate for all answers)"
         yield figures_table(alone)
     for title, texts, table in _sections(result):
         if table is not None and table.rows:

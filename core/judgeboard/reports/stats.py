@@ -177,10 +177,13 @@ def flags_sentence(stats: Stats) -> str | None:
     graded, opened = stats.flags.open_graded, stats.flags.by_state[FlagState.OPEN]
     if not graded:
         return None
-    is_or_are = "is on an answer" if graded == 1 else "are on answers"
-    return (
-        f"Of {counted(opened, 'open flag')}, {graded:,} {is_or_are} that people graded. A grade alone closes no flag."
-    )
+    if opened == 1:
+        some = "The open flag is on a graded answer"
+    elif graded == opened:
+        some = f"All {opened:,} open flags are on graded answers"
+    else:
+        some = f"{graded:,} of {opened:,} open flags {'is' if graded == 1 else 'are'} on graded answers"
+    return f"{some}. One answer may have several flags. A grade alone closes no flag."
 
 
 def agreement_tables(stats: Stats) -> Iterator[Table]:
@@ -206,12 +209,13 @@ def agreement_words(stats: Stats) -> Iterator[str]:
     """Yield what the answers of the tables are, why figures have no interval, and which rows not to compare."""
     rows = [*_in_all(stats)]
     if any(row.answers is not None for _, row in rows):
-        yield 'Answers: "all" are those with a usable verdict, "graded" those that people graded.'
+        chosen = ", which are no random sample" if any(row.graded for _, row in rows) else ""
+        yield f'Answers: "all" are those with a usable verdict, "graded" those that people graded{chosen}.'
     without = [row.grade for _, row in rows if row.answers is None]
-    for grade in dict.fromkeys(each for each in without if each != "label"):
+    if others := [*dict.fromkeys(each for each in without if each != "label")]:
         yield (
-            f"Agreement on {grade} is not available for all answers: it needs grades of all of them, or of a random "
-            "sample only."
+            f"Agreement on {' and '.join(others)} is not available for all answers: it needs grades of all of them, or "
+            "of a random sample only. For all answers, it may be far from the figure of the graded ones."
         )
     if "label" in without:
         yield (

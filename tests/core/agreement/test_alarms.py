@@ -105,7 +105,8 @@ def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> N
         "It rose by 40 points [31, 49]."
     )
     assert result.promise == (
-        "In a year in which nothing changes, the detectors raise at most 3 false alarms on average (one per figure)."
+        "As long as nothing really changes, each figure raises at most 1 false alarm a year on average (at most 3 for "
+        "all 3 figures)."
     )
     assert [(each.measure, each.direction, each.weeks, each.limit, each.alarm) for each in result.detectors] == [
         ("bad_share", "rose", 9, 104, alarm.id),
@@ -482,8 +483,8 @@ def test_query_types_do_not_raise_the_limit_of_all_answers(store: Store) -> None
         ("list", 312),
     }
     assert result.promise == (
-        "In a year in which nothing changes, the detectors raise at most 3 false alarms on average for all answers, "
-        "and as many for all query types together (one per figure)."
+        "As long as nothing really changes, each figure of all answers raises at most 1 false alarm a year on average "
+        "(at most 3 for all 3 figures), and each figure of all query types together as many."
     )
     shown_first = [alarm.query_type for alarm in result.alarms]
     assert shown_first == ["All answers", *shown_first[1:]]
@@ -586,7 +587,9 @@ def test_the_command_exits_with_1_on_a_new_alarm_only(
     assert run(["trends", *db]) == 0
     alarm, by_labels, uncorrected, *_ = capsys.readouterr().out.splitlines()
     assert alarm.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from 10 %")
-    assert by_labels == "The share of bad answers in an alarm is corrected by labels."
+    assert by_labels.startswith(
+        "This is the share of bad answers by the judge's verdicts, corrected by labels of people."
+    )
     assert "groundedness" in uncorrected, "the alarm comes before what the judge's own scores show"
     assert run(["trends", "--corrected", *db]) == 0
     assert capsys.readouterr().out.startswith(

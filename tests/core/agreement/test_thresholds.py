@@ -230,8 +230,8 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
         confident = measure_confident_verdicts(connection, 0.95)
     assert chosen.low_groundedness is None
     assert chosen.sentence.endswith(
-        "The labels are too few to show that a threshold reaches a recall of at least 80 %; one may exist. Log and "
-        "judge more answers: all are labelled. About 64 more bad answers must have a label (10 so far)."
+        "Another threshold may reach a recall of at least 80 %, but the labels are too few to show it. To show one, "
+        "log and judge more answers: all are labelled. About 64 more bad answers must have a label (10 so far)."
     )
     assert confident.stages[0].confidence is None
     assert confident.sentence.endswith("more answers must have a label (30 so far).")
@@ -303,8 +303,9 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
         "Of \\d+ labels that were not used to choose it, \\d+ % .* of the flagged answers ", found.sentence
     )
     counting = re.search(
-        r"A threshold is chosen by labels of a random sample\. So far, (\d+) of the (\d+) labelled bad answers count "
-        r"as such, because people labelled all answers that the threshold in force flags, but few others\.$",
+        r"People labelled all flagged answers, but only \d+ % of the others \(\d+ of \d+\)\. To give all answers "
+        r"the same chance, the search for a threshold uses only a random \d+ % of the labels of flagged answers, "
+        r"and so only (\d+) of the (\d+) labels of bad answers\.$",
         recall.sentence,
     )
     assert counting is not None, recall.sentence
@@ -359,8 +360,8 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log:
         f"{percent(recall.low or 0)}. "
     )
     assert "Keep" not in chosen.sentence
-    too_few = "The labels are too few to show that a threshold reaches a recall of at least 75 %; one may exist."
-    assert f"{too_few} Label about " in chosen.sentence
+    too_few = "Another threshold may reach a recall of at least 75 %, but the labels are too few to show it."
+    assert f"{too_few} To show one, label about " in chosen.sentence
 
 
 def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(log: GradedLog) -> None:
@@ -450,9 +451,9 @@ def test_a_map_that_is_not_shown_to_help_says_so_first(log: GradedLog) -> None:
         "themselves."
     )
     assert result.sentence == (
-        "Do not read the scores as probabilities: of the answers with a score of 0.9, people call about 72 % [54, 84] "
-        "grounded. A map (--how platt) may correct this, but the labels do not show it yet. Until they do, use the "
-        "scores only to rank answers."
+        "The scores are not probabilities: of the answers with a score of 0.9, people call about 72 % [54, 84] "
+        "grounded. The map below (--how platt) may correct this, but the labels do not show yet that it does. Until "
+        "they do, use neither the scores nor the map as probabilities. Use the scores only to rank answers."
     )
     assert steps.sentence == unproven.format("isotonic")
     shown = [(score, each.value is None, each.low) for score, each in steps.meaning]
@@ -489,9 +490,9 @@ def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to
         result = measure_calibration(connection)
     assert result.sentence == (
         "Do not use this map (platt) yet: the labels do not show that it predicts people better than the scores "
-        "themselves. The 300 labels tell about as much as 113 of a random sample, because labels of some kinds of "
-        "answers stand for many answers. To show more, label more answers drawn at random: "
-        "`judgeboard labels plan`."
+        "themselves. The 300 labels tell only about as much as 113 of a random sample, because some kinds of answers "
+        "are labelled more often than others. It is not known how many labels are enough. Start with 100 answers "
+        "drawn at random, then run this command again: `judgeboard queue create calibrate --plan rate --n 100`."
     )
 
 
@@ -541,16 +542,17 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
         bad = bad.at(bad.bad)
     counting, choosing = bad.n, int(bad.choosing.sum())
     advice = re.search(
-        r"that a threshold reaches a recall of at least 90 %; one may exist\. Label about (\d+) more answers, which "
-        r"this queue draws at random: `judgeboard queue create threshold --plan rate --n \1`\.",
+        r"recall of at least 90 %, but the labels are too few to show it\. To show one, label about (\d+) more answers,"
+        r" which this queue draws at random: `judgeboard queue create threshold --plan rate --n \1`\.",
         before.sentence,
     )
     assert advice is not None, before.sentence
-    numbers = {int(each) for each in re.findall(r"\b(\d+)\b(?! %)", before.sentence.split("that a threshold")[1])}
+    without_others = re.sub(r"\(.*?\)", "", before.sentence.split("Another threshold")[1])
+    numbers = {int(each) for each in re.findall(r"\b(\d+)\b(?! %)", without_others)}
     assert numbers == {int(advice[1]), counting, 192 + 6}, "no second number of labels to make"
     assert re.search(
-        r"an agreement of 95 %; one may exist\. Label about \d+ more answers, which this queue draws at "
-        "random: `judgeboard queue ",
+        r"an agreement of 95 %, but the labels are too few to show it\. To show one, label about \d+ more answers, "
+        "which this queue draws at random: `judgeboard queue ",
         confident.sentence,
     ), confident.sentence
     needed = math.ceil(labels_to_pass(allowed_risk(0.9), DELTA))
@@ -872,7 +874,9 @@ def test_degenerate_scores_have_a_map_and_a_sentence(log: GradedLog) -> None:
     assert steps.notes == (), "platt was just shown to be worse, so it is not recommended"
     assert flat.sentence == "People and this score have nothing in common: the map is flat."
     assert nothing.confident == 0
-    assert nothing.sentence.startswith("The labels are too few to show that a threshold reaches an agreement of 90 %")
+    assert nothing.sentence.startswith(
+        "A threshold may reach an agreement of 90 %, but the labels are too few to show it. "
+    )
 
 
 @on_sqlite

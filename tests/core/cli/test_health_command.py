@@ -18,8 +18,8 @@ def test_a_warning_fails_a_gate_and_nothing_else(sqlite_log: GradedLog, capsys: 
     assert run(command) == 0
     out = capsys.readouterr().out
     assert out.startswith(
-        "flat v1: of 17 checks, 1 warns (score collapse), 1 is ok, 15 are not measured yet, so this judge is largely "
-        "untested.\n"
+        "flat v1: of 17 checks, 1 warns (score collapse), 1 is ok, 15 are not measured yet. The checks do not "
+        "measure how often it agrees with people.\n"
     )
     assert out.splitlines()[1].startswith("warning  score collapse: 100 % of 30 scores of quality are 4")
     assert "    for more data: judgeboard test controls make --kinds other_answer" in out

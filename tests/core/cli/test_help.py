@@ -1,5 +1,6 @@
 """The help of a command names what the command takes."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,18 @@ from judgeboard.store.filters import WHERE_FIELDS, parse_where
 def help_of(name: str, capsys: pytest.CaptureFixture[str]) -> str:
     assert run([*name.split(), "--help"]) == 0
     return " ".join(capsys.readouterr().out.split())
+
+
+def test_a_list_of_commands_shows_whole_sentences(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first click is chosen by this line, and a cut sentence hides what decides it."""
+    monkeypatch.setenv("COLUMNS", "80")
+    groups = {(), *(path[:-1] for path in every_command(root))}
+    for group in sorted(groups):
+        assert run([*group, "--help"]) == 0
+        listed = capsys.readouterr().out
+        assert not re.findall(r"^  [a-z-]+  +[A-Z].*\.\.\.$", listed, re.M), group
 
 
 @pytest.mark.parametrize("name", ["judge", "test audit", "refine reflect", "refine"])

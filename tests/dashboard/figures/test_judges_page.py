@@ -56,8 +56,8 @@ def test_every_check_stands_in_the_list_with_its_figure_or_its_command(
     assert collapse.startswith("Score collapse100 % [90, 100], n = 34")
     (sentence,) = texts(app, "jb-say")
     assert (
-        "of 17 checks, 2 warn (family of judge and generator, score collapse), 1 is ok, 14 are not measured yet, so "
-        "this judge is largely untested." in sentence
+        "of 17 checks, 2 warn (family of judge and generator, score collapse), 1 is ok, 14 are not measured "
+        "yet. The checks do not measure how often it agrees with people." in sentence
     )
     commands = [element.value for element in app.code]
     assert len(commands) == len(CHECKS) - len(CONTROL_KINDS), "none for what is sound, one for all controls"
