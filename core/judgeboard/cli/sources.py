@@ -67,12 +67,12 @@ def sources_list(source: str | None, limit: int, unused: bool) -> None:
 @click.argument("source")
 @click.argument("rules", nargs=-1, metavar="[SPAN NAME:]FIELD=PATH...")
 def sources_map(source: str, rules: tuple[str, ...]) -> None:
-    """Set how the spans of SOURCE are read, and read its traces again.
+    """Set how the spans of SOURCE are read.
 
-    The rules are for spans that follow no known convention. A rule says where a field is: question, answer, passages,
-    model, session, user, query_type or metadata.NAME. A path is dotted and begins with attributes., resource. or name;
-    it goes on into JSON. The rule score.NAME=1-5 names the scale of received scores that are not between 0 and 1.
-    Without rules, the earlier ones are removed.
+    Its traces are read again. The rules are for spans that follow no known convention. A rule says where a field is:
+    question, answer, passages, model, session, user, query_type or metadata.NAME. A path is dotted and begins with
+    attributes., resource. or name; it goes on into JSON. The rule score.NAME=1-5 names the scale of received scores
+    that are not between 0 and 1. Without rules, the earlier ones are removed.
     """
     from judgeboard.store.traces import set_rules
 

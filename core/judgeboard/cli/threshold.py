@@ -139,10 +139,11 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
     "400 or more labels. histogram: ten equally full bins.",
 )
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
-    """Show what the groundedness scores of a judge mean: the share of such answers that people call grounded.
+    """Show what a groundedness score means, by people's labels.
 
-    Needs 50 labels. Shows the errors before and after calibration. The errors after calibration are
-    cross-fitted: the curve for an answer is fitted to other answers only. Stored scores do not change.
+    For each score, shows the share of its answers that people call grounded. Needs 50 labels. Shows the errors before
+    and after calibration. The errors after calibration are cross-fitted: the curve for an answer is fitted to other
+    answers only. Stored scores do not change.
     """
     from judgeboard.agreement.calibration import measure_calibration
 

@@ -27,7 +27,7 @@ def test_a_list_of_commands_shows_whole_sentences(
     for group in sorted(groups):
         assert run([*group, "--help"]) == 0
         listed = capsys.readouterr().out
-        assert not re.findall(r"^  [a-z-]+  +[A-Z].*\.\.\.$", listed, re.M), group
+        assert not re.findall(r"^  [a-z-]+  +[A-Z].*\.\.\.$", listed, re.MULTILINE), group
 
 
 @pytest.mark.parametrize("name", ["judge", "test audit", "refine reflect", "refine"])
