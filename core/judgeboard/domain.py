@@ -26,7 +26,7 @@ class Action(StrEnum):
         return action
 
     SEE_PAGES = "see_pages", "Seeing all pages"
-    READ_EVENTS = "read_events", "Reading the event log"
+    SEE_MANAGED = "see_managed", "Seeing settings, imports, keys, people and events"
     REVIEW = "review", "Reviewing"
     REJUDGE_ONE = "rejudge_one", "Rejudging an answer"
     MAKE_QUEUES = "make_queues", "Creating and closing queues"
@@ -47,7 +47,6 @@ class Action(StrEnum):
     RETIRE_VERSIONS = "retire_versions", "Retiring judge versions"
 
 
-_SEEING = frozenset({Action.SEE_PAGES, Action.READ_EVENTS})
 _REVIEWING = frozenset({Action.SEE_PAGES, Action.REVIEW, Action.REJUDGE_ONE})
 _OF_ADMINS = frozenset({Action.MANAGE_PEOPLE, Action.RETIRE_VERSIONS})
 
@@ -66,7 +65,7 @@ class Role(StrEnum):
 
     NONE = "none"
     VIEWER = "viewer", frozenset({Action.SEE_PAGES})
-    AUDITOR = "auditor", _SEEING
+    AUDITOR = "auditor", frozenset({Action.SEE_PAGES, Action.SEE_MANAGED})
     REVIEWER = "reviewer", _REVIEWING
     LEAD = "lead", frozenset(Action) - _OF_ADMINS
     ADMIN = "admin", frozenset(Action)

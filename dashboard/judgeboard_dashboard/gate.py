@@ -13,20 +13,15 @@ from judgeboard_dashboard.return_page import start_sign_in
 from judgeboard_dashboard.session import caught, change_name, current_reviewer, name_field, signed_in, store
 from judgeboard_dashboard.sign_in import SignInEnded, sign_in, sign_out, verified_address
 
-# Views that need a permission. They are hidden from people without it, and each view also checks it (`demand`).
-NEEDED: dict[str, Action] = {
-    "rejudge": Action.REJUDGE_MANY,
-    "imports": Action.IMPORT,
-    "keys": Action.MANAGE_KEYS,
-    "settings": Action.CHANGE_SETTINGS,
-    "alerts": Action.KEEP_ALERT_RULES,
-    "people": Action.ASSIGN,
-    "accounts": Action.READ_EVENTS,
-    "thresholds": Action.CHANGE_SETTINGS,
-    "versions": Action.CHANGE_SETTINGS,
-    "events": Action.READ_EVENTS,
-    "schemas": Action.MAKE_QUEUES,
-}
+# Views that need `Action.SEE_MANAGED`. They are hidden from people without it, and each view also checks it (`demand`).
+MANAGED = frozenset(
+    {
+        *("rejudge", "alerts"),
+        *("imports", "keys"),
+        *("people", "accounts"),
+        *("settings", "thresholds", "schemas", "versions", "events"),
+    }
+)
 _ATTEMPTS = "refused_attempts"
 _TURNED_AWAY = "turned_away"
 _log = logging.getLogger("judgeboard.dashboard")
@@ -90,7 +85,7 @@ def permitted(action: Action) -> bool:
 
 def may_open(name: str) -> bool:
     """Return whether the person may open a view, named by its file."""
-    return name not in NEEDED or permitted(NEEDED[name])
+    return name not in MANAGED or permitted(Action.SEE_MANAGED)
 
 
 def who_button() -> None:

@@ -15,9 +15,9 @@ from urllib.parse import unquote
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from judgeboard.domain import Role
+from judgeboard.domain import Action, Role
 from judgeboard.errors import JudgeboardError, NotAllowed
-from judgeboard.people.permissions import ENTERED, role_of
+from judgeboard.people.permissions import ENTERED, may, role_of, why_not
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.settings.masking import masked, without_secrets
 from judgeboard.settings.model import variable_of
@@ -302,11 +302,18 @@ def replaced_reviewer() -> Reviewer | None:
     return None if name is None else ensure_reviewer(store(), ENTERED, name)
 
 
-def ask_reviewer(why: str = "Your name is stored with each decision.") -> Reviewer | None:
-    """Return the reviewer. Without a name, say where to enter it and return None."""
+def ask_reviewer(why: str = "Your name is stored with each decision.", *, to: Action | None = None) -> Reviewer | None:
+    """Return the reviewer, who may take the action ``to``.
+
+    Without a name, say where to enter it and return None. Without the permission, say who has it and return None.
+    """
     reviewer = current_reviewer()
     if reviewer is None:
         show(tag("div", f"Enter your name at the top of the page. {why}", cls="jb-cap"))
+        return None
+    if to is not None and not may(reviewer, to):
+        show(tag("div", why_not(to, role_of(reviewer)), cls="jb-cap"))
+        return None
     return reviewer
 
 

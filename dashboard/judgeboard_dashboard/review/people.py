@@ -190,8 +190,8 @@ def streak_words(streak: Streak) -> str:
 
 def people() -> None:
     """Show the work of everybody, and the queues of the selected person, which a lead can reassign."""
-    demand(Action.ASSIGN)
-    lead = ask_reviewer("Your name is stored with the change.")
+    demand(Action.SEE_MANAGED)
+    lead = ask_reviewer("Your name is stored with the change.", to=Action.ASSIGN)
     with reading() as connection:
         everybody = everybodys_work(connection)
     if not everybody:

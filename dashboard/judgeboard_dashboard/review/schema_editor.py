@@ -25,14 +25,13 @@ from judgeboard.formats.label_schema import (
     as_yaml,
 )
 from judgeboard.formats.label_schema import schema_in as checked_schema
-from judgeboard.people.permissions import may
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.store.label_schemas import StoredSchema
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, grade_groups, note_field
 from judgeboard_dashboard.review.schema_form import AnswerTexts, SchemaActions, schema_fields
-from judgeboard_dashboard.session import current_reviewer, problem, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, problem, stacking_columns, store
 from judgeboard_dashboard.widgets.keys import keyboard
 from judgeboard_dashboard.widgets.texts import caption, heading
 
@@ -190,10 +189,9 @@ def schema_editor(stored: StoredSchema | None, *, saved: Callable[[StoredSchema]
 
 
 def _save(draft: SchemaDraft, saved: Callable[[StoredSchema], None]) -> None:
-    reviewer = current_reviewer()
-    allowed = reviewer is not None and may(reviewer, Action.MAKE_QUEUES)
+    reviewer = ask_reviewer("Your name is stored with the version.", to=Action.MAKE_QUEUES)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        pressed = st.button("Save version", key="schema_save", type="primary", disabled=not allowed, wrap=False)
+        pressed = st.button("Save version", key="schema_save", type="primary", disabled=reviewer is None, wrap=False)
         st.download_button(
             "Download YAML",
             draft.text,

@@ -84,7 +84,7 @@ WINDOWS = {
 
 def alerts() -> None:
     """Show open events, rules with their buttons, messages and the form."""
-    demand(Action.KEEP_ALERT_RULES)
+    demand(Action.SEE_MANAGED)
     with reading() as connection:
         rules, events = list_alert_rules(connection), open_events(connection)
         messages = latest_deliveries(connection, limit=MOST)
@@ -128,7 +128,7 @@ def _form(criteria: Mapping[str, Mapping[str, Criterion]]) -> None:
     heading("New rule")
     is_added = is_confirmed("alert")
     confirmation("alert")  # above the form: a longer table may have moved the button out of sight
-    reviewer = ask_reviewer("Your name is stored with the rule.")
+    reviewer = ask_reviewer("Your name is stored with the rule.", to=Action.KEEP_ALERT_RULES)
     if reviewer is None:
         return
     if is_added:

@@ -83,7 +83,7 @@ def failure_mode_list() -> None:
     edited = st.data_editor(
         rows.astype(texts), column_config=MODE_COLUMNS, hide_index=True, num_rows="add", key=f"failure_modes_{stored}"
     )
-    reviewer = ask_reviewer("Your name is stored with the change.")
+    reviewer = ask_reviewer("Your name is stored with the change.", to=Action.CHANGE_SETTINGS)
     pressed = st.button("Save failure modes", type="primary", key="failure_modes_save", disabled=reviewer is None)
     if pressed and reviewer is not None:
         known = [tuple(getattr(mode, name) for name in MODE_COLUMNS) for mode in modes.values()]

@@ -19,10 +19,10 @@ from judgeboard.imports.questions import Question, UnclearFile
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.storing import list_batches
+from judgeboard.store.storing import ImportBatch, list_batches
 from judgeboard.store.withdrawals import plan_undo
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.gate import demand
+from judgeboard_dashboard.gate import demand, permitted
 from judgeboard_dashboard.session import ask_reviewer, named_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.uploads import expect_upload
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
@@ -68,6 +68,15 @@ REJECTED_COLUMNS: Columns[Rejected] = {
     Column("Field", width=120): lambda row: field_words(row.field),
     Column("Reason", width=560): lambda row: row.reason,
 }
+BATCH_COLUMNS: Columns[ImportBatch] = {
+    Column("Number", "integer", width=80): lambda batch: batch.id,
+    Column("Time", width=140): lambda batch: when(batch.at),
+    Column("File", width=300): lambda batch: batch.file,
+    Column("Kind", width=120): lambda batch: batch.kind,
+    Column("New rows", "count", width=90): lambda batch: (batch.counts or {}).get("new"),
+    Column("By", width=150): lambda batch: batch.actor,
+    Column("Undone", width=140): lambda batch: when(batch.undone_at) if batch.undone_at else None,
+}
 HINTS = (
     "Choose a file. Judgeboard checks it first. Nothing is stored until you press Import.",
     (
@@ -84,8 +93,13 @@ NEXT: dict[str, tuple[str, Rows, str]] = {
 
 def imports() -> None:
     """Show the upload at the left. At the right, show how its columns were read."""
-    demand(Action.IMPORT)
+    demand(Action.SEE_MANAGED)
     follow("imports", own=("kind",))
+    if not permitted(Action.IMPORT):
+        ask_reviewer(to=Action.IMPORT)
+        with reading() as connection:
+            table(Table.of(list_batches(connection), BATCH_COLUMNS), key="imports", name="imports")
+        return
     left, right = stacking_columns("import", [1, 2.1])
     with left:
         uploaded = _upload()
@@ -148,7 +162,7 @@ def _ask_undo(number: int) -> None:
         ids = ", ".join(plan.kept[:_MOST_KEPT])
         more = f" and {len(plan.kept) - _MOST_KEPT:,} more" if plan.kept[_MOST_KEPT:] else ""
         caption(f"Because people decided on them, these stay: {ids}{more}.")
-    reviewer = ask_reviewer("Your name is stored with the undo.")
+    reviewer = ask_reviewer("Your name is stored with the undo.", to=Action.IMPORT)
     pressed = st.button("Undo import", key="import_undo", type="primary", disabled=not plan.rows, wrap=False)
     actor = (reviewer or named_reviewer()) if pressed else None
     if actor is not None:

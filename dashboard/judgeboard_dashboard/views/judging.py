@@ -83,10 +83,6 @@ def judging() -> None:
         _buttons(chosen)
     else:
         caption("There is no judging rule yet. In a terminal: `judgeboard rule add judge NAME --judge KIND`")
-    reviewer = current_reviewer()
-    if reviewer is not None and not may(reviewer, Action.KEEP_JUDGING_RULES):
-        caption("Only leads and admins add and change judging rules.")
-        return
     _form()
 
 
@@ -191,7 +187,7 @@ def _form() -> None:
     heading("New rule")
     is_added = is_confirmed("rule")
     confirmation("rule")  # above the form: a longer table may have moved the button out of sight
-    reviewer = ask_reviewer("Your name is stored with the rule.")
+    reviewer = ask_reviewer("Your name is stored with the rule.", to=Action.KEEP_JUDGING_RULES)
     if reviewer is None:
         return
     with reading() as connection:

@@ -36,12 +36,12 @@ _CREATED = "created_key"
 
 def keys() -> None:
     """Show the keys with the button that revokes one, the token of a new key, and the form."""
-    demand(Action.MANAGE_KEYS)
+    demand(Action.SEE_MANAGED)
     with reading() as connection:
         listed = keys_with_use(connection)
         sources = sorted({source.source for source in list_sources(connection)})
     sentence("A service proves with a key who it is: its requests have the token of the key.")
-    reviewer = ask_reviewer("Your name is stored with the key.")
+    reviewer = ask_reviewer("Your name is stored with the key.", to=Action.MANAGE_KEYS)
     _token()
     if listed:
         heading("Keys")

@@ -21,7 +21,7 @@ from judgeboard.store.verdict_pairs import pairs_of_run, pairs_of_versions
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand, permitted
-from judgeboard_dashboard.session import current_reviewer, page, problem, reading, stacking_columns, store
+from judgeboard_dashboard.session import ask_reviewer, current_reviewer, page, problem, reading, stacking_columns, store
 from judgeboard_dashboard.widgets.filters import FIELDS, Choices, Query, filter_row, write_address
 from judgeboard_dashboard.widgets.first_steps import before_import, next_button
 from judgeboard_dashboard.widgets.judge_trial import show_trial
@@ -60,7 +60,7 @@ def rejudge() -> None:
     follow(PAGE, own=(*FIELDS, *RejudgeAddress._fields))
     address = read_address()
     if address.response is None and address.job is None and address.run is None:
-        demand(Action.REJUDGE_MANY)
+        demand(Action.SEE_MANAGED)
     where, query = _filters(address)
     left, right = stacking_columns("rejudge", [1, 2.4])
     if missing := missing_words(address.response):
@@ -69,7 +69,7 @@ def rejudge() -> None:
         if address.response is not None or permitted(Action.REJUDGE_MANY):
             address = form(address, where)
         else:
-            show(tag("div", f"{Action.REJUDGE_MANY.words} needs the role lead or admin.", cls="jb-cap"))
+            ask_reviewer(to=Action.REJUDGE_MANY)
     write_address(PAGE, {**query, **address.query()})
     with right:
         show_trial()

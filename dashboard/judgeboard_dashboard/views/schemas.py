@@ -5,8 +5,10 @@ import shlex
 import streamlit as st
 
 from judgeboard.agreement.fields import field_agreement
+from judgeboard.domain import Action
 from judgeboard.reports.agreement import fields_table
 from judgeboard.store.label_schemas import StoredSchema, list_schemas
+from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
@@ -19,6 +21,7 @@ _SAVED = "schema_saved"
 
 def schemas() -> None:
     """Show one version: its form and YAML on the left, its preview on the right, the agreement of its fields below."""
+    demand(Action.SEE_MANAGED)
     with reading() as connection:
         versions = {each.title: each for each in list_schemas(connection)}
     confirmation("schemas")

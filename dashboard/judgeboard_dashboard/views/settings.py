@@ -36,7 +36,7 @@ NUMBERS = [key for key in THRESHOLDS if ABOUT[key].annotation is float]
 
 def rules() -> None:
     """Show the flag rules at the left, the judge versions at the right."""
-    demand(Action.CHANGE_SETTINGS)
+    demand(Action.SEE_MANAGED)
     with reading() as connection:
         lines = setting_origins(connection)
         listed, retired = list_versions(connection), retired_versions(connection)
@@ -158,7 +158,7 @@ def _widget(key: str, choices: Sequence[str] | None) -> Callable[..., Any]:
 
 
 def _save(changes: dict[str, Any], stored: list[SettingLine]) -> None:
-    reviewer = ask_reviewer("Your name is stored with the setting.")
+    reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
     label = f"Save {count(len(changes), 'change')}" if changes else "Save"
     with st.container(key="settings_buttons", horizontal=True, gap="small"):
         off = not changes or reviewer is None

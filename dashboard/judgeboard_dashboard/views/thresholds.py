@@ -9,7 +9,7 @@ from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.thresholds import threshold_search
 
 with page():
-    demand(Action.CHANGE_SETTINGS)
+    demand(Action.SEE_MANAGED)
     follow("thresholds")
     threshold_search()
     with reading() as connection:

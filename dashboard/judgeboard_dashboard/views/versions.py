@@ -7,7 +7,7 @@ from judgeboard_dashboard.session import page, reading
 from judgeboard_dashboard.widgets.administration import versions
 
 with page(answers=False):
-    demand(Action.CHANGE_SETTINGS)
+    demand(Action.SEE_MANAGED)
     with reading() as connection:
         listed, retired = list_versions(connection), retired_versions(connection)
     versions(listed, retired)

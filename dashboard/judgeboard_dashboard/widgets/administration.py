@@ -34,7 +34,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import SETTING_KEYS, settings_in_force
 from judgeboard.text import folded_address
 from judgeboard_dashboard.evidence import as_label, show, tag
-from judgeboard_dashboard.gate import demand, permitted
+from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, stacking_columns, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.filters import Query
@@ -65,7 +65,7 @@ _ADDRESS = "people_address"
 
 def accounts() -> None:
     """Show all people who have used this database; admins add, promote and remove them."""
-    demand(Action.READ_EVENTS)
+    demand(Action.SEE_MANAGED)
     with reading() as connection:
         lines = list_people(connection)
     if not sign_in().asked:
@@ -81,9 +81,6 @@ def accounts() -> None:
             empty("No people yet.", "`judgeboard people add NAME`")
     with right:
         heading("Manage people")
-        if not permitted(Action.MANAGE_PEOPLE):
-            show(tag("div", "Only admins can add people and change roles.", cls="jb-cap"))
-            return
         _changes([line for line in lines if line.person.origin in {SIGNED_IN, ENTERED} and not line.first_admin])
 
 
@@ -103,7 +100,7 @@ PEOPLE_COLUMNS: Columns[PersonLine] = {
 
 
 def _changes(lines: list[PersonLine]) -> None:
-    may_change = ask_reviewer("Your name is stored with the change.") is not None
+    may_change = ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE) is not None
     with st.container(border=True, key="people_add"):
         st.text_input("E-mail address", key=_ADDRESS, max_chars=LONGEST_ADDRESS, placeholder="ann@example.org")
         role = st.selectbox(
@@ -253,19 +250,14 @@ def _retiring(version: StoredVersion, fact: Retired | None) -> None:
         if fact is not None:
             state = f"{version.title} was retired by {fact.by}, {when(fact.at)}: it makes no new judgments."
             show(tag("div", state, cls="jb-cap"))
-        if not permitted(Action.RETIRE_VERSIONS):
-            show(tag("div", "Only admins can retire judge versions.", cls="jb-cap"))
-            return
-        admin = current_reviewer()
+        admin = ask_reviewer("Your name is stored with the change.", to=Action.RETIRE_VERSIONS)
         st.button(
             "Restore version" if fact is not None else "Retire version",
             key="version_retire",
             type="tertiary",
             icon=":material/unarchive:" if fact is not None else ":material/archive:",
             disabled=admin is None,
-            help="A retired version makes no new judgments. Existing ones are kept."
-            if admin is not None
-            else "Enter your name first: it is stored with the change.",
+            help="A retired version makes no new judgments. Existing ones are kept.",
             on_click=_change,
             args=(lambda by: (retire_version if fact is None else restore_version)(store(), version.id, by),),
             wrap=False,
@@ -441,7 +433,7 @@ EVENT_WORDS = {
 
 def events() -> None:
     """Show the events, newest first."""
-    demand(Action.READ_EVENTS)
+    demand(Action.SEE_MANAGED)
     now = utc_now()
     with reading() as connection:
         chosen, query = _filters(event_values(connection, "kind"), event_values(connection, "actor"), now)

@@ -4,9 +4,11 @@ from typing import Any
 
 import streamlit as st
 
+from judgeboard.domain import Action
 from judgeboard.people.roster import FlagSummary, change_settings, flags_to_supersede, raise_flags
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import current_reviewer, saving, store
 from judgeboard_dashboard.widgets.texts import commands, count
 
@@ -48,7 +50,7 @@ def apply_rules(responses: int) -> None:
         f"Apply the rules to {count(responses, 'answer')}",
         key="settings_apply",
         icon=":material/flag:",
-        disabled=not responses,
+        disabled=not (responses and permitted(Action.CHANGE_SETTINGS)),
         help="Raises new flags, and supersedes open flags whose reason no longer holds. Decided flags do not change. "
         "Keep this page open until it is done.",
         wrap=False,

@@ -63,7 +63,7 @@ _ALL_TYPES = "all query types"
 
 def threshold_search() -> None:
     """Show the threshold that reaches a goal, the trade-off of other thresholds, and a button to set one."""
-    demand(Action.CHANGE_SETTINGS)
+    demand(Action.SEE_MANAGED)
     heading("Thresholds")
     with st.container(key="threshold_goal", horizontal=True, vertical_alignment="bottom", gap="small"):
         aim = switch("Goal", AIMS, key="goal")
@@ -148,7 +148,7 @@ def _set(sample: ScoredSample, each: ChosenThreshold, tried: float, name: str) -
     else:
         of_types = sorted((by_type | {each.query_type: tried}).items())
         changes = {"low_groundedness_by_type": [f"{query_type}={threshold!r}" for query_type, threshold in of_types]}
-    reviewer = ask_reviewer("Your name is stored with the setting.")
+    reviewer = ask_reviewer("Your name is stored with the setting.", to=Action.CHANGE_SETTINGS)
     with st.container(key="set_threshold", horizontal=True, gap="small"):
         pressed = st.button(
             f"Set {tried:g} for {name}",
