@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     "judgeboard db events --actor ann@example.org --since 2026-03-01",
 )
 def db_command() -> None:
-    """Manage the database: backup, past runs, forget texts."""
+    """Create, upgrade and back up the database; see past runs."""
 
 
 @options.command(

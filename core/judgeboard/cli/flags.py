@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 @options.group("judgeboard flags apply", "judgeboard flags list --where rule=low_groundedness --limit 20")
 def flags_command() -> None:
-    """Apply the flag rules, list flagged answers, set checks.
+    """Apply flag rules, list flagged answers, set checks.
 
-    A flag is a reason to look at an answer. Each is raised by a rule, or by a deterministic check of your own.
+    A flag is a reason to look at an answer. Each is raised by a rule, or by a deterministic check of your own. To
+    confirm or dismiss flags: `judgeboard queue confirm`, `judgeboard queue dismiss`.
     """
 
 

@@ -40,7 +40,9 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     text = "\n".join([HEAD, *_judge_lines(), *_source_lines(source, logs), EXAMPLES])
     with path.open("x", encoding="utf-8") as file:
         file.write(f"{text.rstrip()}\n")
-    click.echo(f"{path}: written. `judgeboard config` shows all settings.")
+    click.echo(f"{path}: written. `judgeboard config` shows all settings. The first import creates the database.")
+    if not logs:
+        options.suggest("import", "LOG")
     for log in logs:
         options.suggest("import", log.file, *(() if source == "default" else ("--source", source)))
     options.suggest("judge")

@@ -59,7 +59,7 @@ _review_options: Callable[[options.F], options.F] = options.decorator(
     "judgeboard queue list legal",
 )
 def queue_command() -> None:
-    """Create review queues, review their items, show progress.
+    """Create review queues and label schemas; decide flags.
 
     A queue has answers or pairs. `queue adjudicate` decides items on which the reviews differ.
     """
@@ -311,7 +311,11 @@ _many_options = options.decorator(
 )
 
 
-@options.command("judgeboard queue confirm --where rule=low_groundedness --yes", group=queue_command)
+@options.command(
+    "judgeboard queue confirm --where id=4711",
+    "judgeboard queue confirm --where rule=low_groundedness --yes",
+    group=queue_command,
+)
 @_mode
 @_many_options
 def confirm(modes: tuple[str, ...], **chosen: Any) -> None:
@@ -395,6 +399,8 @@ def _act(
     with options.seen(store).reading() as connection:
         ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
         rules, unasked = implying_rules(connection, who.id)
+    if not ids and bulk is None:
+        raise BadInput("no answer with an open flag matches --where: nothing was changed")
     question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
     if rules and not unasked and verb in {*IMPLIED}:
         question += f" For flags of {', '.join(rules)}, the label {IMPLIED[Decision(verb)]} is stored too."

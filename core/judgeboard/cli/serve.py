@@ -8,21 +8,24 @@ import click
 
 from judgeboard.cli import end_loading, options
 from judgeboard.cli.asking import refuse_given
+from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.cli.import_command import NOTHING_USABLE, dates_option, import_one, mapping_option, open_target
 from judgeboard.cli.judge import summary_lines
+from judgeboard.errors import BadInput
+from judgeboard.text import counted
 
 SAMPLE_DATABASE = "data/demo.db"
 
 
-@options.command("judgeboard worker --db postgresql://judge@db/judgeboard", json=False)
+@options.group("judgeboard worker --db postgresql://judge@db/judgeboard", cls=CommandWithArguments, json=False)
 def worker_command() -> None:
-    """Run the jobs of pages, judging rules and alert rules. Runs until Ctrl-C. `judgeboard db events` shows past runs.
+    """Run the jobs of pages and rules, or cancel one. Runs until Ctrl-C. `judgeboard db events` shows past runs.
 
     To judge now, without a worker: `judgeboard judge NAME`. `judgeboard rule list` shows why a rule does not judge.
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
     the server, or a worker while no server runs. On Ctrl-C, a worker finishes its running calls and exits. The next
-    worker continues the jobs.
+    worker continues the jobs. To end a job: `judgeboard worker cancel`
     """
     from judgeboard.alerts.events import follow
     from judgeboard.runs.worker import Worker
@@ -41,6 +44,36 @@ def worker_command() -> None:
         raise
     finally:
         worker.stop()
+
+
+@options.command("judgeboard worker cancel", "judgeboard worker cancel 12", group=worker_command)
+@click.argument("run", type=int, required=False)
+def cancel(run: int | None) -> None:
+    """Cancel a job. Its running calls are finished and stored.
+
+    RUN is the number of its run, as in `judgeboard db events --kind run`. Without RUN, cancels the only job that has
+    not ended. A command in another terminal is no job: stop it there with Ctrl-C.
+    """
+    from judgeboard.runs.jobs import cancel_job, open_jobs
+    from judgeboard.store.runs import get_run
+
+    store = options.open_store()
+    jobs = open_jobs(store)
+    chosen = [job for job in jobs if run is None or job.run_id == run]
+    if run is not None and not chosen:
+        with store.reading() as connection:
+            ended = get_run(connection, run).finished_at is not None
+        why = "it has ended" if ended else "it is no job, so stop it with Ctrl-C where it was started"
+        raise BadInput(f"run {run} cannot be cancelled: {why}")
+    if not chosen:
+        raise BadInput("no job is waiting or running. A command in another terminal is stopped there with Ctrl-C")
+    if len(chosen) > 1:
+        numbers = ", ".join("one without a run yet" if job.run_id is None else f"{job.run_id}" for job in chosen)
+        raise BadInput(f"{len(chosen)} jobs have not ended (runs: {numbers}): name one of them")
+    (job,) = chosen
+    cancel_job(store, job.id, options.actor())
+    judged = f"{job.asked:,} of {counted(job.selected, 'answer')}"
+    options.show({"job": job.id, "run": job.run_id}, [f"Cancelled after {judged}. The verdicts are kept."])
 
 
 @options.command("judgeboard serve", "judgeboard serve --port 8600 --db postgresql://judge@db/judgeboard", json=False)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BeforeValidator, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, PydanticInvalidForJsonSchema, TypeAdapter, ValidationError
 
 from judgeboard.errors import BadInput
 from judgeboard.text import file_text
@@ -68,7 +68,9 @@ class YamlFile:
         except ValidationError as error:
             # Report unknown fields before missing ones: an unknown field may be a missing one, misspelt.
             first = min(error.errors(), key=lambda fault: fault["type"] not in _UNKNOWN)
-            raise self.fail(_reason(first), *self._key_path(first)) from None
+            keys = self._key_path(first)
+            known = ", ".join(_fields(kind, keys)) if first["type"] in _UNKNOWN else ""
+            raise self.fail(f"{_reason(first)}; known: {known}" if known else _reason(first), *keys) from None
 
     def _key_path(self, fault: "ErrorDetails") -> KeyPath:
         """The keys of a fault in the file, without pydantic's own steps, such as the branch of a union."""
@@ -77,6 +79,21 @@ class YamlFile:
             if (*keys, step) in self.lines:
                 keys = (*keys, step)
         return keys
+
+
+def _fields(kind: Any, keys: KeyPath) -> list[str]:
+    """Return the names of the fields that may stand where ``keys`` lead to one that may not."""
+    try:
+        schema = TypeAdapter(kind).json_schema()
+    except PydanticInvalidForJsonSchema:
+        return []
+    place: dict[str, Any] = schema
+    for step in (*keys[:-1], None):
+        while "$ref" in place:
+            place = schema["$defs"][place["$ref"].rpartition("/")[2]]
+        if step is not None:
+            place = place.get("items", {}) if isinstance(step, int) else place.get("properties", {}).get(step, {})
+    return list(place.get("properties", {}))
 
 
 def _reason(fault: "ErrorDetails") -> str:

@@ -55,7 +55,7 @@ from judgeboard_dashboard.session import (
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
-from judgeboard_dashboard.widgets.navigation import Rows, go, open_button, start_button
+from judgeboard_dashboard.widgets.navigation import EVERY_ITEM, Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
 from judgeboard_dashboard.widgets.texts import (
     WORST_HELP,
@@ -389,7 +389,7 @@ def new_queue() -> None:
 
 def _what(values: dict[str, Any], where: RowFilter) -> None:
     values["name"] = st.text_input("Name", key="nq_name", placeholder="March audit", max_chars=LONGEST_NAME)
-    st.session_state.setdefault("nq_subject", FLAGGED)
+    st.session_state.setdefault("nq_subject", EVERY if st.query_params.get("new") == EVERY_ITEM else FLAGGED)
     items = st.segmented_control("Items", ITEMS, required=True, key="nq_subject")
     values["subject"] = PAIRS if items == ITEMS[-1] else ANSWERS
     values["training"] = items == TRAINING

@@ -190,6 +190,7 @@ def signals_pane(
     new_flags: Collection[int] = (),
     keys: Html | None = None,
     comments: Html | None = None,
+    scales: Html | None = None,
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals.
 
@@ -209,6 +210,7 @@ def signals_pane(
         comments,
         history(item),
         new,
+        how_to_grade(scales) if scales else None,
         cls="jb-pane jb-signals",
     )
 
@@ -444,7 +446,7 @@ def queue_pane(
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane beside an answer of a queue: guidelines, or signals once the judge is shown."""
     keys, item = keys_block(QUEUE_KEYS) if keys_shown else None, leased.item
-    scales = _scales(queue)
+    scales = scales_block(queue.asked, aside=_named(queue))
     guidelines = None
     if queue.guidelines:
         body = tag("div", queue.guidelines, cls="jb-reason")
@@ -454,8 +456,7 @@ def queue_pane(
         return first, tag("div", scales, guidelines, cls="jb-pane jb-signals")
     reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
-        body = tag("details", tag("summary", "How to grade"), scales, guidelines)
-        return join((keys, reasons)), join((signals, tag("div", body, cls="jb-pane jb-block")))
+        return join((keys, reasons)), join((signals, how_to_grade(scales, guidelines)))
     judgment = next((each for each in shown_judgments(item) if each.status == "ok" and each.judge_kind != RUBRIC), None)
     if judgment is None:  # only scores on a rubric, which have their own block
         return join((keys, reasons)), signals
@@ -494,8 +495,13 @@ def _named(queue: Queue) -> str:
     return f"queue “{queue.name}”"
 
 
-def _scales(queue: Queue) -> Html | None:
-    """Return the grades of a queue with their keys; None if its reviewers only decide."""
+def how_to_grade(*blocks: Html | None) -> Html:
+    """Return a part of the pane that shows these blocks on demand."""
+    return tag("div", tag("details", tag("summary", "How to grade"), *blocks), cls="jb-pane jb-block")
+
+
+def scales_block(asked: Collection[str], aside: Html | str | None = None) -> Html | None:
+    """Return what the steps of these grades mean, with their keys; None if reviewers only decide."""
     scales: dict[str, tuple[str, Sequence[tuple[Any, str, str, str]]]] = {
         "groundedness": ("Groundedness: how much of the answer is in the passages?", ANCHORS[::-1]),
         "quality": ("Quality: does it answer the question?", QUALITIES[::-1]),
@@ -503,11 +509,11 @@ def _scales(queue: Queue) -> Html | None:
     }
     parts: list[Html] = []
     for grade, (question, steps) in scales.items():
-        if grade in queue.asked:
+        if grade in asked:
             cells = [
                 part
                 for _, name, key, meaning in steps
                 for part in (tag("kbd", key), tag("span", name, cls="jb-step"), tag("span", meaning))
             ]
             parts += [tag("div", question), tag("div", *cells, cls="jb-scale")]
-    return _block("How to grade", *parts, aside=_named(queue)) if parts else None
+    return _block("How to grade", *parts, aside=aside) if parts else None

@@ -37,7 +37,7 @@ from judgeboard_dashboard.review.drafts import (
     review_session,
     stored_review,
 )
-from judgeboard_dashboard.review.fields import ITEM_KEYS, QUEUE_KEYS, item_grades, keys_block, queue_grades
+from judgeboard_dashboard.review.fields import ITEM_KEYS, QUEUE_KEYS, SCALES, item_grades, keys_block, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
     QueueSession,
@@ -67,7 +67,13 @@ from judgeboard_dashboard.review.screen import (
     take_input,
     undo_choice,
 )
-from judgeboard_dashboard.review.signals import decided_words, primary_verdict, queue_pane, signals_pane
+from judgeboard_dashboard.review.signals import (
+    decided_words,
+    primary_verdict,
+    queue_pane,
+    scales_block,
+    signals_pane,
+)
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue, undo_review
 from judgeboard_dashboard.session import current_query, current_reviewer, open_rows, page, reading, store
@@ -260,6 +266,7 @@ def _draw_item(
             new_flags=session.new_flags(item.response_id, [flag.id for flag in item.flags]),
             keys=keys_block(ITEM_KEYS) if session.keys_shown else None,
             comments=comments_block(comments),
+            scales=scales_block(SCALES),
         ),
         saved=next((review.claim_marks for review in own if review.claim_marks), ()),
         link=attempts_link(sequences),

@@ -4,8 +4,6 @@ from dataclasses import fields
 
 import streamlit as st
 
-from judgeboard.domain import Action
-from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.bulk import MOST_ANSWERS
 from judgeboard.store.filters import RowFilter
@@ -25,7 +23,7 @@ from judgeboard_dashboard.widgets.filters import (
     write_address,
 )
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
-from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, open_button, start_button
+from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, start_button
 from judgeboard_dashboard.widgets.tables import (
     PAGE_SIZE,
     all_lines,
@@ -121,16 +119,6 @@ def _item_rows(line: QueueLine, chosen: Chosen) -> Rows:
 
 def _buttons(chosen: Chosen) -> None:
     filter_buttons("open_flags", "open", chosen.query)
-    reviewer = current_reviewer()
-    if reviewer is None or not may(reviewer, Action.MAKE_QUEUES):
-        return
-    open_button(
-        "Create queue from these",
-        Rows("queues", {**query_of(chosen.where), "new": "1"}),
-        key="queue_of_these",
-        type="tertiary",
-        icon=":material/playlist_add:",
-    )
 
 
 def _export(chosen: Chosen) -> Table:

@@ -77,16 +77,27 @@ def go(**parameters: str | None) -> None:
             st.query_params[name] = value
 
 
+FLAGGED_ITEMS, EVERY_ITEM = "1", "every"
+"""What ``new`` in the address of the form of a queue means: flagged answers only, or flagged or not."""
+
+
 def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:
-    """Show the buttons that open the page Judge answers and a new issue with this filter, if the person may.
+    """Show the buttons that open the page Judge answers, a new issue and a new queue with this filter, if allowed.
 
     ``rows`` is "match" for all answers of the filter, "open" for those with an open flag. The order is left out.
     """
     narrowed = {name: values for name, values in query.items() if name != "sort"}
     flagged = {"state": ["confirmed", "open"]} if rows == "open" else {}
+    items = FLAGGED_ITEMS if rows == "open" else EVERY_ITEM
     for label, target, action, icon in (
         ("Rejudge these", Rows("rejudge", {**narrowed, "rows": rows}), Action.REJUDGE_MANY, ":material/restart_alt:"),
         ("Open an issue", Rows("issues", {**narrowed, **flagged, "new": "1"}), Action.KEEP_ISSUES, ":material/report:"),
+        (
+            "Create queue from these",
+            Rows("queues", {**narrowed, "new": items}),
+            Action.MAKE_QUEUES,
+            ":material/playlist_add:",
+        ),
     ):
         if permitted(action):
             open_button(label, target, key=f"{page}_{target.page}", type="tertiary", icon=icon)

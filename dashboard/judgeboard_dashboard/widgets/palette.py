@@ -69,7 +69,7 @@ def _palette(views: Mapping[str, str]) -> None:
         st.text_input(
             "Search",
             key=_TEXT,
-            placeholder="Page, id of an answer, flag number, queue, person or action",
+            placeholder="Words or id of an answer, page, flag number, queue, person or action",
             label_visibility="collapsed",
         )
         or ""

@@ -13,6 +13,7 @@ from judgeboard.cli.app import root, run
 from judgeboard.cli.corrections import MOVED
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
+from judgeboard.runs.jobs import job_progress, request_rejudge
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_open_flags
 from judgeboard.store.storing import store_responses
@@ -248,3 +249,26 @@ def test_a_suggestion_is_what_was_meant_or_an_example(
     error = capsys.readouterr().err
     assert error.splitlines()[-1] == f"For example: `judgeboard {command}`"
     assert "--json" not in error
+
+
+def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["flags", "list", "--where", "rule=judges_differ", "--db", address(sqlite_store)]
+    assert run(words) == 2
+    assert "judges_disagree" in capsys.readouterr().err
+
+
+def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    db = ["--db", address(sqlite_store)]
+    store_answers(sqlite_store, 3)
+    assert run(["worker", "cancel", *db]) == 2
+    assert "Ctrl-C" in capsys.readouterr().err, "a command in another terminal is stopped there"
+    job = request_rejudge(sqlite_store, judge={"kind": "lexical"}, mode="plain", actor="cli:mara")
+    assert run(["worker", "cancel", *db]) == 0
+    assert capsys.readouterr().out == "Cancelled after 0 of 3 answers. The verdicts are kept.\n"
+    assert job_progress(sqlite_store, job).state == "cancelled"
+    assert run(["judge", "--judge", "lexical", *db]) == 0
+    capsys.readouterr()
+    assert run(["worker", "cancel", "1", *db]) == 2
+    assert "run 1 cannot be cancelled: it has ended" in capsys.readouterr().err

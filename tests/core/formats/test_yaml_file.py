@@ -75,8 +75,11 @@ def test_a_file_becomes_the_value_that_its_annotations_describe() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: 1\n", "line 1: a: unknown field"),
-        ("note: ok\nparts:\n  - name: a\n    sharing: 1\n", "line 4: parts[0].sharing: unknown field"),
+        ("a: 1\n", "line 1: a: unknown field; known: parts, note"),
+        (
+            "note: ok\nparts:\n  - name: a\n    sharing: 1\n",
+            "line 4: parts[0].sharing: unknown field; known: name, share",
+        ),
         ("parts:\n  - share: 1\n", "line 2: parts[0]: name is required"),
         ("note: 7\n", "line 1: note: Input should be a valid string, not 7"),
         ("note: '  '\n", "line 1: note: a text must not be blank"),
