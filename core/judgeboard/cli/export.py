@@ -136,6 +136,8 @@ def export_command(
             on_rows=lambda rows: update(completed=rows),
             known=known,
         )
+    if chosen is not None and (chosen.day_from is not None or chosen.day_to is not None) and table != "responses":
+        click.echo("--since and --until select by the day of the answers. A row may be of another day.", err=True)
     for name, count in written.items():
         click.echo(f"{count:,} {name} written to {output if output == '-' else targets[name]}", err=output == "-")
 

@@ -493,6 +493,11 @@ def _unread(summary: "ImportSummary", file: str) -> list[str]:
     if labels:
         grades = _command(file, "--kind", "grades", "--set", "annotator=known").strip()
         lines.append(f"  {_plain(labels[0])} may be a person's label of each answer: to read it too, run `{grades}`")
+    if scores := _score_columns(summary):
+        named = {simple_name(name) for name in summary.not_read} & {*kind_class("verdicts").columns["judge"]}
+        verdicts = _command(file, "--kind", "verdicts", *(() if named else ("--set", "judge=NAME"))).strip()
+        names = " and ".join(map(_plain, scores))
+        lines.append(f"  {names} may be the verdicts of a judge: to read these too, run `{verdicts}`")
     likely_fields = {theirs: ours for theirs, ours in summary.likely.items() if theirs not in labels}
     if likely_fields:
         likely = " and ".join(f"{_plain(theirs)} may be {ours}" for theirs, ours in likely_fields.items())
@@ -507,6 +512,14 @@ def _label_columns(summary: "ImportSummary") -> list[str]:
     if summary.kind != "responses" or summary.id_from_content or summary.export is not None:
         return []
     return [name for name in summary.not_read if simple_name(name) in _LABELS]
+
+
+def _score_columns(summary: "ImportSummary") -> list[str]:
+    """Return the columns of a file of answers with scores of a judge; a verdict finds its answer by the id column."""
+    if summary.kind != "responses" or summary.id_from_content or summary.export is not None:
+        return []
+    known = kind_class("verdicts").columns
+    return [name for name in summary.not_read if simple_name(name) in {*known["groundedness"], *known["quality"]}]
 
 
 def _example(summary: "ImportSummary") -> str:

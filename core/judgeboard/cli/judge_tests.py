@@ -45,10 +45,16 @@ def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
     self-consistency, user feedback, unusable verdicts, cost. A check without data shows the command that measures it.
     Makes no model calls. Exit code 0; with `--gate`, 1 if any check warns.
     """
-    from judgeboard.health.report import measure_health
+    from judgeboard.health.report import judges_in_use, measure_health
 
-    report = measure_health(options.seen(options.open_store()), judge_version, families=families)
+    store = options.open_store()
+    report = measure_health(options.seen(store), judge_version, families=families)
     options.show(report, _lines(report))
+    if judge_version is None:
+        with store.reading() as connection:
+            others = [each.title for each in judges_in_use(connection) if each.title != report.judge]
+        if others:
+            options.suggest("test", "health", others[0])
     return int(gate and report.warnings > 0)
 
 

@@ -20,7 +20,7 @@ import click
 from judgeboard.cli import end_loading
 from judgeboard.cli.groups import CommandGroup
 from judgeboard.cli.help import GROUPS, Command
-from judgeboard.errors import BadInput, check_known
+from judgeboard.errors import BadInput
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.text import as_utc, counted, storable, with_db
 
@@ -264,13 +264,7 @@ def _day(context: click.Context, option: click.Parameter, text: str | None) -> N
 
 def _selected(context: click.Context, _option: click.Parameter, conditions: tuple[str, ...]) -> RowFilter:
     days = [context.meta[name] for name in ("since", "until") if name in context.meta]
-    where = parse_where([*conditions, *days])
-    if where.rules:
-        from judgeboard.flags.rules import RULES
-
-        for rule in where.rules:
-            check_known("a rule", rule, [each.name for each in RULES])
-    return where
+    return parse_where([*conditions, *days])
 
 
 where: Callable[[F], F] = decorator(

@@ -19,7 +19,10 @@ _ROLE_HELP = "Role of the person. Each role has all permissions of the roles bef
     "judgeboard people list",
 )
 def people_command() -> None:
-    """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin."""
+    """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin.
+
+    Judgeboard stores no passwords: people sign in at your provider, which also resets them.
+    """
 
 
 @options.command(

@@ -19,9 +19,10 @@ SAMPLE_DATABASE = "data/demo.db"
 
 @options.group("judgeboard worker --db postgresql://judge@db/judgeboard", cls=CommandWithArguments, json=False)
 def worker_command() -> None:
-    """Run the jobs of pages and rules, or cancel one. Runs until Ctrl-C. `judgeboard db events` shows past runs.
+    """Run the jobs of pages and rules, or cancel one. Runs until Ctrl-C.
 
-    To judge now, without a worker: `judgeboard judge NAME`. `judgeboard rule list` shows why a rule does not judge.
+    `judgeboard db events --kind run` shows the runs, also those that go on. `judgeboard rule list` shows why a rule
+    does not judge. To judge now, without a worker: `judgeboard judge NAME`
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
     the server, or a worker while no server runs. On Ctrl-C, a worker finishes its running calls and exits. The next
@@ -46,7 +47,7 @@ def worker_command() -> None:
         worker.stop()
 
 
-@options.command("judgeboard worker cancel", "judgeboard worker cancel 12", group=worker_command)
+@options.command("judgeboard worker cancel", "judgeboard worker cancel 12", group=worker_command, json=False)
 @click.argument("run", type=int, required=False)
 def cancel(run: int | None) -> None:
     """Cancel a job. Its running calls are finished and stored.
@@ -72,8 +73,8 @@ def cancel(run: int | None) -> None:
         raise BadInput(f"{len(chosen)} jobs have not ended (runs: {numbers}): name one of them")
     (job,) = chosen
     cancel_job(store, job.id, options.actor())
-    judged = f"{job.asked:,} of {counted(job.selected, 'answer')}"
-    options.show({"job": job.id, "run": job.run_id}, [f"Cancelled after {judged}. The verdicts are kept."])
+    when = "before it began" if job.run_id is None else f"after {job.asked:,} of {counted(job.selected, 'answer')}"
+    click.echo(f"Cancelled {when}. Verdicts are kept.")
 
 
 @options.command("judgeboard serve", "judgeboard serve --port 8600 --db postgresql://judge@db/judgeboard", json=False)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
 from judgeboard.errors import BadInput, MissingOption
-from judgeboard.flags.rules import RULES
+from judgeboard.flags.rules import RULE_NAMED
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.reviews.checks import LONGEST_KEY
 from judgeboard.reviews.outcome import update_flag_states
@@ -537,12 +537,16 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
     }
 
 
+def check_rules(connection: Connection, where: RowFilter) -> None:
+    """Raise `BadInput` for a rule of a filter that neither exists nor has flags."""
+    unknown = values_without_rows(connection, "rule", [rule for rule in where.rules if rule not in RULE_NAMED])
+    if unknown:
+        raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(RULE_NAMED)}")
+
+
 def _check_flags(connection: Connection, where: RowFilter, *, states: bool) -> None:
     """Raise `BadInput` for a rule that does not exist, or (``states``) a filter that no open flag can ever match."""
-    known = [rule.name for rule in RULES]
-    unknown = values_without_rows(connection, "rule", [rule for rule in where.rules if rule not in known])
-    if unknown:
-        raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(known)}")
+    check_rules(connection, where)
     decided = [state for state in where.states if state != FlagState.OPEN]
     if decided and states:
         raise BadInput(f"a queue has open flags only: leave out state={decided[0]}")

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from typing import Any
 
 import streamlit as st
@@ -17,7 +18,7 @@ from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import reliance_of
 from judgeboard.agreement.result import AgreementResult, Note, left_out_sentence
-from judgeboard.agreement.samples import judging_version
+from judgeboard.agreement.samples import judging_version, scored_version
 from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
@@ -41,15 +42,17 @@ from judgeboard.reports.output import Table, to_json
 from judgeboard.reports.rates import GAP, is_gap, rate_notes, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
+from judgeboard.store.export import export_tables
 from judgeboard.store.filters import METADATA, RowFilter, describe
 from judgeboard.store.judge_versions import StoredVersion, list_versions, versions_asked_again
 from judgeboard.store.metadata import metadata_fields
+from judgeboard.store.ratings_table import RATINGS, ratings_table
 from judgeboard.store.reviewers import graders_by_name, reviewer_names
 from judgeboard.store.strata import rate_mark
 from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import permitted
-from judgeboard_dashboard.session import as_now, kept_until_new_rows, page, reading, stacking_columns
+from judgeboard_dashboard.session import as_now, kept_until_new_rows, page, reading, seen, stacking_columns
 from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
     AgreementFigures,
@@ -175,6 +178,25 @@ def _report_buttons(filters: Filters, version_id: int | None) -> None:
                 key=f"report_{ending}",
                 width="stretch",
             )
+        st.download_button(
+            "Ratings as CSV",
+            data=as_now(partial(_ratings, filters, version_id)),
+            file_name="judgeboard-ratings.csv",
+            mime="text/csv",
+            on_click="ignore",
+            key="report_ratings",
+            width="stretch",
+            help="One row for each answer and person, with the verdict of the judge beside the grades.",
+        )
+
+
+def _ratings(filters: Filters, version_id: int | None) -> bytes:
+    with reading() as connection:
+        known = {RATINGS: ratings_table(scored_version(connection, version_id))}
+    file = BytesIO()
+    now = seen()
+    export_tables(now.store, {RATINGS: file}, format="csv", viewer=now.viewer, where=filters.whose.where, known=known)
+    return file.getvalue()
 
 
 def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:

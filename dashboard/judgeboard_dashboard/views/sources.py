@@ -10,7 +10,7 @@ from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
 from judgeboard.targets.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
 from judgeboard_dashboard.session import page, reading, store
-from judgeboard_dashboard.widgets.navigation import Rows, item
+from judgeboard_dashboard.widgets.navigation import Rows, item, open_button
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, when
@@ -135,3 +135,6 @@ def sources() -> None:
 with page():
     sources()
     targets()
+    heading("New answers")
+    caption("To judge answers as they come, add a judging rule.")
+    open_button("Judging rules", Rows("judging", {}), key="sources_judging")

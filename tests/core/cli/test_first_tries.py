@@ -266,7 +266,7 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.
     assert "Ctrl-C" in capsys.readouterr().err, "a command in another terminal is stopped there"
     job = request_rejudge(sqlite_store, judge={"kind": "lexical"}, mode="plain", actor="cli:mara")
     assert run(["worker", "cancel", *db]) == 0
-    assert capsys.readouterr().out == "Cancelled after 0 of 3 answers. The verdicts are kept.\n"
+    assert capsys.readouterr().out == "Cancelled before it began. Verdicts are kept.\n"
     assert job_progress(sqlite_store, job).state == "cancelled"
     assert run(["judge", "--judge", "lexical", *db]) == 0
     capsys.readouterr()

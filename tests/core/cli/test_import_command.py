@@ -69,6 +69,18 @@ def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:
     assert f"  not read: {names} (kept in metadata; to read one, use --map THEIRS=ours)" in printed
 
 
+def test_scores_beside_the_answers_are_read_with_the_command_that_is_named(lines, tmp_path: Path, capsys) -> None:
+    row = {"id": "1", "question": "why?", "answer": "because", "groundedness": 0.5, "quality": 3}
+    (hint,) = (line for line in lines([row]) if "may be the verdicts of a judge" in line)
+    assert hint.strip().startswith("groundedness and quality may be the verdicts of a judge: to read these too, run `")
+    command = hint.partition("`")[2].partition("`")[0]
+    assert command.endswith("--kind verdicts --set judge=NAME")
+    assert run([*shlex.split(command)[1:], "--db", str(tmp_path / "judgeboard.db")]) == 0
+    assert "1 new" in capsys.readouterr().out
+    (named,) = (line for line in lines([row | {"id": "2", "judge": "gpt"}]) if "may be the verdicts" in line)
+    assert named.endswith("--kind verdicts`")
+
+
 def test_a_column_whose_name_is_no_plain_text_is_named_without_its_codes(lines) -> None:
     odd = {"": "a", "\x1b[31mred": "b", "two\nlines": "c", "ünder way": "d"}
     said = r"(no name), '\x1b[31mred', 'two\nlines', ünder way"

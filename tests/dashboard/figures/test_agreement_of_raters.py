@@ -194,7 +194,7 @@ def test_the_report_holds_judge_people_and_judges(
     open_page: OpenPage, figures: FiguresLog, sqlite_store: Store
 ) -> None:
     app = open_page("agreement")
-    assert {"As one HTML file", "As JSON"} <= {each.label for each in app.get("download_button")}
+    assert {"As one HTML file", "As JSON", "Ratings as CSV"} <= {each.label for each in app.get("download_button")}
     with sqlite_store.reading() as connection:
         results = report_results(connection, "label", figures.rag.id, "gold")
     assert [each.of for each in results] == ["judge", "people", "judges"]
