@@ -151,6 +151,7 @@ def people_work(over_time: bool) -> None:
 )
 def people_list() -> None:
     """List all people, with role and last visit. All who have ever used this database are listed."""
+    from judgeboard.people.permissions import role_of
     from judgeboard.people.roster import list_people
 
     with options.open_store().reading() as connection:
@@ -165,4 +166,6 @@ def people_list() -> None:
         + (f"last seen {line.last_seen:%Y-%m-%d %H:%M} UTC" if line.last_seen else "never seen")
         for line in people
     ]
+    if any(line.role is Role.NONE and role_of(line.person) is not Role.NONE for line in people):
+        lines.append("People sign in here, so a name that was only entered on a page has no role.")
     options.show({"people": rows}, lines or ["There are no people yet. To add one: `judgeboard people add NAME`"])
