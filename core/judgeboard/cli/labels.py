@@ -55,8 +55,8 @@ def labels_command() -> None:
     "--labels-from",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Use the labels of other answers, for example of an earlier month. Written like --where. The result is "
-    "right only if the judge's error rates on both sets of answers are equal (default: labels of the same answers).",
+    help="Use the labels of other answers, for example of an earlier month (default: of the same answers). "
+    "Written like --where. The result is right only if the judge's error rates are equal on both sets of answers.",
 )
 @options.implied_labels
 def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -> None:

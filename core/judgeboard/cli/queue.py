@@ -107,9 +107,9 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--assign",
     "assigned",
     metavar="NAMES",
-    help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue must name "
-    "them, and hides its answers from them until they have reviewed them. "
-    "New names are invited where nobody signs in.",
+    help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue needs this "
+    "option: its answers are hidden from these people until they have reviewed them. New names are invited "
+    "where nobody signs in.",
 )
 @options.with_default(
     "--grades",
@@ -179,7 +179,7 @@ def create(
     """Create a review queue of flagged answers, or of pairs.
 
     The queue contains the open flags that match --where. Answers that are flagged later are added automatically,
-    unless the queue has a --limit. If judgeboard.toml has [queues.NAME], its options count where you type none.
+    unless the queue has a --limit. Options that you leave out are taken from [queues.NAME] in judgeboard.toml.
     """
     from judgeboard.agreement.plans import draw_plan
     from judgeboard.formats.label_schema import read_schema

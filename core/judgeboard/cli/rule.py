@@ -122,7 +122,7 @@ def add_judge(
     """Add a judging rule. Answers that are stored from now on are judged, if they match and are sampled.
 
     The limits are per day. When the budget is used up, answers wait until the next day. Rules with the same sampling
-    rate select the same answers. If judgeboard.toml has [judging_rules.NAME], its options count where you type none.
+    rate select the same answers. Options that you leave out are taken from [judging_rules.NAME] in judgeboard.toml.
     """
     from judgeboard.runs.jobs import judge_spec
     from judgeboard.runs.judging_rules import add_rule, sampling_rates
@@ -198,7 +198,12 @@ def add_judge(
     help="webhook:env:VARIABLE, slack:env:VARIABLE or teams:env:VARIABLE (the variable has the address), "
     "email:ADDRESS, or command. Repeat it for more.",
 )
-@click.option("--above", type=FiniteRange(), help="Threshold; for missing_worker, a minimum (default: by condition).")
+@click.option(
+    "--above",
+    type=FiniteRange(),
+    help="Send messages while the value is above this; for missing_worker, below it. The default depends on "
+    "the condition.",
+)
 @click.option("--below", type=FiniteRange(), help="Lower threshold of a level, instead of --above (default: none).")
 @click.option(
     "--measure",

@@ -157,7 +157,7 @@ def run(
 @click.option(
     "--baseline",
     metavar="RUN",
-    help="Run to compare RUN with. latest: the previous run of the same judge and candidate.",
+    help="The run that RUN is compared with. latest is the previous run of the same judge and candidate.",
 )
 @click.option("--junit", type=options.FILE, help="Also write the cases of RUN as a JUnit file.")
 def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Path | None) -> int:

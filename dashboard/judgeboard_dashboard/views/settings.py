@@ -27,6 +27,7 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.widgets.administration import database
 from judgeboard_dashboard.widgets.flag_rules import apply_rules, field_key, store_settings
+from judgeboard_dashboard.widgets.navigation import Rows, open_button
 from judgeboard_dashboard.widgets.texts import capital, count, heading, rule_words, when
 
 IMPLYING = (LOW_GROUNDEDNESS,)
@@ -47,6 +48,9 @@ def rules() -> None:
         rules_form(lines, sorted({version.name for version in listed if version.id not in retired}), query_types)
     with right:
         apply_rules(answers)
+        with st.container(key="settings_other_rules", horizontal=True, gap="small"):
+            for label, view in (("Judging rules", "judging"), ("Alert rules", "alerts")):
+                open_button(label, Rows(view, {}), key=f"settings_{view}", type="tertiary")
         if permitted(Action.MANAGE_PEOPLE):  # the environment contains addresses of machines
             database(store(), answers, open_flags)
 
