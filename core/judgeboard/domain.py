@@ -522,6 +522,11 @@ class Grade:
         checked_groundedness(self.groundedness)
         checked_quality(self.quality)
 
+    @property
+    def by_dimension(self) -> dict[str, float]:
+        """The scores that have a value, by dimension."""
+        return {score.dimension: score.value for score in self.scores if score.value is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class Rejected:

@@ -53,9 +53,12 @@ def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer,
     expect(page.locator(".jb-head")).to_contain_text("Saved: confirmed claims")
     with site.store.reading() as connection:
         [review] = load_item(connection, site.rows.responses["claims"]).reviews
-    assert [(mark.number, mark.status.value) for mark in review.claim_marks] == [(1, "supported"), (2, "contradicted")]
-    assert (review.quality, review.why_differs, review.modes) == (1, "fluent_text", ("wrong rock",))
-    assert review.groundedness is None, "A without Shift"
+    assert [(mark.number, mark.status.value) for mark in review.grade.claim_marks] == [
+        (1, "supported"),
+        (2, "contradicted"),
+    ]
+    assert (review.grade.quality, review.grade.why_differs, review.grade.modes) == (1, "fluent_text", ("wrong rock",))
+    assert review.grade.groundedness is None, "A without Shift"
 
 
 def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(reviewer, site) -> None:

@@ -117,7 +117,12 @@ def test_grades_are_a_draft_until_the_decision(page_rows, open_page, sqlite_stor
     assert head(page).startswith("Saved: confirmed claims")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
-    assert (review.reviewer, review.decision, review.quality, review.groundedness) == ("Mara", "confirm", 3, 0.5)
+    assert (review.reviewer, review.decision, review.grade.quality, review.grade.groundedness) == (
+        "Mara",
+        "confirm",
+        3,
+        0.5,
+    )
     assert flag_of(page) != page_rows.flags["claims"]
 
 
@@ -140,7 +145,7 @@ def test_a_decision_shows_the_label_that_it_implies_and_stores_it_so(page_rows, 
     press(page, "implied_True_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
-    assert (review.decision, review.label, review.label_implied) == ("dismiss", "grounded", True)
+    assert (review.decision, review.grade.label, review.grade.label_implied) == ("dismiss", "grounded", True)
     with sqlite_store.writing() as connection:
         connection.execute(update(FLAG).values(state="open"))
     page = open_page("item", flag=page_rows.flags["claims"])
@@ -179,7 +184,8 @@ def test_a_decision_on_one_of_the_open_flags_is_shown_with_its_values_and_what_i
     with sqlite_store.reading() as connection:
         review = next(each for each in load_item(connection, response_id).reviews if each.stands)
     assert len(review.flag_ids) == 2
-    assert (review.note, review.quality, review.groundedness, review.corrected_answer) == (None, None, 0.2, "Better.")
+    stored = review.grade
+    assert (stored.note, stored.quality, stored.groundedness, stored.corrected_answer) == (None, None, 0.2, "Better.")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +205,7 @@ def test_a_contradiction_is_said_and_each_way_out_is_one_key(
     assert head(page).startswith("Saved")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
-    assert (review.decision, review.label) == stored
+    assert (review.decision, review.grade.label) == stored
 
 
 def test_several_flags_are_decided_together_or_one_alone(page_rows, open_page, sqlite_store: Store) -> None:
@@ -232,7 +238,7 @@ def test_presses_that_arrive_together_grade_before_they_decide(page_rows, open_p
     page.run()
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
-    assert (review.decision, review.quality, review.groundedness) == ("confirm", 2, 0.0)
+    assert (review.decision, review.grade.quality, review.grade.groundedness) == ("confirm", 2, 0.0)
 
 
 def test_a_grade_pressed_again_is_taken_back(page_rows, open_page) -> None:
@@ -261,7 +267,7 @@ def test_what_is_given_rarely_comes_with_the_decision(page_rows, open_page, sqli
     press(page.run(), "dismiss_")
     with sqlite_store.reading() as connection:
         [review] = load_item(connection, page_rows.responses["claims"]).reviews
-    assert (review.groundedness, review.corrected_answer, review.note) == (
+    assert (review.grade.groundedness, review.grade.corrected_answer, review.grade.note) == (
         0.35,
         "Basalt is younger.",
         "second sentence",

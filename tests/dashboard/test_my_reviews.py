@@ -92,7 +92,7 @@ def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqli
         item = load_item(connection, page_rows.responses["claims"])
         changed = whole_review(connection, item.reviews[0].id)
     new, old = item.reviews
-    assert (new.decision, new.quality, new.note, len(new.claim_marks)) == ("dismiss", 4, "no", 1)
+    assert (new.decision, new.grade.quality, new.grade.note, len(new.grade.claim_marks)) == ("dismiss", 4, "no", 1)
     assert changed is not None
     assert (changed.seconds or 0) >= 8, "the time of the first look stays counted"
     assert (old.decision, old.stands) == ("confirm", False)

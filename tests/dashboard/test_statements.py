@@ -129,11 +129,11 @@ def test_marks_are_saved_with_the_decision(page_rows, open_page, sqlite_store: S
         item = load_item(connection, page_rows.responses["claims"])
     [review] = item.reviews
     judgment = item.currents[0].id
-    assert [(mark.number, mark.status, mark.judgment_id) for mark in review.claim_marks] == [
+    assert [(mark.number, mark.status, mark.judgment_id) for mark in review.grade.claim_marks] == [
         (2, SUPPORTED, judgment),
         (3, CONTRADICTED, judgment),
     ]
-    assert [item.answer[mark.start : mark.end] for mark in review.claim_marks] == [  # type: ignore[index]
+    assert [item.answer[mark.start : mark.end] for mark in review.grade.claim_marks] == [  # type: ignore[index]
         "Basalt is older than granite.",
         "Basalt forms columns",
     ]

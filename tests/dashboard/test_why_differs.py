@@ -36,7 +36,7 @@ def test_the_reason_is_saved_with_the_verdict_that_was_seen(page_rows, open_page
     page = open_page("item", flag=page_rows.flags["claims"])
     press(press(press(page, "groundednessG_"), "why_"), "confirm_")
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
-    assert review.why_differs == "missed_support"
+    assert review.grade.why_differs == "missed_support"
     with sqlite_store.reading() as connection:
         seen = connection.execute(select(REVIEW.c.judgment_seen_id)).scalar_one()
         assert seen == load_item(connection, page_rows.responses["claims"]).currents[0].id
@@ -47,7 +47,7 @@ def test_a_reason_without_a_difference_is_not_saved(page_rows, open_page, sqlite
     page = open_page("item", flag=page_rows.flags["claims"])
     press(press(press(press(page, "quality1_"), "why_"), "quality3_"), "confirm_")
     [review] = reviews(sqlite_store, page_rows.responses["claims"])
-    assert (review.quality, review.why_differs) == (3, None)
+    assert (review.grade.quality, review.grade.why_differs) == (3, None)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_the_disagreement_page_asks_who_graded_and_counts(graded, open_page, sql
     [pills] = [one for one in page.get("button_group") if one.label == "Why they differ"]
     pills.set_value(WhyDiffers.PARTIAL_SUPPORT).run()
     new, old = reviews(sqlite_store, graded)
-    assert (new.why_differs, new.groundedness, old.stands) == ("partial_support", 1.0, False)
+    assert (new.grade.why_differs, new.grade.groundedness, old.stands) == ("partial_support", 1.0, False)
     again = open_page("disagreement")
     assert "Partial support" in shown(again)
     counts = table(again, "Judge version")

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,7 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.reviews.outcome import Conflict, ConflictPage
+    from judgeboard.store.queue_items import QueueReview
 
 
 PREFERENCES = ("a", "b", "tie")
@@ -78,7 +80,7 @@ def adjudicate_command(
             options.show({"conflicts": page.lines, "more": page.next is not None}, _list_lines(page))
         else:
             conflict = load_conflict(connection, item_id, who)
-            options.show(conflict, _conflict_lines(conflict), verbatim=True)
+            options.show(_conflict_json(conflict), _conflict_lines(conflict), verbatim=True)
 
 
 def _list_lines(page: "ConflictPage") -> Iterator[str]:
@@ -93,6 +95,34 @@ def _list_lines(page: "ConflictPage") -> Iterator[str]:
         yield f"item {item.item_id}  {item.queue}  {subject}  {reviews.rstrip()}"
     if page.next is not None:
         yield "There are more conflicts. The list shows them after these are adjudicated."
+
+
+def _conflict_json(conflict: "Conflict") -> dict[str, Any]:
+    parts = {each.name: getattr(conflict, each.name) for each in fields(conflict)}
+    return parts | {"reviews": [_review_json(review) for review in conflict.reviews]}
+
+
+def _review_json(review: "QueueReview") -> dict[str, Any]:
+    """Return a review with the parts of its grade that are compared or shown, beside its own."""
+    grade = review.grade
+    return {
+        "id": review.id,
+        "reviewer_id": review.reviewer_id,
+        "reviewer": review.reviewer,
+        "stage": review.stage,
+        "decision": review.decision,
+        "label": grade.label,
+        "groundedness": grade.groundedness,
+        "quality": grade.quality,
+        "scores": grade.by_dimension,
+        "note": grade.note,
+        "seconds": review.seconds,
+        "at": review.at,
+        "choices": grade.choices,
+        "texts": grade.texts,
+        "spans": grade.spans or (),
+        "corrected_answer": grade.corrected_answer,
+    }
 
 
 def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
@@ -113,12 +143,13 @@ def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
         yield f"\n{title}\n{MISSING if text is None else text}"
     yield ""
     for review in conflict.reviews:
-        parts = [review.decision, review.label]
-        parts += [] if review.groundedness is None else [f"groundedness {two_decimals(review.groundedness)}"]
-        parts += [] if review.quality is None else [f"quality {review.quality}"]
-        parts += [f"{name} {value:g}" for name, value in review.scores.items()]
-        parts += [f"{name} {value}" for name, value in {**review.choices, **review.texts}.items()]
+        grade = review.grade
+        parts = [review.decision, grade.label]
+        parts += [] if grade.groundedness is None else [f"groundedness {two_decimals(grade.groundedness)}"]
+        parts += [] if grade.quality is None else [f"quality {grade.quality}"]
+        parts += [f"{name} {value:g}" for name, value in grade.by_dimension.items()]
+        parts += [f"{name} {value}" for name, value in {**grade.choices, **grade.texts}.items()]
         stage = "" if review.stage is None else f" ({review.stage})"
         yield f"{review.reviewer}{stage}: {', '.join(part for part in parts if part) or '–'}"
-        if review.note:
-            yield f"  {review.note}"
+        if grade.note:
+            yield f"  {grade.note}"

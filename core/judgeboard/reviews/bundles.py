@@ -229,11 +229,9 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
 
 
 def _is_same(line: BundleLine, decision: str | None, review: QueueReview, text: ItemText) -> bool:
-    grade = line.grade
+    grade, stored = line.grade, review.grade
     if isinstance(text, PairText):
-        return (decision, grade.note) == (review.decision, review.note)
-    scores = {score.dimension: score.value for score in grade.scores}
-    names = ("label", "groundedness", "quality", "note", "corrected_answer", "choices", "texts")
-    same = all(getattr(grade, name) == getattr(review, name) for name in names)
-    same_spans = list(grade.spans or ()) == list(review.spans)
-    return same and same_spans and decision == review.decision and scores == review.scores
+        return (decision, grade.note) == (review.decision, stored.note)
+    names = ("label", "groundedness", "quality", "note", "corrected_answer", "by_dimension", "choices", "texts")
+    same = all(getattr(grade, name) == getattr(stored, name) for name in names)
+    return same and (grade.spans or ()) == (stored.spans or ()) and decision == review.decision

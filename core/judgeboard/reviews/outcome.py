@@ -75,20 +75,26 @@ def outcome(reviews: Sequence[QueueReview], needed: int, *, declined: bool = Fal
 def differences(reviews: Sequence[QueueReview]) -> tuple[str, ...]:
     """Return the parts on which counted reviews differ too much: decision, label, scores, fields of a schema."""
     counted = [review for review in reviews if _counts(review)]
-    names = [name for name in ("decision", "label") if len({getattr(review, name) for review in counted} - {None}) > 1]
-    dimensions = sorted({name for review in counted for name in review.scores})
-    scores: list[tuple[str, list[float | None], float]] = [
-        ("quality", [review.quality for review in counted], QUALITY_CONFLICT),
-        ("groundedness", [review.groundedness for review in counted], GROUNDEDNESS_CONFLICT),
-        *((name, [review.scores.get(name) for review in counted], QUALITY_CONFLICT) for name in dimensions),
+    grades = [review.grade for review in counted]
+    categories: dict[str, set[str | None]] = {
+        "decision": {review.decision for review in counted},
+        "label": {grade.label for grade in grades},
+    }
+    names = [name for name, values in categories.items() if len(values - {None}) > 1]
+    by_dimension = [grade.by_dimension for grade in grades]
+    dimensions = sorted({name for scores in by_dimension for name in scores})
+    numbers: list[tuple[str, list[float | None], float]] = [
+        ("quality", [grade.quality for grade in grades], QUALITY_CONFLICT),
+        ("groundedness", [grade.groundedness for grade in grades], GROUNDEDNESS_CONFLICT),
+        *((name, [scores.get(name) for scores in by_dimension], QUALITY_CONFLICT) for name in dimensions),
     ]
-    for name, of_reviews, limit in scores:
+    for name, of_reviews, limit in numbers:
         values = [value for value in of_reviews if value is not None]
         if values and round(max(values) - min(values), 9) >= limit:  # rounded: 0.9 - 0.5 is 0.4
             names.append(name)
-    fields = sorted({name for review in counted for name, value in review.choices.items() if _is_category(value)})
+    fields = sorted({name for grade in grades for name, value in grade.choices.items() if _is_category(value)})
     return tuple(names) + tuple(
-        name for name in fields if len({str(each.choices[name]) for each in counted if name in each.choices}) > 1
+        name for name in fields if len({str(each.choices[name]) for each in grades if name in each.choices}) > 1
     )
 
 

@@ -176,8 +176,10 @@ def agrees(review: QueueReview, other: QueueReview) -> bool | None:
 
 
 def _parts(review: QueueReview) -> set[str]:
-    single = ("decision", "label", "groundedness", "quality")
-    return {name for name in single if getattr(review, name) is not None} | {*review.scores, *review.choices}
+    grade = review.grade
+    single = {name for name in ("label", "groundedness", "quality") if getattr(grade, name) is not None}
+    graded = single | {*grade.by_dimension, *grade.choices}
+    return graded if review.decision is None else {"decision", *graded}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,12 +205,12 @@ def training_feedback(connection: Connection, item_id: int, review_id: int) -> F
 
 def feedback_words(feedback: Feedback) -> str:
     """Return the feedback on a training item as sentences, with the lead's reason."""
-    gold = feedback.gold
+    decision, gold = feedback.gold.decision, feedback.gold.grade
     grades = (
         f"{name} {getattr(gold, name)}" for name in ("groundedness", "quality") if getattr(gold, name) is not None
     )
-    decision = {"confirm": "confirmed", "dismiss": "dismissed"}.get(gold.decision or "", gold.decision)
-    label = ", ".join(filter(None, (decision, gold.label, *grades)))
+    decided = {"confirm": "confirmed", "dismiss": "dismissed"}.get(decision or "", decision)
+    label = ", ".join(filter(None, (decided, gold.label, *grades)))
     verdict = {True: "Correct.", None: "An unsure review is not compared."}.get(feedback.agrees)
     verdict = verdict or f"Differs from the gold label on {', '.join(feedback.differ_on)}."
     return f"{verdict} Gold label: {label}." + (f" Reason: {gold.note}" if gold.note else "")

@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Select, select
 
-from judgeboard.domain import LOG_FIELDS, Attempt, Claim, ClaimMark, FlagState, ResponseKind, Status
+from judgeboard.domain import LOG_FIELDS, Attempt, Claim, FlagState, Grade, ResponseKind, Status
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
@@ -17,10 +17,10 @@ from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE, parsed_schema
 from judgeboard.store.responses import feedback_words
-from judgeboard.store.reviews import is_current, marks_from, modes_of
+from judgeboard.store.reviews import grade_from, is_current, modes_of, scores_of
 from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.settings import primary_judge
-from judgeboard.store.statements import columns_of, record_of, rows_with
+from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import (
     CURRENT,
     EVENT,
@@ -32,7 +32,6 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_FLAG,
-    REVIEW_SCORE,
     REVIEWER,
     VERSION,
 )
@@ -120,8 +119,7 @@ class ItemAudit:
 class ItemReview:
     """A review with its reviewer's name; ``stands`` is False if it is replaced or is a withdrawal.
 
-    ``scores`` has the scores by dimension of a rubric or scale of a label schema; ``choices`` and ``texts`` have the
-    values of its other fields. ``label_schema`` is the title of the schema, and ``schema`` its fields.
+    ``schema`` is its label schema, and ``label_schema`` the title of that.
     """
 
     id: int
@@ -130,20 +128,9 @@ class ItemReview:
     reviewer: str
     stage: str | None
     decision: str | None
-    label: str | None
-    groundedness: float | None
-    quality: int | None
-    note: str | None
-    corrected_answer: str | None
+    grade: Grade
     stands: bool
     at: datetime
-    scores: Mapping[str, float] = field(default_factory=dict)
-    claim_marks: tuple[ClaimMark, ...] = ()
-    why_differs: str | None = None
-    label_implied: bool = False
-    modes: tuple[str, ...] = ()
-    choices: Mapping[str, Any] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
     label_schema: str | None = None
     schema: "LabelSchema | None" = None
 
@@ -366,6 +353,7 @@ def _audits(connection: Connection, judgments: tuple[ItemJudgment, ...]) -> tupl
 _REVIEWS: Select[Any] = (
     select(
         *columns_of(ItemReview, REVIEW, REVIEWER),
+        *columns_of(Grade, REVIEW),
         REVIEWER.c.name.label("reviewer"),
         is_current().label("stands"),
         LABEL_SCHEMA_TITLE,
@@ -390,26 +378,19 @@ def _reviews(connection: Connection, response_id: int, hidden: Hidden) -> tuple[
         links = select(REVIEW_FLAG).where(REVIEW_FLAG.c.review_id.in_([row.id for row in rows]))
         for link in connection.execute(with_hidden_rows(links.order_by(REVIEW_FLAG.c.flag_id))):
             flags.setdefault(link.review_id, []).append(link.flag_id)
-    modes = modes_of(connection, [row.id for row in rows])
-    scores: dict[int, dict[str, float]] = {row.id: {} for row in rows}
-    scored = select(REVIEW_SCORE).where(REVIEW_SCORE.c.value.is_not(None)).order_by(REVIEW_SCORE.c.dimension)
-    for score in rows_with(connection, scored, REVIEW_SCORE.c.review_id, scores):
-        scores[score.review_id][score.dimension] = score.value
+    ids = [row.id for row in rows]
+    scores, modes = scores_of(connection, ids), modes_of(connection, ids)
     reviews = tuple(
         record_of(
             ItemReview,
             row,
             flag_ids=tuple(flags.get(row.id, ())),
-            claim_marks=marks_from(row.claim_marks),
-            modes=modes.get(row.id, ()),
-            scores=scores[row.id],
-            choices=row.choices or {},
-            texts=row.texts or {},
+            grade=grade_from(row, scores.get(row.id, ()), modes.get(row.id, ())),
             stands=bool(row.stands),
             schema=None if row.schema_name is None else parsed_schema(row.schema_name, json.dumps(row.schema_fields)),
         )
         for row in rows
     )
     if hidden.judge:  # these fields refer to the judge
-        return tuple(replace(review, claim_marks=(), why_differs=None) for review in reviews)
+        return tuple(replace(each, grade=replace(each.grade, claim_marks=(), why_differs=None)) for each in reviews)
     return reviews

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, String, case, cast, func, select
 
-from judgeboard.domain import DimensionScore, Grade
 from judgeboard.errors import NotFound
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.reviews import is_current
-from judgeboard.store.statements import insert_or_skip, record_of, rows_with
-from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW, REVIEW_SCORE
+from judgeboard.store.reviews import grade_from, is_current, scores_of
+from judgeboard.store.statements import insert_or_skip
+from judgeboard.store.tables import LABEL_SCHEMA, QUEUE_ITEM, RESPONSE, REVIEW
 
 if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema
@@ -175,18 +174,10 @@ def field_reviews(
         .order_by(REVIEW.c.id)
     )
     rows = connection.execute(query).all()
-    scores: dict[int, list[DimensionScore]] = {}
-    for score in rows_with(connection, select(REVIEW_SCORE), REVIEW_SCORE.c.review_id, [row.id for row in rows]):
-        scores.setdefault(score.review_id, []).append(record_of(DimensionScore, score))
+    scores = scores_of(connection, [row.id for row in rows])
     latest: dict[tuple[int, int], FieldReview] = {}
     for row in rows:
-        grade = record_of(
-            Grade,
-            row,
-            spans=tuple(row.spans or ()),
-            choices=row.choices or {},
-            scores=tuple(scores.get(row.id, ())),
-        )
-        review = FieldReview(row.response_id, row.reviewer_id, row.evidence_group, schema.values(grade))
+        values = schema.values(grade_from(row, scores.get(row.id, ())))
+        review = FieldReview(row.response_id, row.reviewer_id, row.evidence_group, values)
         latest[row.response_id, row.reviewer_id] = review
     return list(latest.values())

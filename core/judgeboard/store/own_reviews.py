@@ -13,17 +13,18 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, literal_column, or_, select, update
 
-from judgeboard.domain import Decision, DimensionScore, Grade, Preference, Shown, Stage
+from judgeboard.domain import Decision, Grade, Preference, Shown, Stage
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.queue_items import QueueReview, reviews_on_items
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
 from judgeboard.store.reviews import (
     DecidedFlag,
     flags_decided,
+    grade_from,
     has_grade,
     is_current,
-    marks_from,
     modes_of,
+    scores_of,
 )
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, record_of, rows_with
@@ -36,7 +37,6 @@ from judgeboard.store.tables import (
     QUEUE_ITEM,
     RESPONSE,
     REVIEW,
-    REVIEW_SCORE,
 )
 
 NEWEST = Order(
@@ -181,20 +181,8 @@ def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
     row = connection.execute(select(REVIEW, is_current().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
     if row is None:
         return None
-    scores = connection.execute(
-        select(REVIEW_SCORE).where(REVIEW_SCORE.c.review_id == review_id).order_by(REVIEW_SCORE.c.id)
-    )
-    grade = record_of(
-        Grade,
-        row,
-        spans=None if row.spans is None else tuple(row.spans),
-        scores=tuple(DimensionScore(score.dimension, score.value, score.scale) for score in scores),
-        claim_marks=marks_from(row.claim_marks),
-        modes=modes_of(connection, [review_id]).get(review_id, ()),
-        choices=row.choices or {},
-        texts=row.texts or {},
-        in_suite=bool(row.in_suite),
-    )
+    scores, modes = scores_of(connection, [review_id]), modes_of(connection, [review_id])
+    grade = grade_from(row, scores.get(review_id, ()), modes.get(review_id, ()))
     return record_of(WholeReview, row, grade=grade, stands=bool(row.stands))
 
 

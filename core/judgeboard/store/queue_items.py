@@ -1,9 +1,8 @@
 """Queue items, their flags and current reviews, and what reviewers saw before they reviewed."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -20,10 +19,18 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import OVERALL, Decision, FlagState, ItemState, QueueState, Stage
+from judgeboard.domain import OVERALL, Decision, FlagState, Grade, ItemState, QueueState, Stage
 from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, seen_since
-from judgeboard.store.reviews import STATE_AFTER, StoredReview, find_review, is_current, set_flag_states
+from judgeboard.store.reviews import (
+    STATE_AFTER,
+    StoredReview,
+    find_review,
+    grade_from,
+    is_current,
+    scores_of,
+    set_flag_states,
+)
 from judgeboard.store.row_filter import by_index, with_hidden_rows
 from judgeboard.store.statements import any_row, batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import (
@@ -37,7 +44,6 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_FLAG,
-    REVIEW_SCORE,
     REVIEWER,
 )
 
@@ -324,24 +330,19 @@ def close_flags(connection: Connection, flag_ids: Collection[int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class QueueReview:
-    """One person's current review of an item; ``decision`` is a preference if the item is a pair."""
+    """One person's current review of an item; ``decision`` is a preference if the item is a pair.
+
+    Its ``grade`` is read without failure modes.
+    """
 
     id: int
     reviewer_id: int
     reviewer: str
     stage: Stage | None
     decision: str | None
-    label: str | None
-    groundedness: float | None
-    quality: int | None
-    scores: dict[str, float]
-    note: str | None
+    grade: Grade
     seconds: float | None
     at: datetime
-    choices: Mapping[str, Any] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-    spans: Sequence[Mapping[str, Any]] = ()
-    corrected_answer: str | None = None
 
 
 def reviews_on(connection: Connection, item_id: int) -> list[QueueReview]:
@@ -357,6 +358,7 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
             func.coalesce(type_coerce(REVIEW.c.decision, String), PREFERENCE_SCORE.c.preference).label("decision"),
             REVIEWER.c.name.label("reviewer"),
             *(column for column in columns_of(QueueReview, REVIEW) if column is not REVIEW.c.decision),
+            *columns_of(Grade, REVIEW),
         )
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
         .join(
@@ -368,14 +370,11 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
         .order_by(REVIEW.c.id)
     )
     rows = connection.execute(query).all()
-    scores: dict[int, dict[str, float]] = {row.id: {} for row in rows}
-    scored = select(REVIEW_SCORE).where(REVIEW_SCORE.c.value.is_not(None))
-    for score in rows_with(connection, scored, REVIEW_SCORE.c.review_id, scores):
-        scores[score.review_id][score.dimension] = score.value
+    scores = scores_of(connection, [row.id for row in rows])
     reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
     for row in rows:
-        fields = {"choices": row.choices or {}, "texts": row.texts or {}, "spans": row.spans or ()}
-        reviews[row.queue_item_id].append(record_of(QueueReview, row, scores=scores[row.id], **fields))
+        grade = grade_from(row, scores.get(row.id, ()))
+        reviews[row.queue_item_id].append(record_of(QueueReview, row, grade=grade))
     return reviews
 
 

@@ -1,6 +1,6 @@
 """Reviews and comments as stored: read under lock, written once, never changed."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from judgeboard.domain import (
     ClaimMark,
     ClaimStatus,
     Decision,
+    DimensionScore,
     FlagState,
     Grade,
     Preference,
@@ -374,6 +375,33 @@ def modes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, t
     for row in rows_with(connection, query, REVIEW_FAILURE_MODE.c.review_id, review_ids):
         modes[row.review_id] = (*modes.get(row.review_id, ()), row.mode)
     return modes
+
+
+def scores_of(connection: Connection, review_ids: Collection[int]) -> dict[int, tuple[DimensionScore, ...]]:
+    """Return the scores of each review that has any, in the order in which they were stored."""
+    scores: dict[int, list[DimensionScore]] = {}
+    query = select(REVIEW_SCORE).order_by(REVIEW_SCORE.c.review_id, REVIEW_SCORE.c.id)
+    for row in rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids):
+        scores.setdefault(row.review_id, []).append(DimensionScore(row.dimension, row.value, row.scale))
+    return {review_id: tuple(of_review) for review_id, of_review in scores.items()}
+
+
+_GRADE_PARTS: dict[str, Callable[[Any], Any]] = {
+    "spans": lambda spans: None if spans is None else tuple(spans),
+    "claim_marks": marks_from,
+    "choices": lambda choices: choices or {},
+    "texts": lambda texts: texts or {},
+    "in_suite": bool,
+}
+"""The columns of a review that do not have the form of the grade's fields, each with the function that converts it."""
+
+
+def grade_from(row: Any, scores: tuple[DimensionScore, ...] = (), modes: tuple[str, ...] = ()) -> Grade:
+    """Return the grade in a row of reviews; it lacks the parts whose columns are not in the row."""
+    columns = row._asdict()
+    parts = {name: columns[name] for name in _OF_GRADE if name in columns}
+    converted = {name: convert(parts[name]) for name, convert in _GRADE_PARTS.items() if name in parts}
+    return Grade(**parts | converted, scores=scores, modes=modes)
 
 
 def preferences_of(connection: Connection, review_id: int) -> dict[str, Preference | None]:

@@ -100,7 +100,7 @@ class Draft:
             label=None if grade.label_implied else grade.label,
             corrected_answer=grade.corrected_answer or "",
             note=grade.note or "",
-            scores={score.dimension: int(score.value) for score in grade.scores if score.value is not None},
+            scores={name: int(value) for name, value in grade.by_dimension.items()},
             marks={subject_of(mark): mark for mark in grade.claim_marks},
             why=grade.why_differs,
             spans=grade.spans,

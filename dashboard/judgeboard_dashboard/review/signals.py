@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from judgeboard.agreement.repeats import repeats_of_judgment
-from judgeboard.domain import Stage
+from judgeboard.domain import ClaimMark, Grade, Stage
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.queues import Queue
@@ -65,19 +65,20 @@ def judgment_words(judgment: ItemJudgment) -> str:
     return ", ".join(filter(None, (*_score_words(judgment), judgment.label, rubric))) or "no score"
 
 
-def _score_words(graded: ItemJudgment | ItemReview) -> list[str]:
+def _score_words(graded: ItemJudgment | Grade) -> list[str]:
     groundedness = [] if graded.groundedness is None else [score(graded.groundedness)]
     return groundedness if graded.quality is None else [*groundedness, f"{graded.quality} / 4"]
 
 
 def _review_words(review: ItemReview) -> str:
     """Return a review in a few words: "confirmed", "0.50, 3 / 4", "hallucinated"."""
+    grade, scores = review.grade, review.grade.by_dimension
     parts = (
         DECIDED.get(review.decision or ""),
-        *_score_words(review),
-        f"{review.label} (implied)" if review.label_implied else review.label,
-        review.label_schema or (f"{len(review.scores)} on a rubric" if review.scores else None),
-        f"{len(review.claim_marks)} marked" if review.claim_marks else None,
+        *_score_words(grade),
+        f"{grade.label} (implied)" if grade.label_implied else grade.label,
+        review.label_schema or (f"{len(scores)} on a rubric" if scores else None),
+        f"{len(grade.claim_marks)} marked" if grade.claim_marks else None,
     )
     return ", ".join(filter(None, parts)) or "a note"
 
@@ -125,25 +126,27 @@ def _opening(words: str, reasoning: str | None) -> Html | str:
 
 
 def _review(review: ItemReview) -> list[str | None]:
+    grade = review.grade
     replaced = " (replaced)" if not review.stands and review.decision != "withdrawn" else ""
     stage = f" ({STAGES[review.stage]})" if review.stage else ""
-    note = f": “{review.note}”" if review.note else ""
-    why = tag("div", f"Why they differ: {WHY_DIFFERS[review.why_differs]}") if review.why_differs else None
-    corrected = tag("div", capital("corrected answer: "), review.corrected_answer) if review.corrected_answer else None
-    modes = tag("div", f"Failure modes: {', '.join(review.modes)}") if review.modes else None
+    note = f": “{grade.note}”" if grade.note else ""
+    why = tag("div", f"Why they differ: {WHY_DIFFERS[grade.why_differs]}") if grade.why_differs else None
+    corrected = tag("div", capital("corrected answer: "), grade.corrected_answer) if grade.corrected_answer else None
+    modes = tag("div", f"Failure modes: {', '.join(grade.modes)}") if grade.modes else None
     return [
         f"{_review_words(review)}{stage}{replaced}{note}",
         own_fields(review),
         modes,
         why,
-        _marks(review),
+        _marks(grade.claim_marks),
         corrected,
     ]
 
 
 def own_fields(review: ItemReview) -> Html | None:
     """Return the values of a review's own fields (a label schema's or a rubric's), each under its name."""
-    values: dict[str, Any] = {**review.scores, **review.choices, **review.texts}
+    grade, scores = review.grade, dict(sorted(review.grade.by_dimension.items()))
+    values: dict[str, Any] = {**scores, **grade.choices, **grade.texts}
     if review.schema is not None:
         order = [field.name for field in review.schema.own]
         levels = {field.name: dict(field.levels) for field in review.schema.own}
@@ -151,7 +154,7 @@ def own_fields(review: ItemReview) -> Html | None:
         values |= {
             name: f"{short(value)} {levels[name].get(value) or ''}".strip()
             for name, value in values.items()
-            if name in review.scores
+            if name in scores
         }
     lines = [tag("div", f"{name}: ", tag("b", value_words(value))) for name, value in values.items()]
     return tag("div", *lines) if lines else None
@@ -166,10 +169,10 @@ def value_words(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _marks(review: ItemReview) -> Html | None:
-    if not review.claim_marks:
+def _marks(marks: Sequence[ClaimMark]) -> Html | None:
+    if not marks:
         return None
-    ordered = sorted(review.claim_marks, key=lambda mark: ORDER.index(mark.status.value))
+    ordered = sorted(marks, key=lambda mark: ORDER.index(mark.status.value))
     left = len(ordered) - MOST_MARKS
     lines = [tag("div", f"{ICONS[mark.status.value]} {shortened(mark.text)}") for mark in ordered[:MOST_MARKS]]
     return tag("div", *lines, f"and {left} more" if left > 0 else None)
@@ -392,8 +395,9 @@ def kept_reviews(reviews: Sequence[ItemReview | QueueReview]) -> frozenset[int]:
 
 
 def _values(review: ItemReview | QueueReview) -> tuple[Any, ...]:
-    grades = (review.decision, review.label, review.groundedness, review.quality)
-    return (*grades, review.note, review.corrected_answer, review.scores, review.choices, review.texts)
+    grade = review.grade
+    scores = (grade.label, grade.groundedness, grade.quality, grade.by_dimension)
+    return (review.decision, *scores, grade.note, grade.corrected_answer, grade.choices, grade.texts)
 
 
 def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None:

@@ -173,7 +173,9 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         keep_draft(session, store(), reviewer, actions.subject)
     done = session.adjudicated[-1] if session.adjudicated else None
     if adjudication is not None and adjudication.reviewer_id == reviewer.id:
-        done = UndoableReview(adjudication.id, actions.subject, Draft(note=adjudication.note or ""), item_id=item_id)
+        done = UndoableReview(
+            adjudication.id, actions.subject, Draft(note=adjudication.grade.note or ""), item_id=item_id
+        )
     state = "Adjudicated" if conflict.item.state is ItemState.ADJUDICATED else "Conflict"
     head_line(
         actions,
@@ -255,24 +257,25 @@ def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
     decision = DECIDED.get(review.decision or "")
     if review.decision in set(Preference):
         decision = SIDES[shown_side(Preference(review.decision), Shown.AB)]
-    grades = {
-        "Groundedness": None if review.groundedness is None else short(review.groundedness),
-        "Quality": None if review.quality is None else f"{review.quality} / 4",
-        "Label": None if review.label is None else str(review.label),
-        **{name: f"{short(level)}{of}" for name, level in review.scores.items()},
-        **{name: value_words(value) for name, value in {**review.choices, **review.texts}.items()},
+    grade = review.grade
+    words = {
+        "Groundedness": None if grade.groundedness is None else short(grade.groundedness),
+        "Quality": None if grade.quality is None else f"{grade.quality} / 4",
+        "Label": None if grade.label is None else str(grade.label),
+        **{name: f"{short(level)}{of}" for name, level in grade.by_dimension.items()},
+        **{name: value_words(value) for name, value in {**grade.choices, **grade.texts}.items()},
     }
     lines = [
         tag("div", tag("b", review.reviewer), cls="jb-who"),
         tag("div", capital(decision), cls="jb-big") if decision else None,
         *(
-            tag("div", tag("span", name), tag("b", grade), cls="jb-grade")
-            for name, grade in grades.items()
-            if grade is not None
+            tag("div", tag("span", name), tag("b", value), cls="jb-grade")
+            for name, value in words.items()
+            if value is not None
         ),
-        tag("div", review.note, cls="jb-reason") if review.note else None,
-        tag("div", tag("b", "Corrected answer: "), review.corrected_answer, cls="jb-reason")
-        if review.corrected_answer
+        tag("div", grade.note, cls="jb-reason") if grade.note else None,
+        tag("div", tag("b", "Corrected answer: "), grade.corrected_answer, cls="jb-reason")
+        if grade.corrected_answer
         else None,
         tag("div", " · ".join(part for part in (when(review.at), stage) if part), cls="jb-cap"),
     ]

@@ -268,7 +268,7 @@ def _draw_item(
             comments=comments_block(comments),
             scales=scales_block(SCALES),
         ),
-        saved=next((review.claim_marks for review in own if review.claim_marks), ()),
+        saved=next((review.grade.claim_marks for review in own if review.grade.claim_marks), ()),
         link=attempts_link(sequences),
         over_signals=partial(again_section, actions, item),
         under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),

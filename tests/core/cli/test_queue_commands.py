@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from judgeboard.cli.app import run
-from judgeboard.domain import Label
+from judgeboard.domain import ClaimMark, ClaimStatus, DimensionScore, Label
 from judging_log import address
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
@@ -288,6 +288,28 @@ def test_pairs_are_judged_by_side_and_adjudicated_as_stored(case: QueueCase, typ
     typed("lead", *item, "b")
     assert case.item_states() == ["adjudicated"]
     assert typed("lead", "queue", "adjudicate") == "There are no conflicts.\n"
+
+
+def test_the_json_of_a_conflict_has_each_review_with_its_grade_in_one_object(case: QueueCase, typed: Typed) -> None:
+    case.flagged(0.1)
+    case.queue(needed=2)
+    scores = (DimensionScore("tone", 4.0, "1-5"), DimensionScore("accuracy", 2.0, "1-5"))
+    marks = (ClaimMark(ClaimStatus.CONTRADICTED, start=0, end=6),)
+    span = {"start": 0, "end": 6}
+    more = {"spans": (span,), "corrected_answer": "Better.", "in_suite": True, "claim_marks": marks}
+    case.review(case.mara, groundedness=0.25, scores=scores, note="no", **more)
+    item = case.review(case.jon, DISMISS, label=Label.GROUNDED, quality=4).item_id
+    shown = typed("lead", "queue", "adjudicate", str(item), "--json")
+    assert list(shown) == ["item", "queue", "answer", "pair", "reviews", "differ_on", "skips"]
+    nothing = {"label": None, "groundedness": None, "quality": None, "scores": {}, "note": None}
+    rest = {"seconds": None, "at": "2026-03-01T09:00:00Z", "choices": {}, "texts": {}, "spans": []}
+    empty = {"stage": None, "decision": None} | nothing | rest | {"corrected_answer": None}
+    mara = {"id": 1, "reviewer_id": case.mara.id, "reviewer": "Mara"} | empty
+    mara |= {"decision": "confirm", "groundedness": 0.25, "scores": {"tone": 4.0, "accuracy": 2.0}, "note": "no"}
+    mara |= {"spans": [span], "corrected_answer": "Better."}
+    jon = {"id": 2, "reviewer_id": case.jon.id, "reviewer": "Jon"} | empty
+    jon |= {"decision": "dismiss", "label": "grounded", "quality": 4}
+    assert json.dumps(shown["reviews"]) == json.dumps([mara, jon]), "the order of the keys is the same too"
 
 
 def test_who_is_to_review_it_blind_is_not_shown_what_others_said(case: QueueCase, typed: Typed) -> None:

@@ -396,8 +396,8 @@ def test_a_queue_that_hides_the_judge_alone_shows_what_people_said_without_the_j
     case, one = marked.case, marked.answer.response_id
     marked.give(blind_people=False)
     (review,) = marked.read(case.mara, lambda c: load_item(c, one)).reviews
-    assert review.note == "mark-review-note"
-    assert (review.claim_marks, review.why_differs) == ((), None)
+    assert review.grade.note == "mark-review-note"
+    assert (review.grade.claim_marks, review.grade.why_differs) == ((), None)
 
 
 def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides(marked: Marked) -> None:

@@ -49,7 +49,7 @@ def judgment(team: ReviewCase) -> int:
 
 def marks(team: ReviewCase) -> tuple[ClaimMark, ...]:
     with team.store.reading() as connection:
-        return load_item(connection, team.response_id).reviews[0].claim_marks
+        return load_item(connection, team.response_id).reviews[0].grade.claim_marks
 
 
 def test_a_mark_on_a_claim_is_stored_with_its_text_and_place(team: ReviewCase, judgment: int) -> None:

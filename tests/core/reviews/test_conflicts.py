@@ -69,7 +69,7 @@ def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) 
     item = split(case)
     with case.store.reading() as connection:
         shown = load_conflict(connection, item, case.lead)
-    assert [(word.reviewer, word.decision, word.note) for word in shown.reviews] == [
+    assert [(word.reviewer, word.decision, word.grade.note) for word in shown.reviews] == [
         ("Mara", "confirm", "made up"),
         ("Jon", "dismiss", "it is there"),
     ]
@@ -82,7 +82,7 @@ def test_a_split_is_shown_with_every_review_its_note_and_who_put_it_aside(case) 
         after = load_conflict(connection, item, case.lead)
     assert after.differ_on == shown.differ_on
     assert after.adjudication is not None
-    assert (after.adjudication.stage, after.adjudication.note) == (Stage.ADJUDICATION, "why")
+    assert (after.adjudication.stage, after.adjudication.grade.note) == (Stage.ADJUDICATION, "why")
 
 
 @on_sqlite

@@ -54,7 +54,7 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> 
         whole = whole_review(connection, stored.review_id)
         assert whole is not None
         assert whole.grade.modes == (OUTDATED, ENTITY)
-        assert load_item(connection, first).reviews[0].modes == (OUTDATED, ENTITY)
+        assert load_item(connection, first).reviews[0].grade.modes == (OUTDATED, ENTITY)
     with pytest.raises(BadInput, match="no failure mode 'else': choose"):
         modes.review(modes.jon, modes=("else",))
     changed = edit(

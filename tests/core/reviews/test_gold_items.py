@@ -69,7 +69,7 @@ def test_a_training_queue_gives_everybody_the_same_items_and_their_gold_labels(c
     with case.store.reading() as connection:
         differing = training_feedback(connection, wrong.item_id, wrong.review_id)
         equal = training_feedback(connection, right.item_id, right.review_id)
-    assert (differing.agrees, differing.differ_on, differing.gold.note) == (False, ("decision",), "why")
+    assert (differing.agrees, differing.differ_on, differing.gold.grade.note) == (False, ("decision",), "why")
     assert (equal.agrees, equal.gold.reviewer) == (True, "Lead")
     assert (work(case, case.ada).training.value, work(case, case.ada).tests.value) == (0.5, None)
     assign_queue(case.store, "training", by=case.lead, add=[case.jon])

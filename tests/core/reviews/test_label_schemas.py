@@ -1,6 +1,8 @@
 """A label schema goes from its file into a queue, its reviews, conflicts, agreement, export and import."""
 
 import json
+from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.reviews.queues import QueueRules, create_queue, queue_progress
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
+from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import whole_review
+from judgeboard.store.queue_items import reviews_on
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
 SUPPORT = """
@@ -74,6 +78,20 @@ def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: Queue
         rules = queue_progress(connection, "q").rules
     assert "label schema support v1" in rules
     assert schema_in(as_yaml(SCHEMA)) == SCHEMA
+
+
+def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue: QueueCase) -> None:
+    fields = {"corrected_answer": "Better.", "in_suite": True, "note": "no"}
+    grade = replace(SCHEMA.grade(WHOLE), **fields)
+    leased = queue.lease(queue.mara)
+    parts = {each.name: getattr(grade, each.name) for each in dataclass_fields(Grade)}
+    stored = queue.say(leased, queue.mara, CONFIRM, **parts)
+    with queue.store.reading() as connection:
+        whole = whole_review(connection, stored.review_id)
+        (of_queue,) = reviews_on(connection, stored.item_id)
+        (of_item,) = load_item(connection, leased.response_id or 0).reviews
+    assert whole is not None
+    assert of_queue.grade == of_item.grade == whole.grade == grade
 
 
 @on_sqlite
