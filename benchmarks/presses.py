@@ -27,12 +27,13 @@ from judgeboard.domain import Decision, Grade, JudgeVersion, Label, Pair, QueueO
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queue_decisions import decide_item
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import store_pairs
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 

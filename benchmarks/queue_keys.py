@@ -24,8 +24,9 @@ from servers import JUDGEBOARD, serving
 
 from judgeboard.domain import QueueOrder
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import open_store
+from judgeboard.store.queue_rules import QueueRules
 
 LIMIT_MS = 300
 REST_MS = 1_000  # somebody reads: nothing is decided on an item that just appeared

@@ -13,12 +13,13 @@ from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import Decided, decide
 from judgeboard.reviews.leases import LeasedItem, next_item
 from judgeboard.reviews.queue_decisions import DecidedItem, adjudicate, answer_reveal, decide_item, reveal
-from judgeboard.reviews.queues import QueueProgress, QueueRules, create_queue, queue_progress
+from judgeboard.reviews.queues import QueueProgress, create_queue, queue_progress
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queue_filling import CreatedQueue
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.queues import assignees, queue_named, unassign
 from judgeboard.store.reviewers import Reviewer, store_reviewer
 from judgeboard.store.settings import set_setting

@@ -135,7 +135,6 @@ from .reviews.queue_decisions import (
     reveal as reveal,
 )
 from .reviews.queues import (
-    QueueRules as QueueRules,
     assign_queue as assign_queue,
     close_queue as close_queue,
     create_queue as create_queue,
@@ -153,3 +152,4 @@ from .runs.judging import (
 from .store.engine import Store as Store, open_store as open_store
 from .store.export import export_tables as export_tables
 from .store.filters import RowFilter as RowFilter, parse_where as parse_where
+from .store.queue_rules import QueueRules as QueueRules

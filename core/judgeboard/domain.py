@@ -422,6 +422,9 @@ class StepRecord:
     error: str | None = None
 
 
+LONGEST_KEY = 200  # characters of the key of a request, and of the name of a dimension
+
+
 @dataclass(frozen=True, slots=True)
 class DimensionScore:
     """A score on a dimension. ``value`` is None if the dimension was not scored; ``scale`` is like "1-5"."""

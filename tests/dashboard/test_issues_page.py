@@ -6,10 +6,11 @@ from app_pages import OpenPage, press, shown, table_rows
 from judgeboard.domain import IssueState
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import get_issue
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 

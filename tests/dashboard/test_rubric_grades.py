@@ -15,6 +15,7 @@ from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import RESPONSE, REVIEW_SCORE
 from judgeboard.store.verdicts import load_rubric_scores
@@ -110,13 +111,13 @@ def test_only_standing_grades_count_and_only_levels_are_taken(judged: int, sqlit
         say("5", DimensionScore("tone", 3, "1-5"), DimensionScore("tone", 4, "1-5"))
 
 
-QUEUE = SimpleNamespace(asked=("label", "accuracy", "tone", "safety"), grades=("label", "accuracy"))
+RULES = QueueRules("q", grades=("label", "accuracy"), optional_grades=("tone", "safety"))
 
 
 @pytest.fixture
 def actions() -> SchemaActions:
     session = ReviewSession()
-    schema = rubric_schema(QUEUE, {"tone": ("rude", "cold", "fair", "warm", "kind")})
+    schema = rubric_schema(RULES, {"tone": ("rude", "cold", "fair", "warm", "kind")})
     session.put_draft(1, Draft(schema=schema))
     return SchemaActions(session, 1, schema, None)
 

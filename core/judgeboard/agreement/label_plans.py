@@ -88,7 +88,7 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter, answe
     The queue must have been drawn before any answer had a label that counts. ``answers_now`` is the number of answers
     that match today.
     """
-    queues = (each for each in list_queues(connection, subject=ANSWERS) if each.of_rate and each.filter == where)
+    queues = (each for each in list_queues(connection, subject=ANSWERS) if each.of_rate and each.rules.where == where)
     queue = next(
         (each for each in queues if not any(stratum["labelled"] for stratum in (each.plan or {})["strata"])), None
     )

@@ -193,10 +193,11 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.reviews.issues import save_issue
     from judgeboard.reviews.leases import take_item
     from judgeboard.reviews.queue_decisions import decide_item
-    from judgeboard.reviews.queues import QueueRules, assign_queue, create_queue
+    from judgeboard.reviews.queues import assign_queue, create_queue
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.issues import Issue
     from judgeboard.store.queue_items import unfinished_items
+    from judgeboard.store.queue_rules import QueueRules
     from judgeboard.store.queues import assignees, find_queue
     from judgeboard.store.responses import responses_named
 

@@ -184,7 +184,8 @@ def create(
     from judgeboard.agreement.plans import draw_plan
     from judgeboard.formats.label_schema import read_schema
     from judgeboard.reviews.label_schemas import add_schema
-    from judgeboard.reviews.queues import NoPeople, QueueRules, check_people, create_queue, orders_of, unknown_values
+    from judgeboard.reviews.queues import NoPeople, check_people, create_queue, unknown_values
+    from judgeboard.store.queue_rules import QueueRules, orders_of
 
     if plan is not None:
         _check_plan(plan, judge_versions, preset, rules["max_items"])
@@ -276,10 +277,10 @@ def _invited_lines(store: "Store", invited: Sequence[str]) -> list[str]:
 
 def _created_lines(created: "CreatedQueue") -> Iterator[str]:
     queue = created.queue
-    sampled = f", {created.sampled:,} of them randomly sampled" if queue.sampling_rate else ""
-    missing = created.short or (queue.max_items or 0) - created.joined
+    sampled = f", {created.sampled:,} of them randomly sampled" if queue.rules.sampling_rate else ""
+    missing = created.short or (queue.rules.max_items or 0) - created.joined
     short = f"; {missing:,} more were requested, but none are left" if created.joined and missing > 0 else ""
-    yield f"{queue.name}: {counted(created.joined, queue.subject.removesuffix('s'))}{sampled}{short}"
+    yield f"{queue.name}: {counted(created.joined, queue.rules.subject.removesuffix('s'))}{sampled}{short}"
     if created.again_sentence is not None:
         yield created.again_sentence
     if not created.joined:
@@ -440,11 +441,11 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
     yield f"assigned to {', '.join(person.name for person in progress.assigned_to) or 'everybody'}"
     yield _counts(progress)
     yield f"{progress.reviews:,} of {counted(progress.reviews_needed, 'review')}"
-    if queue.reviews_needed > 1:
+    if queue.rules.needed > 1:
         finished = f"{progress.several_finished:,} finished"
         need = "needs" if progress.several == 1 else "need"
-        yield f"overlap: {counted(progress.several, 'item')} {need} {queue.reviews_needed} reviews, {finished}"
-    if queue.sampling_rate:
+        yield f"overlap: {counted(progress.several, 'item')} {need} {queue.rules.needed} reviews, {finished}"
+    if queue.rules.sampling_rate:
         short = f", {progress.short:,} more were requested, but none are left" if progress.short else ""
         yield f"random sample: {counted(progress.sampled, 'answer')}{short}"
     if progress.conflict:
@@ -461,7 +462,7 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
 
 def _counts(progress: "QueueProgress") -> str:
     parts = [
-        f"{progress.items:,} {progress.queue.subject}",
+        f"{progress.items:,} {progress.queue.rules.subject}",
         f"{progress.waiting:,} open",
         f"{progress.leased:,} leased",
         f"{progress.agreed:,} agreed",

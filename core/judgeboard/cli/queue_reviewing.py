@@ -92,12 +92,13 @@ def next_(name: str) -> None:
         return
     with store.reading() as connection:
         (text,) = item_texts(connection, [item], who.id)
-        shows_judge = item.response_id is not None and not item.queue.blind_judge
+        shows_judge = item.response_id is not None and not item.queue.rules.blind_judge
         judges = judges_on(connection, item.response_id or 0, who.id) if shows_judge else None
     schema = schema_of_item(store, item.item_id)
     leased = {"item": item.item_id, "token": item.token, "until": item.until, "queue": item.queue.name}
-    grades = {"grades": item.queue.grades, "optional_grades": item.queue.optional_grades}
-    asked = {"guidelines": item.queue.guidelines, **grades, "texts": text}
+    rules = item.queue.rules
+    grades = {"grades": rules.grades, "optional_grades": rules.optional_grades}
+    asked = {"guidelines": rules.guidelines, **grades, "texts": text}
     fields = {} if schema is None else {"schema": schema.as_json()}
     result = leased | asked | fields | _judges_json(judges)
     options.show(result, _item_lines(item, text, judges, schema), verbatim=True)
@@ -233,9 +234,10 @@ def _item_lines(
     """Yield an item with its guidelines, and the command to store a review of it."""
     from judgeboard.reviews.shown import PairText
 
-    head = f"{item.queue.name}: item {item.item_id}, {text.query_type}"
+    rules = item.queue.rules
+    head = f"{rules.name}: item {item.item_id}, {text.query_type}"
     yield f"{head}, leased to you until {item.until:%H:%M} UTC"
-    parts: list[tuple[str, str | None]] = [("GUIDELINES", item.queue.guidelines)] if item.queue.guidelines else []
+    parts: list[tuple[str, str | None]] = [("GUIDELINES", rules.guidelines)] if rules.guidelines else []
     parts.append(("QUESTION", text.question))
     if isinstance(text, PairText):
         parts += [(f"OPTION {number}", option) for number, option in enumerate(text.options, 1)]
@@ -247,8 +249,8 @@ def _item_lines(
         if text.passages is None:
             parts.append(("", NO_PASSAGES))
         parts.append((f"ANSWER {text.external_id}", text.answer))
-        required = (_usage(grade) for grade in item.queue.grades)
-        optional = (f"[{_usage(grade)}]" for grade in item.queue.optional_grades)
+        required = (_usage(grade) for grade in rules.grades)
+        optional = (f"[{_usage(grade)}]" for grade in rules.optional_grades)
         fields = () if schema is None else (_field_usage(field) for field in schema.own)
         usage = " ".join(("confirm|dismiss|unsure", *required, *optional, *fields))
     for title, part in parts:

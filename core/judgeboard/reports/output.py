@@ -35,6 +35,8 @@ def to_plain(result: object) -> Any:
 def _json_value(value: object) -> Any:
     if isinstance(value, frozenset | set):
         return sorted(value)
+    if hasattr(value, "as_json"):
+        return value.as_json()
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 

@@ -27,7 +27,7 @@ from judgeboard.reviews.decisions import (
     withdrawal,
 )
 from judgeboard.reviews.outcome import update_states
-from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, check_open, create_queue
+from judgeboard.reviews.queues import check_open, create_queue
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -37,6 +37,7 @@ from judgeboard.store.leases import PEOPLE
 from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.queue_filling import add_answers
 from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_in_queues
+from judgeboard.store.queue_rules import LONGEST_NAME, QueueRules
 from judgeboard.store.queues import PAIRS, find_queue, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
@@ -166,7 +167,7 @@ def add_many(
         with allowed(store, reviewer, Action.ASSIGN) as connection:
             chosen = queue_named(connection, name)
             check_open(chosen)
-            if chosen.subject == PAIRS or chosen.training:
+            if chosen.rules.subject == PAIRS or chosen.rules.training:
                 raise BadInput(f"the queue {name!r} takes no answers: it is for pairs or for training")
             lock_responses(connection, part)
             number = add_answers(connection, chosen, part, bulk_id, at)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judgeboard.domain import Decision, DimensionScore, Grade, Label, Rejected
+from judgeboard.domain import LONGEST_KEY, Decision, DimensionScore, Grade, Label, Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row, Unreadable, find_format, write_whole
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.formats.label_schema import BUILT_IN, FieldType, LabelSchema, Option, SchemaField
 from judgeboard.judges.rubric_file import LEVELS, SCALE
-from judgeboard.reviews.checks import LONGEST_KEY, LONGEST_LOOK
+from judgeboard.reviews.checks import LONGEST_LOOK
 from judgeboard.reviews.leases import LeasedItem, split_token
 from judgeboard.reviews.queues import ASKED
 from judgeboard.reviews.shown import ItemText, PairText
@@ -110,8 +110,8 @@ def write_bundle(
         "reviewer": {"origin": head.origin, "name": head.reviewer},
         "items": head.items,
         "leased_until": until,
-        "guidelines": queue.guidelines,
-        "required": ["preference"] if queue.subject == PAIRS else ["decision", *queue.grades],
+        "guidelines": queue.rules.guidelines,
+        "required": ["preference"] if queue.rules.subject == PAIRS else ["decision", *queue.rules.grades],
         "fill_in": _FILL_IN[head.subject],
     }
     own = () if schema is None else schema.own
@@ -169,9 +169,9 @@ def _line(item: LeasedItem, text: ItemText, own: Iterable[SchemaField]) -> dict[
     line = {"item": item.item_id, "token": item.token} | {name: texts[name] for name in _TEXTS[subject]}
     if subject == "pairs":
         return line | {field.name: None for field in _FIELDS[subject]}
-    asked = [grade for grade in ASKED if grade in item.queue.asked]
+    asked = [grade for grade in ASKED if grade in item.queue.rules.asked]
     nested = {
-        "scores": {grade: None for grade in item.queue.asked if grade not in ASKED},
+        "scores": {grade: None for grade in item.queue.rules.asked if grade not in ASKED},
         "fields": {field.name: None for field in own},
     }
     named = {name: values for name, values in nested.items() if values}

@@ -117,7 +117,7 @@ def export_bundle(
             texts = item_texts(connection, leased, reviewer.id)
             details = {"bundle": bundle, "queue": stored.name, "reviewer": reviewer.id, "items": len(leased)}
             record_event(connection, "export_bundle", actor_name(by), details=details, now=at)
-            head = BundleHead(bundle, stored.name, stored.subject, reviewer.origin, reviewer.name, len(leased))
+            head = BundleHead(bundle, stored.name, stored.rules.subject, reviewer.origin, reviewer.name, len(leased))
             # The file is written at the end of the transaction: if this fails, nothing is leased.
             schema = schema_of_queue(connection, stored)
             write_bundle(path, head, iso_z(until), stored, schema, zip(leased, texts, strict=True))

@@ -267,10 +267,10 @@ def _check_editable(connection: Connection, review: StoredReview, decision: Deci
         return
     # In a queue that is blind to other people, a person who has read their reviews since could edit a conflict away.
     queue = queue_by_id(connection, item_by_id(connection, review.queue_item_id).queue_id)
-    if queue.blind_people and reviewed_by_others(connection, [review.response_id or 0], review.reviewer_id):
+    if queue.rules.blind_people and reviewed_by_others(connection, [review.response_id or 0], review.reviewer_id):
         raise DecisionRefused("Others have reviewed this item since: your blind review cannot be edited any more.")
     if review.stage is None:  # after a reveal, the blind review has the required grades
-        check_required(queue, decision, grade)
+        check_required(queue.rules, decision, grade)
 
 
 def _label_of(groundedness: float, low: float) -> Label:

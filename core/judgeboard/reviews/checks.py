@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
+from judgeboard.domain import LONGEST_KEY, Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.store.clock import utc_now
@@ -18,7 +18,6 @@ from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()
 MOST_MARKS = 2_000
-LONGEST_KEY = 200  # characters
 LONGEST_LOOK = 30 * 86_400  # seconds
 
 

@@ -257,7 +257,7 @@ def _next(
     until = _until(queue, now)
     if (leased := _leased_before(connection, queue, reviewer, holding, now, until)) is not None:
         return leased
-    if queue.training:
+    if queue.rules.training:
         add_training_items(connection, queue, reviewer.id, now)
     if (own := own_item(connection, queue, reviewer.id, now)) is not None:
         insert_items(connection, queue.id, [own], now)
@@ -301,4 +301,4 @@ def _token_of(lease: Lease) -> str:
 
 
 def _until(queue: Queue, now: datetime) -> datetime:
-    return now + timedelta(seconds=queue.lease_seconds)
+    return now + timedelta(seconds=queue.rules.lease_seconds)

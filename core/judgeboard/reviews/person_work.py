@@ -144,7 +144,7 @@ def reassign(
         for queue in moved:
             assign(connection, queue.id, [to.id])
             unassign(connection, queue.id, [person.id])
-            if queue.training:
+            if queue.rules.training:
                 add_training_items(connection, queue, to.id, at)
             for lease in active_leases(connection, person.id, at, queue.id):
                 release_lease(connection, lease.id)
@@ -194,7 +194,7 @@ class Feedback:
 def training_feedback(connection: Connection, item_id: int, review_id: int) -> Feedback | None:
     """Return the feedback on a review of a training item; None for other items, or if gold label or review is gone."""
     item = item_by_id(connection, item_id)
-    if not item.test or not queue_by_id(connection, item.queue_id).training:
+    if not item.test or not queue_by_id(connection, item.queue_id).rules.training:
         return None
     gold = gold_review(connection, item.response_id or 0)
     own = next((each for each in reviews_on(connection, item_id) if each.id == review_id), None)

@@ -120,7 +120,7 @@ def decide_item(
             raise DecisionRefused(NO_LEASE)
         _check_decision(item, decision)
         queue = queue_by_id(connection, item.queue_id)
-        if queue.implied_labels:
+        if queue.rules.implied_labels:
             grade = with_implied(grade, decision)
         # Read after locking: the same request may be running at the same time.
         stored = find_review(connection, request_key=request.request_key)
@@ -133,7 +133,7 @@ def decide_item(
         seen = _seen(connection, queue, item, reviewer, taken_at or request.at)
         if refusal is not None:
             seen = tuple(sorted({*seen, *_visible_now(connection, item, reviewer)}))
-        blind = queue.blind_judge and JUDGE not in seen
+        blind = queue.rules.blind_judge and JUDGE not in seen
         review = _item_review(
             connection,
             item,
@@ -148,7 +148,7 @@ def decide_item(
         )
         details = _details(item, queue, review)
         if lease is not None and refusal is None:
-            check_required(queue, decision, grade)
+            check_required(queue.rules, decision, grade)
             review = replacing_earlier(connection, review)
             review_id = store_review(connection, "decide_item", review, reviewer, **details)
             use_lease(connection, lease.id, review_id)
@@ -174,7 +174,7 @@ def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Pr
 def may_reveal(connection: Connection, queue: Queue, item: QueueItem, reviewer: Reviewer) -> bool:
     """Whether the author of a blind review may see the judge now: their queue reveals it, and no other one hides it."""
     hidden = hidden_of(connection, reviewer.id, response_id=item.response_id, pair_id=item.pair_id)
-    return queue.reveal and not hidden.judge
+    return queue.rules.reveal and not hidden.judge
 
 
 def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | None = None) -> None:
@@ -188,7 +188,7 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
         review = _blind_review(connection, review_id, reviewer)
         item = item_by_id(connection, review.queue_item_id or 0)
         queue = queue_by_id(connection, item.queue_id)
-        if not queue.reveal:
+        if not queue.rules.reveal:
             raise DecisionRefused("This queue never shows the judge.")
         if not may_reveal(connection, queue, item, reviewer):
             raise DecisionRefused(
@@ -351,7 +351,7 @@ def _seen(
 ) -> tuple[str, ...]:
     if item.pair_id is not None:
         return (JUDGE, PEOPLE) if saw_hidden_parts(connection, item.pair_id, reviewer.id) else ()
-    hides = {JUDGE: queue.blind_judge, PEOPLE: queue.blind_people or item.repeat_for is not None}
+    hides = {JUDGE: queue.rules.blind_judge, PEOPLE: queue.rules.blind_people or item.repeat_for is not None}
     return tuple(
         what
         for what, is_hidden in hides.items()

@@ -1,17 +1,16 @@
 """Queues: created, closed and assigned by leads, and their progress."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
-from judgeboard.errors import BadInput, MissingOption
+from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULE_NAMED
 from judgeboard.people.permissions import Actor, actor_name, allowed
-from judgeboard.reviews.checks import LONGEST_KEY
 from judgeboard.reviews.outcome import update_flag_states
 from judgeboard.stats.estimates import percent
 from judgeboard.store.clock import utc_now
@@ -31,6 +30,7 @@ from judgeboard.store.queue_filling import (
     values_without_rows,
 )
 from judgeboard.store.queue_items import decided_flags_in
+from judgeboard.store.queue_rules import ORDER_LABELS, QueueRules
 from judgeboard.store.queues import (
     PAIRS,
     Queue,
@@ -50,142 +50,8 @@ from judgeboard.store.queues import (
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.reviews import lock_flag
 from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
-from judgeboard.text import number_words, unstorable
 
-ORDER_LABELS: dict[QueueOrder, str] = {
-    QueueOrder.SEVERITY: "most doubtful first",
-    QueueOrder.OLDEST: "oldest first",
-    QueueOrder.DISAGREEMENT: "largest difference between judges first",
-    QueueOrder.INSTABILITY: "largest difference between repeats of a judge first",
-    QueueOrder.RANDOM: "in random order",
-}
 ASKED = ("label", "groundedness", "quality")
-FROM_SCORES = (QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
-MOST_REVIEWS = 20
-MOST_ITEMS = 100_000  # largest ``max_items``
-LONGEST_NAME = 60  # characters
-LONGEST_GUIDELINES = 20_000  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class QueueRules:
-    """How a queue is reviewed.
-
-    ``subject`` is ``answers`` (flagged ones that ``where`` matches) or ``pairs``. ``overlap`` (0 to 1) is the share of
-    items that need ``needed`` reviews; the others need one. ``sampling_rate`` (0 to below 1) is the share of randomly
-    sampled answers. ``repeat_rate`` (0 to below 1) is the probability that reviewers get one of their own items again
-    after a week. ``test_rate`` is the probability of a test item: an unannounced answer with a gold label. In a
-    ``training`` queue each person gets all answers with gold labels (up to ``max_items``) in random order, and sees the
-    gold label after each review. A review that is not unsure must have the ``grades``, and may have the
-    ``optional_grades``: label, groundedness, quality, or the name of a rubric's dimension. With ``implied_labels``, a
-    review without a label gets one, whatever the rule: hallucinated if it confirms, grounded if it dismisses. None
-    means that the settings decide (`implying_rules`). ``reveal`` shows the judge after a blind review. A queue of pairs
-    is always blind. A queue with ``max_items`` (1 to 100,000) gets the first items of its order when it is created, and
-    no items later. Without ``flagged_only``, answers without a flag are included. In random order the items are then a
-    simple random sample. Raises BadInput if a value is outside its range, or the order of a queue that hides the judge
-    uses scores.
-    """
-
-    name: str
-    where: RowFilter = field(default_factory=RowFilter)
-    order: QueueOrder = QueueOrder.SEVERITY
-    needed: int = 1
-    overlap: float = 1.0
-    blind_people: bool = False
-    blind_judge: bool = False
-    reveal: bool = True
-    grades: tuple[str, ...] = ("label", "groundedness")
-    optional_grades: tuple[str, ...] = ("quality",)
-    sampling_rate: float = 0.0
-    repeat_rate: float = 0.0
-    test_rate: float = 0.0
-    training: bool = False
-    implied_labels: bool | None = None
-    guidelines: str | None = None
-    seed: str = "judgeboard"
-    lease_seconds: int = 600
-    subject: str = "answers"
-    flagged_only: bool = True
-    max_items: int | None = None
-
-    def __post_init__(self) -> None:
-        name = " ".join(self.name.split())
-        if not name or len(name) > LONGEST_NAME or not name.isprintable():
-            raise BadInput(f"a queue has a name of 1 to {LONGEST_NAME} printable characters")
-        object.__setattr__(self, "name", name)
-        try:
-            object.__setattr__(self, "order", QueueOrder(self.order))
-        except ValueError:
-            raise BadInput(f"the order must be one of {', '.join(QueueOrder)}, not {self.order!r}") from None
-        if self.subject not in {"answers", "pairs"}:
-            raise BadInput(f"the items of a queue must be answers or pairs, not {self.subject!r}")
-        if self.subject == "pairs":
-            object.__setattr__(self, "blind_judge", True)
-            object.__setattr__(self, "blind_people", True)
-        if self.training:
-            for name, value in (("flagged_only", False), ("blind_people", True), ("order", QueueOrder.RANDOM)):
-                object.__setattr__(self, name, value)
-        if not 1 <= self.needed <= MOST_REVIEWS:
-            raise BadInput(f"the number of reviews per item must be 1 to {MOST_REVIEWS}, not {self.needed}")
-        _check_share("overlap", self.overlap, whole=True)
-        _check_share("sampling rate", self.sampling_rate)
-        _check_share("repeat rate", self.repeat_rate)
-        _check_share("test rate", self.test_rate)
-        if not 10 <= self.lease_seconds <= 86_400:
-            raise BadInput(f"a lease lasts from 10 seconds to a day, not {self.lease_seconds} seconds")
-        if self.blind_judge and self.order in FROM_SCORES:
-            raise BadInput(
-                f"the order {self.order.value} ({ORDER_LABELS[self.order]}) uses judges' scores, which this "
-                "queue hides: order by oldest or random"
-            )
-        optional = tuple(grade for grade in dict.fromkeys(self.optional_grades) if grade not in self.grades)
-        object.__setattr__(self, "optional_grades", optional)
-        self._check_size()
-        self._check_texts()
-
-    def _check_size(self) -> None:
-        if self.subject == "pairs" and (self.training or self.test_rate):
-            raise BadInput("test items and training are for answers, not for pairs")
-        if self.training and (self.test_rate or self.repeat_rate):
-            raise BadInput("a training queue has no test items and no repeats: set both rates to 0")
-        if self.max_items is not None and not 1 <= self.max_items <= MOST_ITEMS:
-            raise BadInput(f"the number of items must be 1 to {MOST_ITEMS:,}, not {self.max_items:,}")
-        if self.flagged_only:
-            return
-        if self.subject == "pairs":
-            raise BadInput("pairs have no flags: leave out the choice of flagged answers")
-        if self.max_items is None and not self.training:
-            raise MissingOption("a queue of all answers needs a number of items: give --limit", "--limit", "200")
-        if self.sampling_rate:
-            raise BadInput("only a queue of flagged answers can have a share of randomly sampled answers")
-        if self.order is QueueOrder.SEVERITY:
-            raise BadInput("answers without a flag have no severity: choose another order, for example random")
-
-    def _check_texts(self) -> None:
-        for grade in (*self.grades, *self.optional_grades):
-            if not grade.strip() or len(grade) > LONGEST_KEY or not grade.isprintable():
-                raise BadInput("a grade must be label, groundedness, quality or the name of a rubric's dimension")
-        if self.guidelines is not None and len(self.guidelines) > LONGEST_GUIDELINES:
-            raise BadInput(f"guidelines have at most {LONGEST_GUIDELINES:,} characters")
-        for what, text in (("the guidelines", self.guidelines), ("the seed", self.seed)):
-            if text is not None and (reason := unstorable(text)):
-                raise BadInput(f"{what} cannot be stored: {reason}")
-
-    @property
-    def blind(self) -> bool:
-        """Whether the queue hides anything from the reviewer of an item."""
-        return self.blind_people or self.blind_judge
-
-    def as_row(self) -> dict[str, Any]:
-        """Return the rules as columns of the table of queues."""
-        row = {name: value for name, value in asdict(self).items() if name not in {"where", "order", "needed"}}
-        return row | {
-            "filter": self.where.as_dict(),
-            "sort": self.order.value,
-            "reviews_needed": self.needed,
-            "grades": list(self.grades),
-            "optional_grades": list(self.optional_grades),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +72,7 @@ class PersonProgress:
 
 @dataclass(frozen=True, slots=True)
 class QueueProgress:
-    """The progress of a queue.
+    """The progress of a queue, with its ``rules`` in words.
 
     An item that needs reviews is ``leased`` or ``waiting``; the other states are those of `ItemState`. An item
     is ``declined`` if somebody skipped it because it cannot be judged. ``several`` is
@@ -280,7 +146,7 @@ def create_queue(
             _check_flags(connection, rules.where, states=rules.flagged_only)
         queue = queue_by_id(connection, queue_id)
         assign(connection, queue.id, [person.id for person in assigned])
-        if queue.training:
+        if queue.rules.training:
             created = CreatedQueue(queue, _fill_training(connection, queue, assigned, at))
         elif plan is not None:
             created = add_drawn(connection, queue, drawn, at)
@@ -288,7 +154,7 @@ def create_queue(
             created = fill_queue(connection, queue, at)
         details = {"queue": queue.name, "items": created.joined, "assigned_to": [person.id for person in assigned]}
         if queue.drawn_from is not None:
-            details |= {"drawn_from": queue.drawn_from, "seed": queue.seed}
+            details |= {"drawn_from": queue.drawn_from, "seed": queue.rules.seed}
         record_event(connection, "make_queue", actor_name(by), details=details, now=at)
         return created
 
@@ -297,9 +163,9 @@ class NoPeople(BadInput):
     """A blind queue is not assigned to anybody."""
 
 
-def check_people(queue: QueueRules | Queue, people: Collection[Reviewer]) -> None:
+def check_people(rules: QueueRules, people: Collection[Reviewer]) -> None:
     """Raise `NoPeople` if a blind queue would be assigned to nobody: it would hide its answers from everybody."""
-    if queue.blind and not people:
+    if rules.blind and not people:
         raise NoPeople("a blind queue hides its answers from its reviewers, so it must name them: assign it to them")
 
 
@@ -338,8 +204,8 @@ def assign_queue(
         added, removed = [person.id for person in add], [person.id for person in remove]
         assign(connection, queue.id, added)
         unassign(connection, queue.id, removed)
-        check_people(queue, assignees(connection, queue.id))
-        if queue.training:
+        check_people(queue.rules, assignees(connection, queue.id))
+        if queue.rules.training:
             _fill_training(connection, queue, add, at)
         details = {"queue": queue.name, "assigned_to": added, "removed": removed}
         record_event(connection, "assign_queue", actor_name(by), details=details, now=at)
@@ -356,20 +222,20 @@ class MissingGrades(BadInput):
     """A review lacks grades that its queue requires."""
 
 
-def missing_grades(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
+def missing_grades(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
     """Return the required grades that a review lacks. Unsure reviews and reviews of pairs need no grades."""
-    if queue.subject == PAIRS or decision is Decision.UNSURE:
+    if rules.subject == PAIRS or decision is Decision.UNSURE:
         return ()
     graded = {name for name in ASKED if getattr(grade, name) is not None}
     graded |= {score.dimension for score in grade.scores if score.value is not None}
-    return tuple(name for name in queue.grades if name not in graded)
+    return tuple(name for name in rules.grades if name not in graded)
 
 
-def check_required(queue: Queue, decision: Decision | Preference | None, grade: Grade) -> None:
+def check_required(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> None:
     """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
-    if missing := missing_grades(queue, decision, grade):
-        required = ", ".join(queue.grades)
-        raise MissingGrades(f"the queue {queue.name!r} requires {required}; missing: {', '.join(missing)}")
+    if missing := missing_grades(rules, decision, grade):
+        required = ", ".join(rules.grades)
+        raise MissingGrades(f"the queue {rules.name!r} requires {required}; missing: {', '.join(missing)}")
 
 
 def queue_progress(
@@ -391,7 +257,7 @@ def queue_progress(
     items = count_items(connection, queue.id)
     states = {state: sum(each.items for each in items if each.state is state) for state in ItemState}
     leased, reviews = count_leases(connection, queue.id, at)
-    sampled, short = count_sampled(connection, queue) if queue.sampling_rate else (0, 0)
+    sampled, short = count_sampled(connection, queue) if queue.rules.sampling_rate else (0, 0)
     several = [each for each in items if each.several and each.state is not ItemState.LEFT]
     assigned_to = tuple(assignees(connection, queue.id))
     finished = {ItemState.AGREED, ItemState.ADJUDICATED}
@@ -420,50 +286,51 @@ def queue_progress(
 
 def describe_rules(queue: Queue, *, for_lead: bool = False) -> tuple[str, ...]:
     """Return a phrase for each rule of a queue; rules about repeats and test items only ``for_lead``."""
-    noun, subject = ("pair", "pairs") if queue.subject == PAIRS else ("answer", "flagged answers")
-    subject = subject if queue.flagged_only else "answers, flagged or not"
-    subject = "answers with a gold label" if queue.training else subject
-    if queue.reviews_needed == 1:
+    rules = queue.rules
+    noun, subject = ("pair", "pairs") if rules.subject == PAIRS else ("answer", "flagged answers")
+    subject = subject if rules.flagged_only else "answers, flagged or not"
+    subject = "answers with a gold label" if rules.training else subject
+    if rules.needed == 1:
         needed = f"1 review of each {noun}"
-    elif queue.overlap == 1:
-        needed = f"{queue.reviews_needed} reviews of each {noun}"
+    elif rules.overlap == 1:
+        needed = f"{rules.needed} reviews of each {noun}"
     else:
-        needed = f"{queue.reviews_needed} reviews of {percent(queue.overlap)} of the {noun}s, 1 of the others"
-    hidden = [what for what, away in (("other people", queue.blind_people), ("the judge", queue.blind_judge)) if away]
+        needed = f"{rules.needed} reviews of {percent(rules.overlap)} of the {noun}s, 1 of the others"
+    hidden = [what for what, away in (("other people", rules.blind_people), ("the judge", rules.blind_judge)) if away]
     blind = f"blind to {' and '.join(hidden)}" if hidden else "not blind"
-    if queue.blind_judge and queue.reveal and queue.subject != PAIRS:  # after a pair, the next pair is shown at once
+    if rules.blind_judge and rules.reveal and rules.subject != PAIRS:  # after a pair, the next pair is shown at once
         blind += "; the judge is shown after the review"
-    which = f"{subject}: {describe(queue.filter)}" if queue.filter != RowFilter() else f"all {subject}"
+    which = f"{subject}: {describe(rules.where)}" if rules.where != RowFilter() else f"all {subject}"
     phrases = [
-        "answers that are added one by one" if queue.filter.response_ids == () else which,
-        ORDER_LABELS[queue.sort],
+        "answers that are added one by one" if rules.where.response_ids == () else which,
+        ORDER_LABELS[rules.order],
         needed,
         blind,
     ]
-    if queue.max_items is not None and queue.drawn_from is not None:
-        number = min(queue.max_items, queue.drawn_from)
+    if rules.max_items is not None and queue.drawn_from is not None:
+        number = min(rules.max_items, queue.drawn_from)
         if queue.plan is not None:
             number = sum(stratum["drawn"] for stratum in queue.plan["strata"])
-        how = f" (seed {queue.seed!r})" if queue.sort is QueueOrder.RANDOM else ""
+        how = f" (seed {rules.seed!r})" if rules.order is QueueOrder.RANDOM else ""
         phrases.insert(1, f"{number:,} of {queue.drawn_from:,} that matched{how}")
-    answers = queue.subject != PAIRS
+    answers = rules.subject != PAIRS
     more = (
         (queue.plan is not None, _plan_words(queue)),
         (queue.label_schema is not None, f"label schema {queue.label_schema}"),
-        (answers and queue.grades, f"requires {', '.join(queue.grades)}"),
-        (answers and queue.optional_grades, f"optional: {', '.join(queue.optional_grades)}"),
-        (queue.sampling_rate, f"{percent(queue.sampling_rate)} randomly sampled"),
-        (queue.training, "training: the gold label is shown after each review"),
-        (queue.implied_labels, "confirm implies the label hallucinated, dismiss implies grounded"),
-        (queue.implied_labels is False, "decisions imply no label"),
-        (queue.test_rate and for_lead, f"{percent(queue.test_rate)} test items with known gold labels"),
+        (answers and rules.grades, f"requires {', '.join(rules.grades)}"),
+        (answers and rules.optional_grades, f"optional: {', '.join(rules.optional_grades)}"),
+        (rules.sampling_rate, f"{percent(rules.sampling_rate)} randomly sampled"),
+        (rules.training, "training: the gold label is shown after each review"),
+        (rules.implied_labels, "confirm implies the label hallucinated, dismiss implies grounded"),
+        (rules.implied_labels is False, "decisions imply no label"),
+        (rules.test_rate and for_lead, f"{percent(rules.test_rate)} test items with known gold labels"),
         (
-            queue.repeat_rate and for_lead,
-            f"{percent(queue.repeat_rate)} repeats of the reviewer's own items after a week",
+            rules.repeat_rate and for_lead,
+            f"{percent(rules.repeat_rate)} repeats of the reviewer's own items after a week",
         ),
     )
     phrases += [phrase for applies, phrase in more if applies]
-    seconds = queue.lease_seconds
+    seconds = rules.lease_seconds
     return (*phrases, f"leased for {seconds / 60:g} minutes" if seconds >= 60 else f"leased for {seconds} seconds")
 
 
@@ -473,15 +340,6 @@ def _plan_words(queue: Queue) -> str:
         return f"a random sample of the answers on which {plan['judge']} and {plan['other_judge']} differ"
     judge = "" if plan["judge"] is None else f" and verdict of {plan['judge']}"
     return f"a random sample of each of {len(plan['strata'])} strata, by flag{judge}"
-
-
-def orders_of(*, blind: bool, flagged_only: bool = True) -> tuple[QueueOrder, ...]:
-    """Return the orders that a queue can have, the default first. A queue ``blind`` to the judge uses no scores."""
-    if not blind and not flagged_only:
-        return (QueueOrder.RANDOM, QueueOrder.OLDEST, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY)
-    if not blind:
-        return tuple(QueueOrder)
-    return (QueueOrder.RANDOM, *(order for order in QueueOrder if order not in (*FROM_SCORES, QueueOrder.RANDOM)))
 
 
 def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
@@ -507,12 +365,12 @@ def unknown_values(connection: Connection, rules: QueueRules) -> list[str]:
 
 def _fill_training(connection: Connection, queue: Queue, people: Sequence[Reviewer], now: datetime) -> int:
     """Add the items of a training queue for these people; return how many each of them gets."""
-    golds = count_gold(connection, queue.filter, queue.label_schema_id)
+    golds = count_gold(connection, queue.rules.where, queue.label_schema_id)
     if not golds:
         raise BadInput("no matching answer has a gold label: training needs adjudicated answers")
     for person in people:
         add_training_items(connection, queue, person.id, now)
-    return min(golds, queue.max_items or golds)
+    return min(golds, queue.rules.max_items or golds)
 
 
 def _planned(connection: Connection, rules: QueueRules, plan: DrawPlan) -> tuple[dict[str, Any], list[DrawnAnswer]]:
@@ -550,13 +408,6 @@ def _check_flags(connection: Connection, where: RowFilter, *, states: bool) -> N
     decided = [state for state in where.states if state != FlagState.OPEN]
     if decided and states:
         raise BadInput(f"a queue has open flags only: leave out state={decided[0]}")
-
-
-def _check_share(name: str, value: float, *, whole: bool = False) -> None:
-    most = "1" if whole else "below 1"
-    inside = 0 <= value <= 1 and (whole or value < 1)
-    if isinstance(value, bool) or not inside:
-        raise BadInput(f"the {name} is a share from 0 to {most}, not {number_words(value)}")
 
 
 def _people(

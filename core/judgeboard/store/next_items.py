@@ -33,16 +33,17 @@ def own_item(connection: Connection, queue: Queue, reviewer_id: int, now: dateti
     The queue's seed, the reviewer and their number of finished items give the random number that decides. Each number
     of finished items gives at most one item, even if that item is leased ahead, released or skipped.
     """
-    if not (queue.test_rate or queue.repeat_rate):
+    rules = queue.rules
+    if not (rules.test_rate or rules.repeat_rate):
         return None
     done = connection.execute(
         select(func.count()).where(LEASE.c.queue_id == queue.id, LEASE.c.reviewer_id == reviewer_id, LEASE.c.done)
     ).scalar_one()
     drawn = {
-        what: sampling_number(f"{queue.seed}:{what}", str(reviewer_id), str(done))
+        what: sampling_number(f"{rules.seed}:{what}", str(reviewer_id), str(done))
         for what in ("test", "which", "again")
     }
-    test, repeat = drawn["test"] < queue.test_rate, drawn["again"] < queue.repeat_rate
+    test, repeat = drawn["test"] < rules.test_rate, drawn["again"] < rules.repeat_rate
     if not (test or repeat) or _has_open_repeat(connection, queue, reviewer_id):
         return None
     tested = _answer_to_test(connection, queue, reviewer_id, drawn["which"]) if test else None
@@ -108,7 +109,7 @@ def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, n
     new = [
         NewItem(
             response_id=response_id,
-            position=sampling_number(f"{queue.seed}:order", "gold", str(response_id)),
+            position=sampling_number(f"{queue.rules.seed}:order", "gold", str(response_id)),
             repeat_for=reviewer_id,
             test=True,
         )
@@ -122,9 +123,9 @@ def add_training_items(connection: Connection, queue: Queue, reviewer_id: int, n
 def training_answers(connection: Connection, queue: Queue, reviewer_id: int) -> list[int]:
     """Return the answers that a training queue has not given to a person yet, the oldest gold label first."""
     has = select(func.count()).where(QUEUE_ITEM.c.queue_id == queue.id, QUEUE_ITEM.c.repeat_for == reviewer_id)
-    golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.filter))
-    if queue.max_items is not None:
-        golds = golds.limit(max(queue.max_items - connection.execute(has).scalar_one(), 0))
+    golds = _golds(queue, reviewer_id).where(*response_conditions(connection, queue.rules.where))
+    if queue.rules.max_items is not None:
+        golds = golds.limit(max(queue.rules.max_items - connection.execute(has).scalar_one(), 0))
     return list(dict.fromkeys(connection.execute(golds).scalars()))
 
 

@@ -19,11 +19,11 @@ from sqlalchemy import (
     update,
 )
 
-from judgeboard.domain import Decision, ItemState, QueueOrder, QueueState
+from judgeboard.domain import Decision, ItemState, QueueState
 from judgeboard.errors import NotFound
-from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.leases import NOT_UNDONE
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.responses import QUESTION
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.statements import insert_or_skip, record_of
@@ -41,55 +41,36 @@ from judgeboard.store.tables import (
 )
 
 ANSWERS, PAIRS = "answers", "pairs"
+_JSON_KEYS = (  # the columns in the order in which commands have always written them
+    *("id", "name", "subject", "state", "filter", "sort", "reviews_needed", "overlap", "seed"),
+    *("blind_people", "blind_judge", "reveal", "grades", "optional_grades", "flagged_only", "max_items"),
+    *("drawn_from", "plan", "sampling_rate", "repeat_rate", "test_rate", "training", "implied_labels"),
+    *("lease_seconds", "guidelines", "created_by", "created_at", "label_schema_id", "label_schema"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
-    """A queue as stored: which items it has (``subject`` answers or pairs, ``filter``) and how they are reviewed.
+class Queue(NamedTuple):
+    """A queue as stored. A label schema replaces the grades of its ``rules``.
 
-    ``overlap`` is the share of items that need ``reviews_needed`` reviews; the others need one. ``sampling_rate`` is
-    the share of randomly sampled items. ``repeat_rate`` is the probability that reviewers get one of their own earlier
-    items again, ``test_rate`` the probability of an unannounced test item. A ``training`` queue has answers with gold
-    labels, for each person. A review must give the ``grades``, unless it is unsure, and may give the
-    ``optional_grades``. ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), or None.
-    ``implied_labels`` is explained in `QueueRules`. A queue with ``max_items`` has the first of the ``drawn_from``
-    answers or pairs that matched at its creation. The ``plan`` of a planned queue has its strata (`DrawnStratum`).
+    ``label_schema`` is the title of the schema that reviewers fill in ("support v2"), or None. A queue with
+    ``max_items`` has the first of the ``drawn_from`` answers or pairs that matched at its creation. The ``plan`` of a
+    planned queue has its strata (`DrawnStratum`). It is no dataclass, because `to_json` writes those field by field.
     """
 
     id: int
-    name: str
-    subject: str
+    rules: QueueRules
     state: QueueState
-    filter: RowFilter
-    sort: QueueOrder
-    reviews_needed: int
-    overlap: float
-    seed: str
-    blind_people: bool
-    blind_judge: bool
-    reveal: bool
-    grades: tuple[str, ...]
-    optional_grades: tuple[str, ...]
-    flagged_only: bool
-    max_items: int | None
     drawn_from: int | None
     plan: dict[str, Any] | None
-    sampling_rate: float
-    repeat_rate: float
-    test_rate: float
-    training: bool
-    implied_labels: bool | None
-    lease_seconds: int
-    guidelines: str | None
     created_by: str
     created_at: datetime
     label_schema_id: int | None = None
     label_schema: str | None = None
 
     @property
-    def blind(self) -> bool:
-        """Whether it hides anything from the reviewer of an item."""
-        return self.blind_people or self.blind_judge
+    def name(self) -> str:
+        """The name by which commands, pages and sentences call it."""
+        return self.rules.name
 
     @property
     def of_difference(self) -> bool:
@@ -101,10 +82,10 @@ class Queue:
         """Whether a plan for the share of bad answers filled it."""
         return self.plan is not None and not self.of_difference
 
-    @property
-    def asked(self) -> tuple[str, ...]:
-        """The grades that a review can give, the required ones first."""
-        return (*self.grades, *self.optional_grades)
+    def as_json(self) -> dict[str, Any]:
+        """Return the columns of the queue in the order of its JSON, with every field of the filter."""
+        columns = self.rules.as_row() | self._asdict() | {"filter": self.rules.where}
+        return {key: columns[key] for key in _JSON_KEYS}
 
 
 _QUEUES = select(QUEUE, LABEL_SCHEMA_TITLE).outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == QUEUE.c.label_schema_id)
@@ -190,7 +171,7 @@ def may_take_from(connection: Connection, queue_id: int, reviewer_id: int) -> bo
 
 
 def _queue(row: Row[Any]) -> Queue:
-    return record_of(Queue, row, filter=from_dict(row.filter))
+    return record_of(Queue, row, rules=QueueRules.of_row(row))
 
 
 class ItemCount(NamedTuple):

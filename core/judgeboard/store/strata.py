@@ -233,7 +233,7 @@ def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
         (
             queue
             for queue in list_queues(connection, subject=ANSWERS)
-            if queue.sort is QueueOrder.RANDOM and not queue.training and not queue.of_difference
+            if queue.rules.order is QueueOrder.RANDOM and not queue.rules.training and not queue.of_difference
         ),
     )
 
@@ -241,9 +241,9 @@ def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
 def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[RandomOrder]:
     queue_ids: dict[tuple[RowFilter, bool, int | None, tuple[tuple[int, datetime], ...]], list[int]] = {}
     for queue in queues:
-        last_id = None if queue.max_items is None else _last_logged(connection, queue.created_at)
+        last_id = None if queue.rules.max_items is None else _last_logged(connection, queue.created_at)
         judged_by = tuple((version_id, queue.created_at) for version_id in _planned_versions(queue))
-        queue_ids.setdefault((queue.filter, queue.flagged_only, last_id, judged_by), []).append(queue.id)
+        queue_ids.setdefault((queue.rules.where, queue.rules.flagged_only, last_id, judged_by), []).append(queue.id)
     return [RandomOrder(*which, _reviewed_in(connection, ids)) for which, ids in queue_ids.items()]
 
 
@@ -301,7 +301,7 @@ def reviewed_where_verdicts_differ(connection: Connection, version_ids: Collecti
             for queue in list_queues(connection, subject=ANSWERS)
             if queue.of_difference
             and _planned_versions(queue) == tuple(sorted(version_ids))
-            and queue.filter == RowFilter()
+            and queue.rules.where == RowFilter()
         ),
     )
 

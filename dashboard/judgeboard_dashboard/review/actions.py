@@ -346,7 +346,7 @@ class QueueActions(Actions):
     @property
     def label_decides(self) -> bool:
         """Whether the queue requires the label, which then makes the decision (`labelled_decision`)."""
-        return "label" in self.work.queue.grades and not self.work.queue.implied_labels
+        return "label" in self.work.queue.rules.grades and not self.work.queue.rules.implied_labels
 
     @property
     def asks_decision(self) -> bool:
@@ -374,7 +374,7 @@ class QueueActions(Actions):
         if decision is not None:
             self.decide(decision)
         elif self.draft.label is None:
-            self._say_missing(missing_grades(self.work.queue, None, self.draft.grade()))
+            self._say_missing(missing_grades(self.work.queue.rules, None, self.draft.grade()))
         else:
             self.session.say(LOW_QUALITY, refused=True)
 
@@ -452,7 +452,7 @@ class QueueActions(Actions):
         if work.reveal is not None:
             self._answer_reveal(reviewer, work.reveal, decision)
             return
-        missing = missing_grades(work.queue, decision, grades)
+        missing = missing_grades(work.queue.rules, decision, grades)
         if decision in {Decision.CONFIRM, Decision.DISMISS}:
             missing += draft.missing()
         if missing:
@@ -477,7 +477,7 @@ class QueueActions(Actions):
                 return f"Saved: {SIDES[shown_side(decision, pair.shown)] if pair else decision} ({self.name})"
             if decided.reveal:
                 reveals.append((decided.review_id, decision))
-            if work.queue.training:
+            if work.queue.rules.training:
                 with self.store.reading() as connection:
                     feedback = training_feedback(connection, decided.item_id, decided.review_id)
                 work.feedback = "" if feedback is None else f"{self.name}: {feedback_words(feedback)}"

@@ -10,7 +10,7 @@ import streamlit as st
 from judgeboard.domain import Action, Label
 from judgeboard.judges.rubric_file import LEVELS, Dimension
 from judgeboard.store.items import Item
-from judgeboard.store.queues import Queue
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
 from judgeboard_dashboard.gate import permitted
@@ -198,10 +198,10 @@ def item_grades(actions: Actions, rubric: RubricScores) -> None:
             )
 
 
-def queue_grades(actions: Actions, queue: Queue, *, marked: bool = True) -> None:
+def queue_grades(actions: Actions, rules: QueueRules, *, marked: bool = True) -> None:
     """Show the buttons for the grades that a queue asks for. ``marked``: show which grades are required."""
     fill_fields(actions.draft)
-    marks = {name: "required" if name in queue.grades else "optional" for name in queue.asked}
+    marks = {name: "required" if name in rules.grades else "optional" for name in rules.asked}
     grade_groups(actions, marks if marked else dict.fromkeys(marks))
 
 

@@ -216,7 +216,7 @@ class QueueSession:
 
     def renew(self, now: datetime) -> None:
         """Renew each lease after a part of its time, except for a shown item that has expired: its reviewer decides."""
-        span = timedelta(seconds=self.queue.lease_seconds)
+        span = timedelta(seconds=self.queue.rules.lease_seconds)
         for leased in list(self.items):
             if (leased.shown and leased.expired(now)) or leased.until - now > span - span / RENEWALS:
                 continue
@@ -284,7 +284,7 @@ def release_leases() -> None:
 
 def keep_leases(work: QueueSession) -> None:
     """Renew the leases now and then while the page is open and its reviewer is active."""
-    st.fragment(_renew, run_every=min(CHECK_SECONDS, work.queue.lease_seconds / 4))(work)
+    st.fragment(_renew, run_every=min(CHECK_SECONDS, work.queue.rules.lease_seconds / 4))(work)
 
 
 def others_words(work: QueueSession) -> Callable[[], None]:

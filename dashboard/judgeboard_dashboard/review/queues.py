@@ -18,17 +18,11 @@ from judgeboard.reviews.presets import PRESETS
 from judgeboard.reviews.queue_work import MOST_COUNTED, own_queues
 from judgeboard.reviews.queues import (
     ASKED,
-    LONGEST_NAME,
-    MOST_ITEMS,
-    MOST_REVIEWS,
-    ORDER_LABELS,
     PersonProgress,
     QueueProgress,
-    QueueRules,
     assign_queue,
     close_queue,
     create_queue,
-    orders_of,
     queue_progress,
 )
 from judgeboard.store.clock import utc_now
@@ -37,6 +31,7 @@ from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard.store.leases import work_mark
 from judgeboard.store.next_items import count_gold
 from judgeboard.store.queue_filling import count_matching
+from judgeboard.store.queue_rules import LONGEST_NAME, MOST_ITEMS, MOST_REVIEWS, ORDER_LABELS, QueueRules, orders_of
 from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
@@ -136,7 +131,7 @@ def list_table(queues: Sequence[QueueProgress], reviewer_id: int | None) -> Tabl
 
 def item_words(progress: QueueProgress) -> str:
     """Return the number of items of a queue with their noun, for example "30 pairs"."""
-    return count(progress.items, "pair" if progress.queue.subject == PAIRS else "answer")
+    return count(progress.items, "pair" if progress.queue.rules.subject == PAIRS else "answer")
 
 
 def progress_words(progress: QueueProgress) -> str:
@@ -201,9 +196,9 @@ def _chosen_queue(progress: QueueProgress, reviewer: Reviewer) -> None:
     with right:
         if lead and is_open:
             _lead(progress, reviewer)
-        if queue.guidelines:
+        if queue.rules.guidelines:
             heading("Guidelines")
-            show(tag("div", queue.guidelines, cls="jb-reason"))
+            show(tag("div", queue.rules.guidelines, cls="jb-reason"))
 
 
 def _people(progress: QueueProgress) -> None:
@@ -241,9 +236,9 @@ def _lead(progress: QueueProgress, reviewer: Reviewer) -> None:
             if st.button(f"Close {as_label(queue.name)}", key="queue_close", wrap=False):
                 close_queue(store(), queue.name, by=reviewer)
                 st.rerun()
-    if queue.blind and progress.assigned_to:
+    if queue.rules.blind and progress.assigned_to:
         caption("Assigned reviewers of a blind queue see its answers only in the queue.")
-    elif queue.blind:
+    elif queue.rules.blind:
         caption("Its answers are hidden from everybody until they have reviewed them. Assign it to its reviewers.")
 
 
@@ -255,7 +250,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
     if reviewer is None:
         return False
     with reading() as connection:
-        own = [work for work in own_queues(connection, reviewer.id) if subject in {None, work.queue.subject}]
+        own = [work for work in own_queues(connection, reviewer.id) if subject in {None, work.queue.rules.subject}]
     if not own:
         return False
     with st.container(key="your_queues", gap="xsmall"):
@@ -266,7 +261,7 @@ def your_queues(reviewer: Reviewer | None, subject: str | None = None) -> bool:
                 start_button("Start", rows, key=f"your_queue_{queue.id}", shortcut="Enter" if place == 0 else None)
                 number = f"more than {MOST_COUNTED - 1:,}" if left >= MOST_COUNTED else f"{left:,}"
                 of_them = f" ({skipped:,} skipped)" if skipped else ""
-                pairs = (" pair" if left == 1 else " pairs") if queue.subject == PAIRS else ""
+                pairs = (" pair" if left == 1 else " pairs") if queue.rules.subject == PAIRS else ""
                 words = f"{number}{pairs} left for you{of_them}, {done:,} done"
                 show(tag("div", tag("b", queue.name), f" · {words}", cls="jb-say jb-line"))
         if len(own) > MOST_SHOWN:

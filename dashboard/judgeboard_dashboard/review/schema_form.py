@@ -15,7 +15,7 @@ from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.queues import ASKED
 from judgeboard.store.issues import list_modes
 from judgeboard.store.items import Item
-from judgeboard.store.queues import Queue
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions
@@ -128,7 +128,7 @@ class SchemaActions(DraftActions):
 
 
 def rubric_schema(
-    queue: Queue, words: Mapping[str, Sequence[str]] = NO_WORDS, *, required: bool = True
+    rules: QueueRules, words: Mapping[str, Sequence[str]] = NO_WORDS, *, required: bool = True
 ) -> LabelSchema | None:
     """Return the dimensions of a rubric that a queue asks for, as scales from 1 to 5; None if it asks for none.
 
@@ -138,10 +138,10 @@ def rubric_schema(
         SchemaField(
             name,
             FieldType.SCALE,
-            required=required and name in queue.grades,
+            required=required and name in rules.grades,
             levels=tuple(zip_longest(LEVELS, words.get(name, ())[: len(LEVELS)])),
         )
-        for name in queue.asked
+        for name in rules.asked
         if name not in ASKED
     )
     return LabelSchema("rubric", scales) if scales else None

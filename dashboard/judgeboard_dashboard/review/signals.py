@@ -9,6 +9,7 @@ from judgeboard.agreement.repeats import repeats_of_judgment
 from judgeboard.domain import ClaimMark, Grade, Stage
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queue_items import QueueReview
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.queues import Queue
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
@@ -450,13 +451,13 @@ def queue_pane(
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane beside an answer of a queue: guidelines, or signals once the judge is shown."""
     keys, item = keys_block(QUEUE_KEYS) if keys_shown else None, leased.item
-    scales = scales_block(queue.asked, aside=_named(queue))
+    scales = scales_block(queue.rules.asked, aside=_named(queue))
     guidelines = None
-    if queue.guidelines:
-        body = tag("div", queue.guidelines, cls="jb-reason")
+    if queue.rules.guidelines:
+        body = tag("div", queue.rules.guidelines, cls="jb-reason")
         guidelines = _block("This queue", body) if scales else _block("How to grade", body, aside=_named(queue))
     if item is None or (reveal is None and item.hidden.judge):
-        first = tag("div", keys, _blind_queue(queue), cls="jb-pane")
+        first = tag("div", keys, _blind_queue(queue.rules), cls="jb-pane")
         return first, tag("div", scales, guidelines, cls="jb-pane jb-signals")
     reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
@@ -482,15 +483,15 @@ def _grade_words(name: str, grade: Any) -> str | None:
     return score(grade) if name == "groundedness" else f"{grade} / 4"
 
 
-def _blind_queue(queue: Queue) -> Html | None:
-    if not queue.blind:
+def _blind_queue(rules: QueueRules) -> Html | None:
+    if not rules.blind:
         return None
     hidden = [
-        *(["the judgment", "the reason for this item"] if queue.blind_judge else []),
-        *(["other people’s grades"] if queue.blind_people else []),
+        *(["the judgment", "the reason for this item"] if rules.blind_judge else []),
+        *(["other people’s grades"] if rules.blind_people else []),
     ]
     names = ", ".join(hidden[:-1]) + (" and " if hidden[:-1] else "") + hidden[-1]
-    revealed = queue.reveal and queue.blind_judge
+    revealed = rules.reveal and rules.blind_judge
     sentence = f"{capital(names)} are hidden{' until you have graded' if revealed else ''}."
     return _block("Blind until you grade" if revealed else "Blind", tag("div", sentence, cls="jb-why"))
 

@@ -194,7 +194,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
     )
     if item is not None and rubric is not None:
         if is_open:
-            schema = schema_of_item(store(), item_id) or rubric_schema(conflict.queue, required=False)
+            schema = schema_of_item(store(), item_id) or rubric_schema(conflict.queue.rules, required=False)
             actions.draft.schema = schema
         with reading() as connection:
             comments = comments_on(connection, item.response_id, reviewer.id)
@@ -209,7 +209,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             actions,
             item,
             side,
-            quality="quality" in conflict.queue.asked,
+            quality="quality" in conflict.queue.rules.asked,
             correctable=is_open,
             over_signals=partial(again_section, actions, item),
             under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
@@ -228,7 +228,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         decision_choices(actions.decide, flag=True, offered=(Decision.CONFIRM, Decision.DISMISS))
         if pair is None
         else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
-        grades=partial(queue_grades, actions, conflict.queue, marked=False) if pair is None else None,
+        grades=partial(queue_grades, actions, conflict.queue.rules, marked=False) if pair is None else None,
         note=("Reason (M)", "Required: the reason for your decision"),
     )
 

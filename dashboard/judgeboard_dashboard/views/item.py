@@ -399,7 +399,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     elif reveal.differs(session.draft(leased.subject)):
         reveal.changing = True
     if item is not None:
-        session.draft(leased.subject).schema = work.schema or rubric_schema(work.queue, leased.rubric.words)
+        session.draft(leased.subject).schema = work.schema or rubric_schema(work.queue.rules, leased.rubric.words)
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
     texts = () if item is None else item_texts(item)
     texts = texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ()))
@@ -407,9 +407,9 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     leased.shown = True
     leased.expiry_shown = reveal is None and leased.expired(utc_now())
     blind = item is None or item.hidden.judge
-    implies = work.queue.implied_labels
+    implies = work.queue.rules.implied_labels
     if implies is None:
-        graded = "label" in work.queue.grades or work.schema is not None
+        graded = "label" in work.queue.rules.grades or work.schema is not None
         implies = False if item is None or blind or graded else _implies(reviewer, {each.rule for each in item.flags})
     actions = QueueActions(
         store=store(),
@@ -440,7 +440,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             actions,
             item,
             side,
-            quality="quality" in work.queue.asked,
+            quality="quality" in work.queue.rules.asked,
             correctable=reveal is None or reveal.changing,
             over_signals=partial(again_section, actions, item),
             under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
@@ -449,8 +449,8 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         with st.container(key=f"pair_{leased.lease.item_id}"):
             if session.keys_shown:
                 show(keys_block(QUEUE_KEYS))
-            if work.queue.guidelines:
-                guidelines = tag("div", work.queue.guidelines, cls="jb-reason")
+            if work.queue.rules.guidelines:
+                guidelines = tag("div", work.queue.rules.guidelines, cls="jb-reason")
                 show(tag("details", tag("summary", "How to judge these pairs"), guidelines, cls="jb-pane"))
             show(pair_block(pair.question, pair.options, pair.passages or (), pair.left, pair.right))
     question, choices = _queue_choices(actions)
@@ -458,7 +458,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         actions,
         question,
         choices,
-        grades=None if item is None else partial(queue_grades, actions, work.queue),
+        grades=None if item is None else partial(queue_grades, actions, work.queue.rules),
         form=partial(_skip_form, actions) if work.skipping and not leased.expiry_shown else None,
     )
 
@@ -489,7 +489,7 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
 def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
     work, leased = actions.work, actions.leased
     if leased.expiry_shown:
-        minutes = max(work.queue.lease_seconds // 60, 1)
+        minutes = max(work.queue.rules.lease_seconds // 60, 1)
         again = choice(
             name="again", label="Lease it again", act=actions.lease_again, key="Y", icon=":material/front_hand:"
         )
@@ -551,7 +551,7 @@ def _skip_form(actions: QueueActions) -> None:
 
 
 def _show_feedback(work: QueueSession) -> None:
-    if work.queue.training:
+    if work.queue.rules.training:
         words = work.feedback or "Training. The gold label of each item is shown here after your review."
         show(tag("div", words, cls="jb-note jb-training", role="status"))
 

@@ -12,9 +12,10 @@ from judgeboard.people.permissions import may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.reviews.presets import PLANNED
-from judgeboard.reviews.queues import LONGEST_NAME, QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.queue_rules import LONGEST_NAME, QueueRules
 from judgeboard.store.queues import list_queues, open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import rate_mark

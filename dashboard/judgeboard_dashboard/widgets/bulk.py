@@ -191,7 +191,9 @@ def _offers(page: str) -> list[Offer]:
         tagging = decide and partial(decide, decision=None) if modes else None
         offers.append(Offer("tag", "Tag", tagging, "Tags the selected answers with failure modes, without a decision"))
     if reviewer is not None and permitted(Action.ASSIGN):
-        goals: dict[str, dict[str, Any]] = {each.name: {"queue": each.name} for each in queues if not each.training}
+        goals: dict[str, dict[str, Any]] = {
+            each.name: {"queue": each.name} for each in queues if not each.rules.training
+        }
         goals |= {f"{name} (person)": {"person": name} for name in known_people()}
         goal = st.selectbox(
             "Queue or person",

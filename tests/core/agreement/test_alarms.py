@@ -25,10 +25,11 @@ from judgeboard.domain import Role, Status
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.reports.trends import corrected_lines, evidence_sentence, windows_lines
 from judgeboard.reviews.presets import PLANNED
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.strata import drawn_answers

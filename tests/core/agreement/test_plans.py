@@ -34,7 +34,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reports.agreement import in_all_title
 from judgeboard.reviews.presets import PLANNED
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.estimates import Z
 from judgeboard.stats.rates import summed
@@ -42,6 +42,7 @@ from judgeboard.stats.sample_size import POWER
 from judgeboard.store.engine import Store, open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case

@@ -22,12 +22,13 @@ from judgeboard.domain import QueueOrder, Response, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.response_pages import rules_of
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses

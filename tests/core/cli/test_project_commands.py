@@ -188,9 +188,18 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
     capsys.readouterr()
     with closing(open_store(None)) as store, store.reading() as connection:
         queue = queue_named(connection, "legal")
-        assert (queue.reviews_needed, queue.sort, queue.blind_judge, queue.max_items) == (2, "random", True, 7)
-        assert (queue.grades, queue.guidelines, queue.implied_labels) == (("label",), "Read the passages first.", False)
-        assert queue.filter.rules == ("random_sample",)
+        assert (queue.rules.needed, queue.rules.order, queue.rules.blind_judge, queue.rules.max_items) == (
+            2,
+            "random",
+            True,
+            7,
+        )
+        assert (queue.rules.grades, queue.rules.guidelines, queue.rules.implied_labels) == (
+            ("label",),
+            "Read the passages first.",
+            False,
+        )
+        assert queue.rules.where.rules == ("random_sample",)
     assert run(["rule", "import"]) == 0
     assert "1 added, 0 replaced, 0 unchanged" in capsys.readouterr().out
     (folder / "judgeboard.toml").write_text(

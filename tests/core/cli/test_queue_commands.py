@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.domain import ClaimMark, ClaimStatus, DimensionScore, Label
+from judgeboard.store.filters import RowFilter
 from judging_log import address
 from pair_log import add_pairs
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
@@ -77,6 +79,22 @@ def test_a_queue_is_made_worked_through_adjudicated_and_closed(case: QueueCase, 
     assert "'legal' is closed" in typed("ann", "queue", "next", "legal", code=2)
     assert typed("lead", "queue", "list", "--open", "--json") == {"queues": []}
     assert case.flag_states() == ["confirmed", "open"]
+
+
+def test_the_json_of_a_queue_has_its_columns_in_a_fixed_order(case: QueueCase, typed: Typed) -> None:
+    case.flagged(0.1)
+    typed("lead", "queue", "create", "q", "--where", "query_type=QA", "--order", "oldest", "--needed", "2")
+    (item,) = case.items()
+    shown = typed("lead", "queue", "list", "q", "--json")["queue"]
+    assert " ".join(shown) == (
+        "id name subject state filter sort reviews_needed overlap seed blind_people blind_judge reveal grades "
+        "optional_grades flagged_only max_items drawn_from plan sampling_rate repeat_rate test_rate training "
+        "implied_labels lease_seconds guidelines created_by created_at label_schema_id label_schema"
+    )
+    assert (shown["sort"], shown["reviews_needed"], shown["filter"]["query_types"]) == ("oldest", 2, ["QA"])
+    assert shown["filter"].keys() == {field.name for field in fields(RowFilter)}
+    assert typed("lead", "queue", "list", "--json")["queues"][0]["queue"] == shown
+    assert typed("lead", "queue", "adjudicate", str(item["id"]), "--json")["queue"] == shown
 
 
 def test_a_blind_queue_prints_nothing_of_the_judge_until_after_the_review(case: QueueCase, typed: Typed) -> None:

@@ -17,8 +17,9 @@ from judgeboard.reviews.bundle_file import read_bundle
 from judgeboard.reviews.bundles import MergedBundle, export_bundle, merge_bundle
 from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.reviews.leases import take_item
-from judgeboard.reviews.queues import QueueRules, close_queue, create_queue
+from judgeboard.reviews.queues import close_queue, create_queue
 from judgeboard.store.forgetting import forget_response
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs

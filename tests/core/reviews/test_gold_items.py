@@ -6,9 +6,10 @@ from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
 from judgeboard.reviews.person_work import PersonWork, everybodys_work, training_feedback
-from judgeboard.reviews.queues import QueueRules, assign_queue
+from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.reviewers import Reviewer
 from queue_case import CONFIRM, DISMISS, QueueCase
 
@@ -41,7 +42,7 @@ def test_a_test_item_is_unannounced_decides_nothing_and_counts_for_its_person_al
     counted, before = labels(case), case.progress()
     first = case.lease(case.ada)
     assert first.response_id in gold
-    assert not any("test" in phrase for phrase in first.queue.grades)
+    assert not any("test" in phrase for phrase in first.queue.rules.grades)
     with Seen(case.store, case.ada.id).reading() as connection:  # the gold label is hidden until she has reviewed it
         assert not load_item(connection, first.response_id).reviews
     case.say(first, case.ada, CONFIRM, label=Label.HALLUCINATED)

@@ -30,7 +30,7 @@ from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.people.roster import change_settings, ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide, implying_rules, remember_implied
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
 from judgeboard.store.filters import RowFilter
@@ -40,6 +40,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.open_flags import QueueLine, open_counts, queue_page
 from judgeboard.store.overview import overview, work_state
 from judgeboard.store.own_reviews import own_reviews_page, whole_review
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting

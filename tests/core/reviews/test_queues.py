@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from sqlalchemy import insert
 
 from engines import on_sqlite
 from judgeboard.agreement.plans import draw_plan
@@ -17,19 +18,13 @@ from judgeboard.reviews.bundles import export_bundle, merge_bundle
 from judgeboard.reviews.changes import edit
 from judgeboard.reviews.presets import PLANNED, PRESETS
 from judgeboard.reviews.queue_work import own_queues
-from judgeboard.reviews.queues import (
-    ORDER_LABELS,
-    MissingGrades,
-    NoPeople,
-    QueueRules,
-    assign_queue,
-    create_queue,
-    orders_of,
-)
+from judgeboard.reviews.queues import MissingGrades, NoPeople, assign_queue, create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.queue_filling import count_matching
+from judgeboard.store.queue_rules import ORDER_LABELS, QueueRules, orders_of
+from judgeboard.store.queues import list_queues
 from judgeboard.store.strata import DrawPlan, draw_by_stratum
 from judgeboard.store.tables import EVENT, QUEUE, RESPONSE
 from query_plans import statements_of
@@ -69,6 +64,19 @@ def test_what_is_wrong_is_said(field: str, value: object, said: str) -> None:
     assert QueueRules(**GOOD).needed == 2
     with pytest.raises(BadInput, match=said):
         QueueRules(**GOOD | {field: value})
+
+
+def test_a_stored_queue_has_the_rules_that_made_it(case) -> None:
+    rules = QueueRules(**GOOD, where=RowFilter(query_types=("legal",)), implied_labels=True, seed="s")
+    assert create_queue(case.store, rules, by=case.lead).queue.rules == rules
+
+
+def test_a_queue_that_todays_rules_would_refuse_is_still_read(case) -> None:
+    older = {"name": "x" * 61, "lease_seconds": 5, "blind_judge": True, "sort": "severity"}
+    with case.store.writing() as connection:
+        connection.execute(insert(QUEUE), older | {"created_by": "test", "created_at": case.now})
+        (queue,) = list_queues(connection)
+    assert (queue.name, queue.rules.lease_seconds, queue.rules.order) == ("x" * 61, 5, QueueOrder.SEVERITY)
 
 
 @pytest.mark.parametrize("order", [QueueOrder.SEVERITY, QueueOrder.DISAGREEMENT, QueueOrder.INSTABILITY])
@@ -181,7 +189,7 @@ def test_each_preset_makes_a_queue(case, name: str) -> None:
     words, _, rules = PRESETS[name]
     made = case.queue(**rules)
     assert made.joined == (1 if name == "worst" else 2)
-    assert str(made.queue.max_items) in words
+    assert str(made.queue.rules.max_items) in words
 
 
 def test_an_assigned_reviewer_sees_what_is_left_and_no_flag_that_they_graded(case) -> None:

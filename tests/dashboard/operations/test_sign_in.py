@@ -14,11 +14,12 @@ from app_pages import markup
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.people.roster import add_person, change_role, ensure_reviewer, remove_person
-from judgeboard.reviews.queues import QueueRules, create_queue
+from judgeboard.reviews.queues import create_queue
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.reviewers import find_reviewer
 from judgeboard.store.tables import DRAFT, METADATA
 from judgeboard_dashboard import server as serving
