@@ -374,7 +374,9 @@ def reviews_on_items(connection: Connection, item_ids: Collection[int]) -> dict[
     reviews: dict[int, list[QueueReview]] = {item_id: [] for item_id in item_ids}
     for row in rows:
         grade = grade_from(row, scores.get(row.id, ()))
-        reviews[row.queue_item_id].append(record_of(QueueReview, row, grade=grade))
+        # `record_of` would take a sixth of this function's time, and a person's work reads thousands of reviews.
+        review = QueueReview(row.id, row.reviewer_id, row.reviewer, row.stage, row.decision, grade, row.seconds, row.at)
+        reviews[row.queue_item_id].append(review)
     return reviews
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, exists, insert, or_, select, update
@@ -398,10 +399,17 @@ _GRADE_PARTS: dict[str, Callable[[Any], Any]] = {
 
 def grade_from(row: Any, scores: tuple[DimensionScore, ...] = (), modes: tuple[str, ...] = ()) -> Grade:
     """Return the grade in a row of reviews; it lacks the parts whose columns are not in the row."""
-    columns = row._asdict()
-    parts = {name: columns[name] for name in _OF_GRADE if name in columns}
-    converted = {name: convert(parts[name]) for name, convert in _GRADE_PARTS.items() if name in parts}
-    return Grade(**parts | converted, scores=scores, modes=modes)
+    parts = {
+        name: row[place] if convert is None else convert(row[place])
+        for name, place, convert in _places_of_grade(row._fields)
+    }
+    return Grade(**parts, scores=scores, modes=modes)
+
+
+@cache
+def _places_of_grade(columns: tuple[str, ...]) -> tuple[tuple[str, int, Callable[[Any], Any] | None], ...]:
+    """Return the parts of a grade in rows with these columns: name, place and conversion."""
+    return tuple((name, columns.index(name), _GRADE_PARTS.get(name)) for name in _OF_GRADE if name in columns)
 
 
 def preferences_of(connection: Connection, review_id: int) -> dict[str, Preference | None]:
