@@ -105,8 +105,8 @@ grade_options: Callable[[F], F] = decorator(
         "fields",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Value of a field of the queue's label schema. Repeat for more fields; several values, spans and rankings "
-        "are written as JSON.",
+        help="Value of a field of the queue's label schema. Repeat the option for each field. Write a list of values, "
+        "spans or a ranking as JSON.",
     ),
 )
 few_shot_options: Callable[[F], F] = decorator(
@@ -132,8 +132,8 @@ few_shot_options: Callable[[F], F] = decorator(
 rating_word_option: Callable[[F], F] = click.option(
     "--rating-word",
     metavar="WORDS",
-    help="Words before the rating, if the rating judge replies in free text: 'Total rating' stands for \"Total rating: "
-    '3" in the last line (default: it replies in JSON). Part of the judge version.',
+    help="Words before the rating, for a judge that replies in free text (default: the judge replies in JSON). For "
+    "example, 'Total rating' finds \"Total rating: 3\" in the last line. Part of the judge version.",
 )
 prompt_option: Callable[[F], F] = click.option(
     "--prompt",

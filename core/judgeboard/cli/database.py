@@ -167,7 +167,7 @@ def db_restore(file: Path) -> None:
     json=False,
 )
 @click.argument("response", required=False)
-@click.option("--source", help="Source of the answer, if several sources use this id; source of the unused traces.")
+@click.option("--source", help="Source of the answer (needed if several sources use this id), or of the unused traces.")
 @options.where
 @click.option("--unused", is_flag=True, help="Delete the spans of all traces without an answer.")
 @click.option(

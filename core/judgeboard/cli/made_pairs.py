@@ -53,11 +53,11 @@ if TYPE_CHECKING:
 def make_pairs_command(questions: str, seed: int, output: Path | None, **chosen: Any) -> int:
     """Make pairs from multiple-choice questions. A pair has the correct option and a random wrong one.
 
-    With --generator, two calls per question write answers that argue for these options. Each answer says its option in
-    concludes_a or concludes_b. A pair is left out if a conclusion cannot be read, or if not exactly one is right. The
-    number of calls and their maximum cost are shown first. The response_id of a line of --generator-replies is the id
-    of the question and the letter: 70/A. Without any pair, no file is written and the exit code is 1. For other exit
-    codes see `judgeboard judge`.
+    With --generator, two calls per question write answers that argue for these options. The columns concludes_a and
+    concludes_b have the option of each answer. A pair is left out if a conclusion cannot be read, or if not exactly one
+    is right. The number of calls and their maximum cost are shown first. The response_id of a line of
+    --generator-replies is the id of the question and the letter: 70/A. Without any pair, no file is written and the
+    exit code is 1. For other exit codes see `judgeboard judge`.
     """
     from judgeboard.formats.files import write_whole
     from judgeboard.methods.own_answers import MadePairs, pair_line, pairs_of_questions

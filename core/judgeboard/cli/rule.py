@@ -214,7 +214,9 @@ def add_judge(
 @click.option(
     "--criterion", metavar="NAME", help="Criterion of a rubric judge, instead of --measure: its mean score is watched."
 )
-@click.option("--judge", metavar="NAME", help="Judge whose verdicts a level counts (default: the primary judge).")
+@click.option(
+    "--judge", metavar="NAME", help="Name of the judge whose scores a level has (default: the primary judge)."
+)
 @click.option(
     "--last",
     metavar="ANSWERS|DAYS",

@@ -43,7 +43,7 @@ def suite_command() -> None:
     group=suite_command,
 )
 @options.named_section("suites", "suite", metavar="FILE|NAME")
-@click.option("--by", metavar="NAME", help="Judge, by its name, whose model scores the answers, instead of --model.")
+@click.option("--by", metavar="NAME", help="Name of a judge. Its model scores the answers. Replaces --model.")
 @click.option(
     "--candidate",
     metavar="WHO",

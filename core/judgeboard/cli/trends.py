@@ -85,7 +85,7 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "--before",
     metavar="FROM..TO",
     callback=_window,
-    help="First window to compare, with --corrected and --after: two days (UTC), both included (default: none).",
+    help="First window to compare: its first and last day (UTC, both included). Needs --corrected and --after.",
 )
 @click.option(
     "--after", metavar="FROM..TO", callback=_window, help="Second window, later than the first (default: none)."
