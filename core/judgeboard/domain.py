@@ -26,7 +26,7 @@ class Action(StrEnum):
         return action
 
     SEE_PAGES = "see_pages", "Seeing all pages"
-    SEE_MANAGED = "see_managed", "Seeing settings, imports, keys, people and events"
+    SEE_MANAGED = "see_managed", "Seeing the pages of settings, rules, imports, keys, people and events"
     REVIEW = "review", "Reviewing"
     REJUDGE_ONE = "rejudge_one", "Rejudging an answer"
     MAKE_QUEUES = "make_queues", "Creating and closing queues"

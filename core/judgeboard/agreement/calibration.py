@@ -222,6 +222,6 @@ def _unproven_words(how: str, sample: ScoredSample, meaning: Mapping[float, Esti
         yield (
             f"The {counted(labels.n, 'label')} tell only about as much as {even:,} of a random sample, because some "
             "kinds of answers are labelled more often than others. It is not known how many labels are enough. Start "
-            f"with {counted(more, 'answer')} drawn at random, then run this command again: `judgeboard queue create "
-            f"calibrate --plan rate --n {more}`."
+            f"with {counted(more, 'answer')} drawn at random (`judgeboard queue create NAME --plan rate --n {more}`), "
+            "label them, then run `labels calibrate` again."
         )

@@ -594,9 +594,9 @@ def _more_labels(goal: Goal, delta: float, sample: ScoredSample, query_type: str
         return _joined(none, now and f"Today, {now}.")
     more = labels_missing(needed, half.n, counting.n)
     answers = answers_to_sample(sample, of_goal, more, strata, query_type)
-    return more_labels_words(
-        sample, f"Another threshold may reach a {goal.words}", things, of_goal.n, counting.n, more, answers
-    )
+    another = f"Another threshold may reach a {goal.words}"
+    words = more_labels_words(sample, another, things, of_goal.n, counting.n, more, answers)
+    return _joined(now and f"Today, {now}.", words)
 
 
 def _curve(grid: FloatArray, figures: ThresholdFigures) -> Iterator[AtThreshold]:

@@ -78,12 +78,12 @@ def list_(where: RowFilter, limit: int) -> None:
 
     With JUDGEBOARD_URL, the address of the pages, each answer has its address on a page.
     """
-    from judgeboard.reviews.queues import check_rules
+    from judgeboard.reviews.queues import check_flag_rules
     from judgeboard.settings.model import load_settings
     from judgeboard.store.open_flags import queue_page
 
     with options.seen(options.open_store()).reading() as connection:
-        check_rules(connection, where)
+        check_flag_rules(connection, where)
         page = queue_page(connection, where, limit=limit)
     address = (load_settings().url or "").rstrip("/")
     pages = {line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None for line in page.lines}

@@ -394,17 +394,15 @@ def _act(
 ) -> None:
     from judgeboard.reviews.bulk import MOST_ANSWERS
     from judgeboard.reviews.decisions import IMPLIED, implying_rules
-    from judgeboard.reviews.queues import check_rules
+    from judgeboard.reviews.queues import check_flag_rules
     from judgeboard.store.open_flags import listed_answers
 
     store = options.open_store()
     who = options.reviewer(store)
     with options.seen(store).reading() as connection:
-        check_rules(connection, where)
+        check_flag_rules(connection, where)
         ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
         rules, unasked = implying_rules(connection, who.id)
-    if not ids and bulk is None:
-        raise BadInput("no answer with an open flag matches --where: nothing was changed")
     question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
     if rules and not unasked and verb in {*IMPLIED}:
         question += f" For flags of {', '.join(rules)}, the label {IMPLIED[Decision(verb)]} is stored too."

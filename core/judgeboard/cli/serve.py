@@ -48,33 +48,32 @@ def worker_command() -> None:
 
 
 @options.command("judgeboard worker cancel", "judgeboard worker cancel 12", group=worker_command, json=False)
-@click.argument("run", type=int, required=False)
-def cancel(run: int | None) -> None:
+@click.argument("job", required=False, metavar="[RUN|JOB]")
+def cancel(job: str | None) -> None:
     """Cancel a job. Its running calls are finished and stored.
 
-    RUN is the number of its run, as in `judgeboard db events --kind run`. Without RUN, cancels the only job that has
-    not ended. A command in another terminal is no job: stop it there with Ctrl-C.
+    RUN is the number of its run, as in `judgeboard db events --kind run`. A job that has no run yet has an id: without
+    an argument, the command cancels the only job, or lists the jobs. A command in another terminal is no job: stop it
+    there with Ctrl-C.
     """
     from judgeboard.runs.jobs import cancel_job, open_jobs
-    from judgeboard.store.runs import get_run
 
     store = options.open_store()
-    jobs = open_jobs(store)
-    chosen = [job for job in jobs if run is None or job.run_id == run]
-    if run is not None and not chosen:
-        with store.reading() as connection:
-            ended = get_run(connection, run).finished_at is not None
-        why = "it has ended" if ended else "it is no job, so stop it with Ctrl-C where it was started"
-        raise BadInput(f"run {run} cannot be cancelled: {why}")
-    if not chosen:
+    jobs = {each.id if each.run_id is None else str(each.run_id): each for each in open_jobs(store)}
+    jobs = {name: each for name, each in jobs.items() if each.state != "stopping"}
+    if job is not None and job not in jobs:
+        raise BadInput(
+            f"there is no waiting or running job {job}: it has ended or is stopping, or it is a command, which Ctrl-C "
+            "stops in its terminal"
+        )
+    if not jobs:
         raise BadInput("no job is waiting or running. A command in another terminal is stopped there with Ctrl-C")
-    if len(chosen) > 1:
-        numbers = ", ".join("one without a run yet" if job.run_id is None else f"{job.run_id}" for job in chosen)
-        raise BadInput(f"{len(chosen)} jobs have not ended (runs: {numbers}): name one of them")
-    (job,) = chosen
-    cancel_job(store, job.id, options.actor())
-    when = "before it began" if job.run_id is None else f"after {job.asked:,} of {counted(job.selected, 'answer')}"
-    click.echo(f"Cancelled {when}. Verdicts are kept.")
+    if job is None and len(jobs) > 1:
+        raise BadInput(f"{len(jobs)} jobs are waiting or running: name one of {', '.join(jobs)}")
+    chosen = next(iter(jobs.values())) if job is None else jobs[job]
+    cancel_job(store, chosen.id, options.actor())
+    done = f"after {chosen.asked:,} of {counted(chosen.selected, 'answer')}"
+    click.echo(f"Cancelled {'before it began' if chosen.run_id is None else done}. Verdicts are kept.")
 
 
 @options.command("judgeboard serve", "judgeboard serve --port 8600 --db postgresql://judge@db/judgeboard", json=False)

@@ -183,7 +183,8 @@ def flags_sentence(stats: Stats) -> str | None:
         some = f"All {opened:,} open flags are on graded answers"
     else:
         some = f"{graded:,} of {opened:,} open flags {'is' if graded == 1 else 'are'} on graded answers"
-    return f"{some}. One answer may have several flags. A grade alone closes no flag."
+    several = " One answer may have several flags." if opened > 1 else ""
+    return f"{some}.{several} A grade alone closes no flag."
 
 
 def agreement_tables(stats: Stats) -> Iterator[Table]:

@@ -88,6 +88,8 @@ class BulkDecided:
         )
         verb = VERBS[self.decision] if self.decision else "tagged"
         done = f"{verb.capitalize()} {counted(self.decided, 'answer')}."
+        if not self.decided and not any(number for number, _ in others):
+            done = "No answer with an open flag matches, so nothing was changed."
         return " ".join((done, *(f"{number:,} {words}." for number, words in others if number)))
 
 

@@ -395,7 +395,7 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
     }
 
 
-def check_rules(connection: Connection, where: RowFilter) -> None:
+def check_flag_rules(connection: Connection, where: RowFilter) -> None:
     """Raise `BadInput` for a rule of a filter that neither exists nor has flags."""
     unknown = values_without_rows(connection, "rule", [rule for rule in where.rules if rule not in RULE_NAMED])
     if unknown:
@@ -404,7 +404,7 @@ def check_rules(connection: Connection, where: RowFilter) -> None:
 
 def _check_flags(connection: Connection, where: RowFilter, *, states: bool) -> None:
     """Raise `BadInput` for a rule that does not exist, or (``states``) a filter that no open flag can ever match."""
-    check_rules(connection, where)
+    check_flag_rules(connection, where)
     decided = [state for state in where.states if state != FlagState.OPEN]
     if decided and states:
         raise BadInput(f"a queue has open flags only: leave out state={decided[0]}")

@@ -394,8 +394,8 @@ def _what(values: dict[str, Any], where: RowFilter) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         words = f"all {noun}" if where == RowFilter() else f"{noun}: {describe(where)}"
         show(tag("div", tag("b", "Which: "), words, cls="jb-say"))
-        label = "Filter them under Open flags"
-        open_button(label, Rows("open_flags", query_of(where)), key="nq_narrow", type="tertiary")
+        view, page = ("open_flags", "Open flags") if values["flagged_only"] else ("responses", "Answers")
+        open_button(f"Filter them under {page}", Rows(view, query_of(where)), key="nq_narrow", type="tertiary")
     if values["training"]:
         caption("Everybody reviews all items, in random order, and is told the gold label after each review.")
         values["order"] = QueueOrder.RANDOM

@@ -178,6 +178,8 @@ def _report_buttons(filters: Filters, version_id: int | None) -> None:
                 key=f"report_{ending}",
                 width="stretch",
             )
+        if version_id is None:
+            return
         st.download_button(
             "Ratings as CSV",
             data=as_now(partial(_ratings, filters, version_id)),
@@ -186,11 +188,12 @@ def _report_buttons(filters: Filters, version_id: int | None) -> None:
             on_click="ignore",
             key="report_ratings",
             width="stretch",
-            help="One row for each answer and person, with the verdict of the judge beside the grades.",
+            help="One row for each answer of the filter and each person who graded it, with the verdict of this judge. "
+            "An answer without a grade has one row.",
         )
 
 
-def _ratings(filters: Filters, version_id: int | None) -> bytes:
+def _ratings(filters: Filters, version_id: int) -> bytes:
     with reading() as connection:
         known = {RATINGS: ratings_table(scored_version(connection, version_id))}
     file = BytesIO()

@@ -97,8 +97,7 @@ def imports() -> None:
     follow("imports", own=("kind",))
     if not permitted(Action.IMPORT):
         ask_reviewer(to=Action.IMPORT)
-        with reading() as connection:
-            table(Table.of(list_batches(connection), BATCH_COLUMNS), key="imports", name="imports")
+        _latest()
         return
     left, right = stacking_columns("import", [1, 2.1])
     with left:
@@ -108,6 +107,7 @@ def imports() -> None:
             _undo()
             with right:
                 empty(*HINTS)
+                _latest()
             return
         choice, stream = uploaded
         trial = _tried(choice, stream)
@@ -122,6 +122,16 @@ def imports() -> None:
             _ask_file(choice, trial)
         elif trial is not None:
             _understood(trial)
+
+
+def _latest() -> None:
+    """Show the latest imports, also those that were undone."""
+    with reading() as connection:
+        batches = list_batches(connection)
+    if batches:
+        heading("Latest imports")
+        key = f"imports_{batches[0].id}_{len(batches)}"
+        table(Table.of(batches, BATCH_COLUMNS), key=key, name="imports", most=8)
 
 
 def _undo() -> None:

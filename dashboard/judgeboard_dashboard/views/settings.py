@@ -36,7 +36,7 @@ NUMBERS = [key for key in THRESHOLDS if ABOUT[key].annotation is float]
 
 
 def rules() -> None:
-    """Show the flag rules at the left, the judge versions at the right."""
+    """Show the flag rules at the left, the button that applies them and the database at the right."""
     demand(Action.SEE_MANAGED)
     with reading() as connection:
         lines = setting_origins(connection)

@@ -15,7 +15,7 @@ from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.session import current_query, open_rows, reading
-from judgeboard_dashboard.widgets.filters import query_of
+from judgeboard_dashboard.widgets.filters import filter_in, query_of
 
 _PICKED = "picked_rows"
 _LEFT = "left_pages"
@@ -94,7 +94,7 @@ def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -
         ("Open an issue", Rows("issues", {**narrowed, **flagged, "new": "1"}), Action.KEEP_ISSUES, ":material/report:"),
         (
             "Create queue from these",
-            Rows("queues", {**narrowed, "new": items}),
+            Rows("queues", {**query_of(filter_in(narrowed)[0]), "new": items}),
             Action.MAKE_QUEUES,
             ":material/playlist_add:",
         ),

@@ -492,7 +492,8 @@ def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to
         "Do not use this map (platt) yet: the labels do not show that it predicts people better than the scores "
         "themselves. The 300 labels tell only about as much as 113 of a random sample, because some kinds of answers "
         "are labelled more often than others. It is not known how many labels are enough. Start with 100 answers "
-        "drawn at random, then run this command again: `judgeboard queue create calibrate --plan rate --n 100`."
+        "drawn at random (`judgeboard queue create NAME --plan rate --n 100`), label them, then run `labels calibrate` "
+        "again."
     )
 
 

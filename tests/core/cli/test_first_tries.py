@@ -271,4 +271,14 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.
     assert run(["judge", "--judge", "lexical", *db]) == 0
     capsys.readouterr()
     assert run(["worker", "cancel", "1", *db]) == 2
-    assert "run 1 cannot be cancelled: it has ended" in capsys.readouterr().err
+    assert "there is no waiting or running job 1: it has ended" in capsys.readouterr().err
+    first, second = (
+        request_rejudge(sqlite_store, judge={"kind": "lexical", "name": name}, mode="all", actor="cli:mara")
+        for name in ("one", "two")
+    )
+    assert run(["worker", "cancel", *db]) == 2
+    listed = capsys.readouterr().err
+    assert first in listed, "a job that waits has no run, so its id names it"
+    assert second in listed
+    assert run(["worker", "cancel", first, *db]) == 0
+    assert [job_progress(sqlite_store, each).state for each in (first, second)] == ["cancelled", "waiting"]

@@ -71,7 +71,7 @@ def test_roles_allow_sets_of_actions() -> None:
 def test_an_auditor_sees_what_leads_see_and_changes_nothing() -> None:
     assert Role.AUDITOR.actions == {Action.SEE_PAGES, Action.SEE_MANAGED}
     assert Role.AUDITOR.actions < Role.LEAD.actions
-    words = "Auditor: all that viewers may; seeing settings, imports, keys, people and events."
+    words = "Auditor: all that viewers may; seeing the pages of settings, rules, imports, keys, people and events."
     assert role_words(Role.AUDITOR) == words
     assert why_not(Action.REVIEW, Role.AUDITOR).endswith("you are an auditor. Ask an admin.")
 
