@@ -7,11 +7,11 @@ from pathlib import Path
 from judgeboard.domain import Decision, JudgeVersion, Response, Status, Verdict
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.bulk import MOST_ANSWERS, decide_many, undo_many
-from judgeboard.store.engine import open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.open_flags import listed_answers
+from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_judgments, store_responses
 
 

@@ -49,9 +49,9 @@ from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.paired import Conclusion
-from judgeboard.store.engine import open_store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.opening import open_store
 from judgeboard.store.strata import BAD, DrawPlan, draw_by_stratum
 
 SHARE = 0.05

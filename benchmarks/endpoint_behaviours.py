@@ -336,7 +336,7 @@ def judge(database: str, address: str, timeout_s: float) -> None:
     from judgeboard.domain import Response
     from judgeboard.errors import JudgeboardError
     from judgeboard.runs.judging import judge_pending, make_judge
-    from judgeboard.store.engine import open_store
+    from judgeboard.store.opening import open_store
     from judgeboard.store.storing import store_responses
     from judgeboard.store.tables import JUDGMENT
 

@@ -46,10 +46,11 @@ from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.comparisons import NewComparison, store_comparisons
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.storing import store_judgments, store_responses

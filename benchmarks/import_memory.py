@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 
 WORDS = ("route", "rope", "metre", "wall", "grade", "slab", "crack", "anchor", "bolt", "chalk", "sun", "rock", "hold")
 FORMATS = ("jsonl", "json", "csv")

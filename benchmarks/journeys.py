@@ -32,7 +32,7 @@ from streamlit.testing.v1 import AppTest
 from judgeboard.cli.app import run
 from judgeboard.cli.demo import fill
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from judgeboard_dashboard import session
 from judgeboard_dashboard.widgets.keys import Keyboard, Press
 

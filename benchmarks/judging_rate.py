@@ -25,7 +25,7 @@ from judgeboard.judges.judge import Judge
 from judgeboard.judges.rag import VerdictForm, rag_messages
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.runs.judging import judge_pending_async, make_judge
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_responses
 
 PASSAGES, PASSAGE_LENGTH = 3, 500

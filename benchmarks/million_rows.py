@@ -25,10 +25,11 @@ from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.health.record import KeptRecords
 from judgeboard.health.report import health_page, judges_in_use
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.open_flags import ORDERS, neighbours, open_counts, queue_facets, queue_page
+from judgeboard.store.opening import open_store
 from judgeboard.store.overview import overview
 from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.trends.trend import trend

@@ -18,7 +18,7 @@ from playwright.sync_api import Page, sync_playwright
 from servers import JUDGEBOARD, free_port, served, usage
 from span_load import Load, start_sending
 
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 
 LIMIT = 2.0  # the time under load may be this many times that without
 BATCH = 20  # traces in a request

@@ -21,7 +21,8 @@ from judgeboard.judges.pairwise import TIE, Comparison, PairwiseJudge
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.methods.pairwise import compare_pairs_async
 from judgeboard.runs.judging import make_endpoint
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import load_pairs, store_pairs
 
 SENTENCE = "The north face at Sonnstein has routes of up to {} metres, and a rope of {} metres is enough for each. "

@@ -28,10 +28,11 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.queues import create_queue
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.settings import set_setting

@@ -25,7 +25,7 @@ from servers import JUDGEBOARD, serving
 from judgeboard.domain import QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from judgeboard.store.queue_rules import QueueRules
 
 LIMIT_MS = 300

@@ -26,7 +26,8 @@ from span_load import Load, start_sending
 from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 from judgeboard.store.tables import SPAN, TRACE
 
 FLAT = 1.1  # the memory of the last quarter may be this many times that of the first

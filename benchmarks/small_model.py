@@ -23,7 +23,7 @@ from judgeboard.cli.demo import sample_folder
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from judgeboard.store.tables import JUDGMENT
 
 SERVER = Path(__file__).parents[1] / "tests" / "small_model.py"

@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from judgeboard.domain import Attempt, Feedback, FeedbackKind, JudgeVersion, Response, Status, Verdict
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_judgments, store_responses
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -28,8 +28,9 @@ from judgeboard.agreement.plans import plan_labels, plan_versions
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.thresholds import Goal, measure_threshold
 from judgeboard.domain import JudgeVersion
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.opening import open_store
 from judgeboard_dashboard import session
 
 NUMBERS = "WITH RECURSIVE number(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM number WHERE i < {}) "

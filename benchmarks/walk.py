@@ -51,7 +51,8 @@ from queue_keys import EMPTY, opened, press, times
 from servers import JUDGEBOARD, serving
 from sqlalchemy import text
 
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 
 QUEUE, REVIEWERS, LEAD = "walk", ("Ann", "Ben"), "Lea"
 DIFFER = 0.2  # share of the answers on which the second reviewer differs

@@ -32,8 +32,9 @@ from sqlalchemy import Row, create_engine, func, make_url, select, text
 
 from judgeboard.domain import Response
 from judgeboard.runs.judging_rules import add_rule
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.jobs import live_workers
+from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, RUN_SHARE
 

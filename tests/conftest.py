@@ -19,7 +19,8 @@ from xdist.scheduler import LoadFileScheduling
 
 from held_endpoint import HeldEndpoint, held_endpoint
 from judgeboard.cli.demo import fill
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")

@@ -20,7 +20,8 @@ from judgeboard.domain import Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queue_decisions import decide_item
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 
 GRADE = Grade(groundedness=0.5)
 

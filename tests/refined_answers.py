@@ -7,8 +7,7 @@ from sqlalchemy import select
 
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script
-from judgeboard.methods.refine import RefineRule
-from judgeboard.methods.refine_run import refine_pending
+from judgeboard.methods.refine import RefineRule, refine_pending
 from judgeboard.methods.reflect import reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

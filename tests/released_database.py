@@ -22,7 +22,8 @@ from sqlalchemy import inspect, text
 
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 
 LEXICAL, SECOND = "lexical", "climb-judge-8b"
 # Commands that only read, by the names of the recorded figures. None of their figures depends on the day.

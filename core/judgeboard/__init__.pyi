@@ -70,7 +70,7 @@ from .methods.pairwise import (
     pairs_in_file as pairs_in_file,
 )
 from .methods.refine import Refined as Refined, Refiner as Refiner, RefineRule as RefineRule, refine as refine
-from .methods.refine_run import refine_pending as refine_pending, refine_pending_async as refine_pending_async
+from .methods.refine import refine_pending as refine_pending, refine_pending_async as refine_pending_async
 from .methods.reflect import (
     ReflectRule as ReflectRule,
     reflect_pending as reflect_pending,
@@ -149,7 +149,8 @@ from .runs.judging import (
     judge_pending_async as judge_pending_async,
     make_judge as make_judge,
 )
-from .store.engine import Store as Store, open_store as open_store
+from .store.engine import Store as Store
+from .store.opening import open_store as open_store
 from .store.export import export_tables as export_tables
 from .store.filters import RowFilter as RowFilter, parse_where as parse_where
 from .store.queue_rules import QueueRules as QueueRules

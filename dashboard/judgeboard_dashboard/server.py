@@ -26,7 +26,8 @@ from streamlit.starlette import App
 from judgeboard.errors import BadInput
 from judgeboard.receiving.app import Receiver
 from judgeboard.receiving.keys import from_own_page
-from judgeboard.store.engine import database_url, open_store
+from judgeboard.store.engine import database_url
+from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
 from judgeboard_dashboard.return_page import ReturnPage
 from judgeboard_dashboard.session import LOOPBACK, store

@@ -21,8 +21,9 @@ from judgeboard.people.permissions import ENTERED, may, role_of, why_not
 from judgeboard.people.roster import admit, ensure_reviewer
 from judgeboard.settings.masking import masked, without_secrets
 from judgeboard.settings.model import variable_of
-from judgeboard.store.engine import Store, database_url, open_store
+from judgeboard.store.engine import Store, database_url
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
+from judgeboard.store.opening import open_store
 from judgeboard.store.outages import outage_words
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.row_filter import hides_rows

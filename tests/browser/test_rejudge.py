@@ -16,7 +16,8 @@ from held_endpoint import HeldEndpoint
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import verdict
 from judgeboard.runs.jobs import recent_jobs
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 from judging_log import until
 from page_rows import fill_pages
 from page_state import idle

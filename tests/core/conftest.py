@@ -16,7 +16,8 @@ from graded_log import GradedLog
 from judgeboard.domain import Rejected
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 
 
 @pytest.fixture

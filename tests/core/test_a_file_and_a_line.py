@@ -429,7 +429,7 @@ def upgrade() -> None:
     op.add_column("response", sa.Column("region", sa.String()))
 """
 ITEM = """
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.context import context_block
 

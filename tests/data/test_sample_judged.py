@@ -14,7 +14,8 @@ from sqlalchemy import text
 
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.cli.app import run
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 from judgeboard.store.strata import drawn_answers, picked_answers
 from judgeboard.trends.trend import Panel, Point, trend
 

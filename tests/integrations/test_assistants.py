@@ -22,7 +22,8 @@ from playwright.sync_api import expect, sync_playwright
 from servers import served, tool_server
 from sqlalchemy import func, select
 
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 from judgeboard.store.tables import FLAG, RESPONSE
 from page_state import DECIDE, settled
 from sent_traces import gathered

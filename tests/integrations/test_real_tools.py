@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.imports.history.pull import pull
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from judgeboard.store.tables import RESPONSE, REVIEW
 from judgeboard.targets.push import push
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace

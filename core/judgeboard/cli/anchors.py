@@ -60,8 +60,8 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
 def anchors_judge(named: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
     """Judge the anchors once more. Only `test anchors report` uses these verdicts.
 
-    Give NAME or the same options with which the judge version judged the log. If a run stops early, repeat the command
-    to continue it. The exit codes are those of `judgeboard judge`.
+    Give the NAME of the judge in judgeboard.toml, or the same options that you gave `judgeboard judge`. If a run stops
+    early, repeat the command to continue it. The exit codes are those of `judgeboard judge`.
     """
     from judgeboard.agreement.anchors import stored_anchors
     from judgeboard.runs.judging import judge_pending, make_judge

@@ -41,7 +41,7 @@ yes_option: Callable[[F], F] = click.option(
     is_flag=True,
     callback=options.keep,
     expose_value=False,
-    help="Skip the confirmation, also before texts are sent to another host than before.",
+    help="Do not ask for confirmation, even if the texts go to another host than in earlier runs.",
 )
 limit_options: Callable[[F], F] = decorator(
     options.with_default(
@@ -50,8 +50,8 @@ limit_options: Callable[[F], F] = decorator(
     click.option(
         "--max-cost",
         type=FiniteRange(0, min_open=True),
-        help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Its earlier parts "
-        "and other processes count.",
+        help="Stop when the calls of the run have cost this much, in dollars (default: no limit). Calls "
+        "before an interruption and calls of other processes in the same run count too.",
     ),
     group="Calls",
 )
@@ -158,7 +158,8 @@ judge_options: Callable[[F], F] = decorator(
         "--dialogue",
         type=click.Choice(["last", "whole"]),
         help="Answers of a dialogue to judge (default: last). last: only the last answer, with the earlier turns as "
-        "context. whole: all answers up to this one.",
+        "context. whole: this answer "
+        "and all answers before it, with one verdict.",
     ),
     asking_options,
     group="Judge",

@@ -61,7 +61,10 @@ def compare_command() -> None:
     is_flag=True,
     help="Measure the stored comparisons of --judge-version and people's preferences; make no model calls.",
 )
-@options.judge_version(help="With --recorded: the judge version (default: only rank models, by people and gold).")
+@options.judge_version(
+    help="With --recorded: the judge version to measure. Without it, the command ranks the models only, by "
+    "people's preferences and gold labels."
+)
 @click.option("--source", help="With --pairs: name of the set, if the file has none.")
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
 @options.where

@@ -321,7 +321,7 @@ _FILE_ENDINGS = (".csv", ".json", ".jsonl", ".parquet", ".gz", ".txt", ".yaml", 
 def _first(names: Callable[["Connection"], list[str]], count: int) -> list[str]:
     """Return the first names in the database that the user chose; none if it cannot be read."""
     from judgeboard.errors import JudgeboardError
-    from judgeboard.store.engine import open_store
+    from judgeboard.store.opening import open_store
 
     try:
         store = open_store(options.typed_database())

@@ -116,8 +116,9 @@ def _event_line(event: "StoredEvent") -> str:
 @options.command("judgeboard db migrate --db data/judgeboard.db", group=db_command, json=False)
 def db_migrate() -> None:
     """Migrate the database to the schema of this version. Creates the database if it is missing."""
-    from judgeboard.store.engine import Store, connect, database_url, upgrade
+    from judgeboard.store.engine import Store, connect, database_url
     from judgeboard.store.migrations import HEAD
+    from judgeboard.store.opening import upgrade
 
     store = Store(connect(database_url(options.chosen_database()), create=True))
     before = upgrade(store)
@@ -142,7 +143,9 @@ def db_backup(file: Path) -> None:
 @options.command("judgeboard db restore /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
 @click.argument("file", type=options.FILE)
 def db_restore(file: Path) -> None:
-    """Replace the database by the backup FILE. The database is kept beside it under another name.
+    """Replace the database by the backup FILE.
+
+    The replaced database is not deleted: it stays in its folder under another name.
 
     Stop servers and workers first: a database that another process uses is not replaced. For SQLite. A database of
     PostgreSQL has pg_restore.

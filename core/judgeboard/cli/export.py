@@ -41,9 +41,9 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "--as",
     "shape",
     type=click.Choice(SHAPES),
-    help="Write the reviewed answers as a dataset of this tool instead of a table. Labels are people's gold labels: "
-    "adjudicated, otherwise agreed. suite: corrected answers as test cases. dpo: corrected answers beside the logged "
-    "ones, as TRL reads preferences.",
+    help="Write the reviewed answers as a dataset for another tool, instead of a table. Labels are gold labels: "
+    "the label of the adjudication if there is one, otherwise the label on which the reviewers agree. suite: corrected "
+    "answers as test cases. dpo: corrected answers beside the logged ones, as TRL reads preferences.",
 )
 @options.where
 @options.judge_version(
@@ -55,8 +55,8 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "texts",
     type=click.Choice(["question", "answer", "context"]),
     multiple=True,
-    help="Add this text of the answer to each row of a table. Of pairs: the question, or both answers. Repeat it to "
-    "add more texts.",
+    help="Add this text of the answer to each row of a table. For a table of pairs, add the question or both answers. "
+    "Repeat it to add more texts.",
 )
 @click.option(
     "--format",

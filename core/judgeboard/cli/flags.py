@@ -76,7 +76,7 @@ def apply(*, yes: bool) -> None:
 def list_(where: RowFilter, limit: int) -> None:
     """List the answers with open flags, the most doubtful first.
 
-    With JUDGEBOARD_URL, the address of the pages, each answer has its address on a page.
+    If JUDGEBOARD_URL is set to the address of the server, each answer has a link to its page.
     """
     from judgeboard.reviews.queues import check_flag_rules
     from judgeboard.settings.model import load_settings

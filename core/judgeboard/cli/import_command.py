@@ -312,7 +312,7 @@ def _further(store: "Store", file: str, choices: dict[str, Any], kind: str) -> i
 def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":
     """Open the database. A missing one is created for a readable file; otherwise, a temporary database is used."""
     from judgeboard.errors import MissingDatabase
-    from judgeboard.store.engine import open_store
+    from judgeboard.store.opening import open_store
 
     try:
         return options.open_store()

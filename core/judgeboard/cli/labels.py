@@ -112,7 +112,8 @@ def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -
     "--target",
     type=click.Choice(["app", "these"]),
     default="app",
-    help="app: the answers are a sample of what the app does. these: only the logged answers count.",
+    help="What the figure is about. app: all answers that the app gives, of which the log is a sample. these: "
+    "the logged answers only.",
 )
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show a plan for each query type.")
 @options.where

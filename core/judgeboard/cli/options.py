@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from judgeboard.cli import end_loading
 from judgeboard.cli.groups import CommandGroup
 from judgeboard.cli.help import GROUPS, Command
+from judgeboard.cli.loading import end_loading
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.text import as_utc, counted, storable, with_db
@@ -351,7 +351,8 @@ def typed_database() -> str | None:
 
 def open_store(*, create: bool = False) -> "Store":
     """Open the database of the command; it is closed when the command ends."""
-    from judgeboard.store.engine import database_url, open_store
+    from judgeboard.store.engine import database_url
+    from judgeboard.store.opening import open_store
 
     url = database_url(chosen_database())
     folder = Path(url.database or "").parent

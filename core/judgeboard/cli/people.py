@@ -73,7 +73,7 @@ def people_role(address: str, role: str) -> None:
 def people_remove(name: str) -> None:
     """Remove a person: they may no longer sign in. Their reviews are kept, under their name.
 
-    A NAME is one that a person entered on a page before people signed in.
+    Give the NAME of a person without an account, who only entered a name on a page.
     """
     from judgeboard.people.roster import remove_person
 

@@ -25,7 +25,7 @@ HEAD = """\
 
 @options.command("judgeboard init", "judgeboard init log.csv", json=False)
 @click.argument("files", nargs=-1, metavar="[LOG]...")
-@options.with_default("--source", default="default", help="Name of the log in the file.")
+@options.with_default("--source", default="default", help="Name for LOG in judgeboard.toml; you choose it.")
 def init_command(files: tuple[str, ...], source: str) -> None:
     """Write the project file judgeboard.toml into this folder. It has the database, a judge and the columns of LOG.
 
@@ -62,7 +62,7 @@ def _log(file: str) -> _Log:
     """Read a log as an import would, into a database that is thrown away."""
     from judgeboard.imports.importing import import_file
     from judgeboard.imports.questions import UnclearFile
-    from judgeboard.store.engine import open_store
+    from judgeboard.store.opening import open_store
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -173,8 +173,9 @@ def _key(name: str) -> str:
 def config_command(schema: bool) -> int:
     """Show each setting, its value and its origin. Shows also the database in use. Secrets are masked.
 
-    The origin is a variable of the environment, a line of judgeboard.toml, stored in the database, or default. An
-    earlier one takes precedence. A value that the environment or the file gives cannot be changed on the page Settings.
+    The origin is a variable of the environment, a line of judgeboard.toml, stored in the database, or default. If
+    several of these have a value, the first of this list counts. A value that the environment or the file gives cannot
+    be changed on the page Settings.
 
     Exit code 2: the database exists but cannot be opened.
     """

@@ -43,7 +43,7 @@ push_options = options.decorator(
         default=",".join(KINDS),
         metavar="KINDS",
         callback=_kinds,
-        help="Kinds to send, separated by commas. gold: adjudications.",
+        help=f"Kinds to send, separated by commas: {', '.join(KINDS)} (default: all). gold: adjudications.",
     ),
     options.since("Only what was judged or reviewed from this day or time on (UTC)."),
     click.option(

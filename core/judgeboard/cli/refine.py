@@ -15,7 +15,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
-    from judgeboard.methods.refine_run import RefineSummary
+    from judgeboard.methods.refine import RefineSummary
 
 _ANSWER = 100
 """Characters of an answer in a line for a terminal."""
@@ -70,8 +70,7 @@ def refine_command(
     from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
     from judgeboard.methods.generation import read_prompts
-    from judgeboard.methods.refine import RefineRule, recorded_attempts, with_recorded_ratings
-    from judgeboard.methods.refine_run import refine_pending
+    from judgeboard.methods.refine import RefineRule, recorded_attempts, refine_pending, with_recorded_ratings
     from judgeboard.runs.judging import make_judge
 
     if (prompts is None) == (where == RowFilter()):

@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
-from judgeboard.cli import end_loading, options
+from judgeboard.cli import options
 from judgeboard.cli.asking import refuse_given
 from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.cli.import_command import NOTHING_USABLE, dates_option, import_one, mapping_option, open_target
 from judgeboard.cli.judge import summary_lines
+from judgeboard.cli.loading import end_loading
 from judgeboard.errors import BadInput
 from judgeboard.text import counted
 
@@ -52,9 +53,9 @@ def worker_command() -> None:
 def cancel(job: str | None) -> None:
     """Cancel a job. Its running calls are finished and stored.
 
-    RUN is the number of its run, as in `judgeboard db events --kind run`. A job that has no run yet has an id: without
-    an argument, the command cancels the only job, or lists the jobs. A command in another terminal is no job: stop it
-    there with Ctrl-C.
+    RUN is the number of its run, as in `judgeboard db events --kind run`. Give the id of a JOB that has no run yet.
+    Without an argument, the command cancels the job if there is only one, and otherwise lists the jobs with their
+    numbers and ids. A command in another terminal is no job: stop it there with Ctrl-C.
     """
     from judgeboard.runs.jobs import cancel_job, open_jobs
 
@@ -153,7 +154,7 @@ def _show_sample(database: str, host: str, port: int, *, no_serve: bool) -> None
     """Store the sample data and serve them."""
     from judgeboard.cli.demo import fill
     from judgeboard.settings.masking import masked
-    from judgeboard.store.engine import open_store
+    from judgeboard.store.opening import open_store
 
     store = open_store(database, create=True)
     end_loading()

@@ -15,9 +15,10 @@ from judgeboard.llm.endpoint import choose_provider
 from judgeboard.runs.judging import make_judge
 from judgeboard.settings.masking import masked
 from judgeboard.settings.model import load_settings, provider_address, setting_hashes
-from judgeboard.store.engine import Readable, Store, damaged, open_store
+from judgeboard.store.engine import Readable, Store, damaged
 from judgeboard.store.integrity import MOST_FAULTS, check_integrity, compare_hashes
 from judgeboard.store.jobs import worker_settings
+from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.text import counted
 
@@ -60,7 +61,7 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
 
 def _file_finding(store: Store) -> Finding:
     began = time.monotonic()
-    integrity = check_integrity(store)
+    integrity = check_integrity(store.engine)
     took = f"{time.monotonic() - began:.1f} s"
     if integrity.faults:
         place = damaged(store.engine.url) if store.is_sqlite else f"{store.shown_url} is damaged: restore a backup"
@@ -72,7 +73,8 @@ def _file_finding(store: Store) -> Finding:
 
 
 def _hash_findings(store: Store) -> Iterator[Finding]:
-    hashed = compare_hashes(store)
+    with store.reading() as connection:
+        hashed = compare_hashes(connection)
     fix = "these texts changed outside Judgeboard, or the file is damaged: restore a backup"
     if hashed.differing:
         rows = ", ".join(map(str, hashed.differing[:MOST_FAULTS]))

@@ -67,8 +67,9 @@ from judgeboard.receiving.records import (
 )
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Store, check_usable, check_writable
+from judgeboard.store.engine import Store, check_writable
 from judgeboard.store.events import record_event
+from judgeboard.store.opening import check_usable
 from judgeboard.store.outages import is_outage, reason_of
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.traces import NewSpan, store_feedback, store_spans, take_feedback

@@ -2,18 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from judgeboard.llm.asking import UnsentRequest, unsent_requests
+from judgeboard.llm.asking import UnsentRequest
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.provider import is_own_host
 from judgeboard.settings.sections import Price
-from judgeboard.store.run_steps import call_history
 from judgeboard.text import cost_words, counted
-
-if TYPE_CHECKING:
-    from judgeboard.runs.method import Begun, Method
 
 CHARACTERS_A_TOKEN = 4
 LOOKED_AT = 50  # tasks whose requests are made to estimate those of all
@@ -104,31 +99,3 @@ def cost_by_history(calls: int, price: Price | None, prompt: float | None, compl
     if price is None or prompt is None or completion is None:
         return None
     return calls * price.cost_micro(round(prompt), round(completion))
-
-
-async def estimate_run(begun: "Begun", method: "Method[Any, Any, Any]") -> CallEstimate | None:
-    """Estimate the calls that a run has still to make; None if no text would leave the process. Nothing is sent.
-
-    If only the judge is asked, and has judged with this model before, its latest judgments give the tokens. Otherwise
-    the requests of the first tasks do.
-    """
-    keys = list(islice(method.keys(begun), LOOKED_AT))
-    with unsent_requests() as requests:
-        for task in method.load(begun, keys).values():
-            await method.sample_requests(task)
-    with begun.store.reading() as connection:
-        most = method.most_calls(connection, begun)
-        prompt, completion, _ = call_history(connection, begun.version.kind, begun.version.model)
-    estimate = estimate_planned([PlannedCalls(most, requests)])
-    if estimate is None or method.answering is not None or prompt is None or completion is None:
-        return estimate
-    cost = cost_by_history(most, requests[0].endpoint.price, prompt, completion)
-    return CallEstimate(
-        most,
-        cost,
-        None,
-        prompt + completion,
-        estimate.model,
-        priced=estimate.priced,
-        own_endpoint=estimate.own_endpoint,
-    )

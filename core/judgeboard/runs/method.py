@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
 from sqlalchemy import Connection
@@ -13,11 +14,12 @@ from sqlalchemy import Connection
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, DatabaseAway, OtherHost, UnknownPrice
 from judgeboard.judges.judge import AskedJudge
+from judgeboard.llm.asking import unsent_requests
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.provider import is_own_host
 from judgeboard.llm.rate_limits import RESERVE
 from judgeboard.runs.addresses import check_host, last_address, require_confirmed
-from judgeboard.runs.estimates import CallEstimate, estimate_run
+from judgeboard.runs.estimates import LOOKED_AT, CallEstimate, PlannedCalls, cost_by_history, estimate_planned
 from judgeboard.runs.runner import (
     INTERRUPTED,
     Keep,
@@ -43,6 +45,7 @@ from judgeboard.store.jobs import (
 )
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.outages import Patience
+from judgeboard.store.run_steps import call_history
 from judgeboard.store.runs import (
     AskCounts,
     Destination,
@@ -385,9 +388,37 @@ async def run_method(store: Store, method: Method[T, S, R], **options: Unpack[Ru
 
 async def _show_estimate(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]) -> None:
     on_estimate = options.get("on_estimate")
-    estimate = None if on_estimate is None else await estimate_run(begun, method)
+    estimate = None if on_estimate is None else await _estimate_run(begun, method)
     if on_estimate is not None and estimate is not None:
         on_estimate(estimate)
+
+
+async def _estimate_run(begun: Begun, method: Method[Any, Any, Any]) -> CallEstimate | None:
+    """Estimate the calls that a run has still to make; None if no text would leave the process. Nothing is sent.
+
+    If only the judge is asked, and has judged with this model before, its latest judgments give the tokens. Otherwise
+    the requests of the first tasks do.
+    """
+    keys = list(islice(method.keys(begun), LOOKED_AT))
+    with unsent_requests() as requests:
+        for task in method.load(begun, keys).values():
+            await method.sample_requests(task)
+    with begun.store.reading() as connection:
+        most = method.most_calls(connection, begun)
+        prompt, completion, _ = call_history(connection, begun.version.kind, begun.version.model)
+    estimate = estimate_planned([PlannedCalls(most, requests)])
+    if estimate is None or method.answering is not None or prompt is None or completion is None:
+        return estimate
+    cost = cost_by_history(most, requests[0].endpoint.price, prompt, completion)
+    return CallEstimate(
+        most,
+        cost,
+        None,
+        prompt + completion,
+        estimate.model,
+        priced=estimate.priced,
+        own_endpoint=estimate.own_endpoint,
+    )
 
 
 def _begin(

@@ -13,9 +13,10 @@ from sqlalchemy import URL
 from judgeboard.errors import BadInput, DamagedDatabase, MissingDatabase, SchemaMismatch
 from judgeboard.formats.files import write_whole
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import BESIDE, Store, connect, current_revision
+from judgeboard.store.engine import BESIDE, Store, connect
 from judgeboard.store.integrity import check_integrity
 from judgeboard.store.migrations import HEAD, OLDEST
+from judgeboard.store.opening import current_revision
 
 _SECONDS = 1.0  # to wait for other processes that use the database
 
@@ -123,7 +124,7 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
             raise SchemaMismatch(
                 f"{source} has schema revision {revision}, but this program supports those {supported}"
             )
-        faults = check_integrity(store).faults
+        faults = check_integrity(store.engine).faults
     finally:
         store.close()
     if faults:

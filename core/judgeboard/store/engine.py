@@ -1,4 +1,4 @@
-"""Opens SQLite and PostgreSQL databases and their transactions; SQLite writes one transaction at a time."""
+"""Connections to SQLite and PostgreSQL, and their transactions; SQLite writes one transaction at a time."""
 
 import logging
 import os
@@ -15,13 +15,12 @@ from pathlib import Path
 from threading import Condition, Lock
 from typing import Any, Protocol, cast
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import (
     ArgumentError,
     DataError,
     NoSuchModuleError,
     OperationalError,
-    ProgrammingError,
     SQLAlchemyError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -31,16 +30,12 @@ from judgeboard.errors import (
     BadInput,
     DamagedDatabase,
     DatabaseAway,
-    JudgeboardError,
     MissingDatabase,
-    SchemaMismatch,
-    UnusableDatabase,
 )
 from judgeboard.formats.files import owner_only
 from judgeboard.settings.masking import masked, register_secret
 from judgeboard.settings.model import DEFAULT_DATABASE, load_settings
 from judgeboard.store.clock import database_clock
-from judgeboard.store.migrations import HEAD, OLDEST
 from judgeboard.store.outages import CANNOT_WRITE, FULL, LOCKED, Patience, is_outage, reason_of
 from judgeboard.store.row_filter import prepare_compiler
 
@@ -95,7 +90,6 @@ BUSY_SECONDS = 30.0
 BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a database that is open
 CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
-_REVISION = re.compile(r"\d{4}", re.ASCII)
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
 
 
@@ -225,10 +219,10 @@ class Store:
             return True
         if code in _NO_DAMAGE or isinstance(error, PoolTimeout):
             return False
-        from judgeboard.store.integrity import check_integrity
+        from judgeboard.store.integrity import check_integrity  # it loads all tables
 
         with suppress(SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error):
-            return bool(check_integrity(self, LOOK_SECONDS).faults)
+            return bool(check_integrity(self.engine, LOOK_SECONDS).faults)
         return False
 
     def checkpoint(self, seconds: float = BUSY_SECONDS) -> bool:
@@ -277,54 +271,6 @@ def database_url(database: str | Path | None = None) -> URL:
     return url
 
 
-def open_store(database: str | Path | None = None, *, create: bool = False) -> Store:
-    """Open the database; with ``create``, create a missing one, and the folder of a SQLite file.
-
-    Raises MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be opened.
-    """
-    url = database_url(database)
-    is_new = url.get_backend_name() == "sqlite" and not Path(url.database or "").exists()
-    store = Store(connect(url, create=create))
-    try:
-        if create and current_revision(store) is None:
-            upgrade(store)
-        else:
-            check_usable(store)
-    except BaseException:
-        if is_new:
-            _remove_without_schema(store)
-        store.close()
-        raise
-    return store
-
-
-def _remove_without_schema(store: Store) -> None:
-    """Remove a SQLite file that has no schema, as after a full disk; another process may have given it one."""
-    path = Path(str(store.engine.url.database))
-    files = (path, *(path.with_name(f"{path.name}{end}") for end in BESIDE))
-    try:
-        has_schema = current_revision(store) is not None
-    except JudgeboardError:
-        sizes = [file.stat().st_size if file.exists() else 0 for file in files[:2]]
-        has_schema = sizes[0] > ONE_PAGE or sizes[1] > 0
-    if not has_schema:
-        store.engine.dispose()
-        for file in files:
-            file.unlink(missing_ok=True)
-
-
-def check_usable(store: Store) -> None:
-    """Raise MissingDatabase, SchemaMismatch if the schema has another revision, or BadInput if it cannot be read."""
-    url = store.engine.url
-    # To open a missing SQLite file would create it.
-    gone = store.is_sqlite and not Path(str(url.database)).exists()
-    revision = None if gone else current_revision(store)
-    if revision is None:
-        raise MissingDatabase(_missing(url))
-    if revision != HEAD:
-        raise SchemaMismatch(_mismatch(url, revision))
-
-
 def connect(url: URL, *, create: bool) -> Engine:
     """Return an engine; with ``create``, a missing SQLite file is created, for its owner alone."""
     if url.get_backend_name() != "sqlite":
@@ -338,7 +284,7 @@ def connect(url: URL, *, create: bool) -> Engine:
         raise BadInput(f"{path} is a folder: use --db with the path of a database file")
     if not path.exists():
         if not create:
-            raise MissingDatabase(_missing(url))
+            raise MissingDatabase(missing(url))
         try:
             path.parent.mkdir(exist_ok=True)
         except FileNotFoundError as error:  # only one folder is made: a path with more is often a typing error
@@ -384,23 +330,6 @@ def _follow_clock(engine: Engine) -> None:
     event.listen(engine, "checkout", lambda connection, _record, _proxy: set_clock(connection, anew=False))
 
 
-def current_revision(store: Store) -> str | None:
-    """Return the schema's revision, or None without a schema; raise BadInput if the database cannot be read."""
-    try:
-        with store.reading() as connection:
-            revision = None
-            if inspect(connection).has_table("alembic_version"):
-                revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-            # Another program may share a schema on a server, but not a SQLite file.
-            if revision is None and store.is_sqlite and inspect(connection).get_table_names():
-                raise UnusableDatabase(f"{store.shown_url} has the tables of another program: use another file")
-            return revision
-    except Exception as error:
-        if isinstance(error, JudgeboardError):
-            raise
-        raise UnusableDatabase(f"cannot open {store.shown_url}: {reason_of(error)}") from error
-
-
 def check_writable(store: Store) -> None:
     """Commit a change that changes nothing; raise an error of the driver or BadInput if an answer cannot be stored."""
     with store.writing() as connection:
@@ -420,24 +349,6 @@ def check_writable(store: Store) -> None:
             raise BadInput("the database is read-only")
         else:
             connection.execute(text("SELECT txid_current()"))  # its commit is written
-
-
-def upgrade(store: Store) -> str | None:
-    """Create or upgrade the schema in one transaction; return its previous revision.
-
-    Raises SchemaMismatch if the schema is too old or newer than this program, BadInput if the database refuses.
-    """
-    from judgeboard.store.migrations.run import run_upgrade
-
-    before = current_revision(store)
-    if before is not None and not OLDEST <= before <= HEAD:
-        raise SchemaMismatch(_mismatch(store.engine.url, str(before)))
-    try:
-        with store.writing() as connection:
-            run_upgrade(connection)
-    except (OperationalError, ProgrammingError) as error:
-        raise BadInput(f"cannot migrate {store.shown_url}: {reason_of(error)}") from error
-    return before
 
 
 def _is_sealed(path: Path) -> bool:
@@ -501,25 +412,10 @@ def damaged(url: URL) -> str:
     )
 
 
-def _missing(url: URL) -> str:
+def missing(url: URL) -> str:
+    """Return that there is no database, and how to create one."""
     place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
     return (
         f"no database at {place}. Create one with `judgeboard import FILE --db {place}`, "
         "or try the sample with `judgeboard quickstart`"
     )
-
-
-def _mismatch(url: URL, revision: str) -> str:
-    place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
-    if not _REVISION.fullmatch(revision):
-        return f"{place} belongs to another program (its schema revision is {revision!r}): use another database"
-    if revision > HEAD:
-        what = f"supports revisions up to {HEAD}: a newer Judgeboard created this database, install that version"
-    elif revision >= OLDEST:
-        what = f"needs {HEAD}: make a backup (`judgeboard db backup FILE`) and run `judgeboard db migrate --db {place}`"
-    else:
-        what = (
-            f"needs {HEAD}: export it with the version that created it (`judgeboard export all -o FOLDER`) "
-            "and import the files into a new database with this version"
-        )
-    return f"{place} has schema revision {revision}, but this program {what}"

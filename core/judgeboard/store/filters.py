@@ -42,7 +42,7 @@ WHERE_FIELDS: dict[str, str] = {
     "max_quality": "highest quality, 1 to 4",
     "text": "text in question, answer or id",
     "failure_mode": "failure mode that a person tagged it with",
-    OWN_LABEL: "value of a field of a label schema that a person gave, for example own_label=verdict=fix; "
+    OWN_LABEL: "value that a person gave to a field of a label schema: FIELD=VALUE, for example own_label=verdict=fix; "
     "own_label=tone>=3 or <=3 compares numbers; own_label=verdict matches any value",
     "graded": "whether a person graded the answer: yes or no",
     "user": "feedback of the user: down, middle, up, none",

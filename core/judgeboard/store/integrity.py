@@ -10,12 +10,11 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Connection, DateTime, Integer, LargeBinary, String, func, select
+from sqlalchemy import JSON, Boolean, Column, Connection, DateTime, Engine, Integer, LargeBinary, String, func, select
 from sqlalchemy.types import TypeDecorator
 
 from judgeboard.domain import JudgeVersion
 from judgeboard.judges.judge import fingerprint
-from judgeboard.store.engine import Readable, Store
 from judgeboard.store.responses import content_hash, response_of
 from judgeboard.store.tables import METADATA, RESPONSE, VERSION
 
@@ -38,15 +37,15 @@ class Integrity:
     reason: str | None = None
 
 
-def check_integrity(store: Store, seconds: float = CHECK_SECONDS) -> Integrity:
+def check_integrity(engine: Engine, seconds: float = CHECK_SECONDS) -> Integrity:
     """Let SQLite check its file, and read every value, for at most so many seconds.
 
     The files of PostgreSQL are on its server, which has a tool of its own for them.
     """
-    if not store.is_sqlite:
+    if engine.dialect.name != "sqlite":
         return Integrity(complete=False, reason="PostgreSQL has a tool for it, pg_amcheck")
     deadline = time.monotonic() + seconds
-    with closing(store.engine.raw_connection()) as pooled:
+    with closing(engine.raw_connection()) as pooled:
         connection: Any = pooled.driver_connection
         pooled.detach()  # its settings are for this check
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
@@ -57,7 +56,7 @@ def check_integrity(store: Store, seconds: float = CHECK_SECONDS) -> Integrity:
                 faults.append(fault)
                 if time.monotonic() > deadline:
                     break
-        except store.engine.dialect.loaded_dbapi.Error as error:
+        except engine.dialect.loaded_dbapi.Error as error:
             if time.monotonic() <= deadline:
                 faults.append(str(error).partition("\n")[0])
     if faults or time.monotonic() <= deadline:
@@ -115,24 +114,23 @@ class HashedContent:
     versions: tuple[str, ...]
 
 
-def compare_hashes(store: Readable) -> HashedContent:
+def compare_hashes(connection: Connection) -> HashedContent:
     """Compare answers with their content hashes, and judge versions with their fingerprints.
 
     In a log of more than 100,000 answers, 100,000 to 200,000 of them are compared, spread evenly. Forgotten answers
     are left out.
     """
     kept = RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None)
-    with store.reading() as connection:
-        answers, last = connection.execute(select(func.count(), func.max(RESPONSE.c.id)).where(*kept)).one()
-        step = max(1, answers // MOST_HASHED)
-        compared, differing, after = 0, [], 0
-        query = select(RESPONSE).where(*kept, RESPONSE.c.id % step == 0).order_by(RESPONSE.c.id).limit(_PART)
-        while after < (last or 0):
-            rows = connection.execute(query.where(RESPONSE.c.id > after)).all()
-            compared += len(rows)
-            differing += [row.id for row in rows if content_hash(response_of(row)) != row.content_hash]
-            after = rows[-1].id if rows else last
-        return HashedContent(answers, compared, tuple(differing), tuple(_changed_versions(connection)))
+    answers, last = connection.execute(select(func.count(), func.max(RESPONSE.c.id)).where(*kept)).one()
+    step = max(1, answers // MOST_HASHED)
+    compared, differing, after = 0, [], 0
+    query = select(RESPONSE).where(*kept, RESPONSE.c.id % step == 0).order_by(RESPONSE.c.id).limit(_PART)
+    while after < (last or 0):
+        rows = connection.execute(query.where(RESPONSE.c.id > after)).all()
+        compared += len(rows)
+        differing += [row.id for row in rows if content_hash(response_of(row)) != row.content_hash]
+        after = rows[-1].id if rows else last
+    return HashedContent(answers, compared, tuple(differing), tuple(_changed_versions(connection)))
 
 
 def _changed_versions(connection: Connection) -> Iterator[str]:

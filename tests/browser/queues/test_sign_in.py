@@ -15,8 +15,9 @@ from websockets.sync.client import connect
 from browser_windows import Windows
 from judgeboard.domain import Role
 from judgeboard.people.roster import add_person, remove_person
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, StoredEvent, latest_events
+from judgeboard.store.opening import open_store
 from oidc_provider import CLIENT_SECRET, COOKIE_SECRET, identity_provider, write_secrets
 from page_rows import fill_pages
 from page_state import idle, visit

@@ -33,8 +33,9 @@ from judgeboard.stats.estimates import number_words, percent, percent_words, two
 from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.stats.rater_agreement import judges_and_people
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.opening import open_store
 from judging_log import address
 
 SHOWN = tuple(human for human in HUMANS if human != "mean")  # the page does not offer the mean of people

@@ -39,9 +39,10 @@ from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.stats.estimates import Z
 from judgeboard.stats.rates import summed
 from judgeboard.stats.sample_size import POWER
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.opening import open_store
 from judgeboard.store.queue_rules import QueueRules
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG

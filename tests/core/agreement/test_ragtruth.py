@@ -18,8 +18,9 @@ from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.reports.stats import stats
 from judgeboard.stats.estimates import two_decimals
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_labels, count_responses
 from judging_log import address
 from recordings import DETECTORS, records

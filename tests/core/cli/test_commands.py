@@ -17,8 +17,8 @@ from judgeboard.cli.app import Root, run
 from judgeboard.errors import DatabaseAway
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs import judging
-from judgeboard.store.engine import open_store
 from judgeboard.store.export import EXPORTS
+from judgeboard.store.opening import open_store
 
 
 @pytest.fixture

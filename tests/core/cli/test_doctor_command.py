@@ -14,8 +14,9 @@ from sqlalchemy import make_url, text
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, completion, failure, verdict
 from judgeboard.store import integrity
-from judgeboard.store.engine import Store, connect, open_store, upgrade
+from judgeboard.store.engine import Store, connect
 from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.opening import open_store, upgrade
 from judging_log import address, store_answers, until
 from released_database import load
 from served import serving
@@ -294,14 +295,15 @@ def test_a_check_that_takes_too_long_ends_and_is_not_ok(whole: bytes, tmp_path: 
     file = tmp_path / "judgeboard.db"
     file.write_bytes(whole)
     with closing(open_store(file)) as store:
-        stopped = integrity.check_integrity(store, seconds=0)
+        stopped = integrity.check_integrity(store.engine, seconds=0)
     assert (stopped.faults, stopped.complete) == ((), False)
 
 
 def test_of_a_large_log_some_answers_are_compared(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     store_answers(sqlite_store, 30)
     monkeypatch.setattr(integrity, "MOST_HASHED", 10)
-    hashed = integrity.compare_hashes(sqlite_store)
+    with sqlite_store.reading() as connection:
+        hashed = integrity.compare_hashes(connection)
     assert (hashed.answers, hashed.compared) == (30, 10)
 
 

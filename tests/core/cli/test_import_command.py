@@ -12,8 +12,8 @@ import pytest
 
 from judgeboard.cli.app import run
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import open_store
 from judgeboard.store.export import export_tables
+from judgeboard.store.opening import open_store
 from judgeboard.store.storing import start_batch
 from judgeboard.text import counted
 

@@ -12,7 +12,7 @@ from judgeboard.cli.app import run
 from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, verdict
 from judgeboard.settings.model import load_settings
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from judgeboard.store.queues import queue_named
 
 ROWS = 30

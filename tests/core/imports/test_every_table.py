@@ -20,12 +20,13 @@ from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.failure_modes import retire_mode, save_mode
 from judgeboard.reviews.issues import save_issue
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.export import EXPORTS, export_tables
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.issues import Issue
 from judgeboard.store.label_schemas import ensure_schema
+from judgeboard.store.opening import open_store
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import FLAG, IMPORT_BATCH, RESPONSE
 from stored_rows import rows_of as rows_of_table

@@ -10,10 +10,11 @@ import pytest
 
 from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Label, Status, Verdict, WhyDiffers
 from judgeboard.imports.importing import import_file
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.export import EXPORTS, export_tables
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_judgments
 from review_case import flagged_case
 

@@ -22,7 +22,7 @@ JUDGE = f"""
 import sys
 from judgeboard.llm import rate_limits
 from judgeboard.runs.judging import judge_pending, make_judge
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from judgeboard.store.filters import RowFilter
 rate_limits.PERIOD_SECONDS, rate_limits.BLOCK_SECONDS = {PERIOD_S}, {PERIOD_S / 60}
 database, url, part, model = sys.argv[1:]

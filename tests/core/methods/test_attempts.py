@@ -17,8 +17,16 @@ from judgeboard.llm.asking import Replied
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences, deselect_attempt, select_attempt
 from judgeboard.methods.generation import Messages, read_prompts
-from judgeboard.methods.refine import Refinement, RefineRule, attempt_id, attempt_replies, attempt_until_good
-from judgeboard.methods.refine_run import Prompt, _RefineLogged, refine_pending
+from judgeboard.methods.refine import (
+    Prompt,
+    Refinement,
+    RefineRule,
+    _RefineLogged,
+    attempt_id,
+    attempt_replies,
+    attempt_until_good,
+    refine_pending,
+)
 from judgeboard.methods.reflect import Outcome, ReflectRule, outcome_of, reflect_pending
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.runs.method import Begun

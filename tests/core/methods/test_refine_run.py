@@ -12,8 +12,7 @@ from judgeboard.domain import RunState, Status
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
 from judgeboard.methods.generation import read_prompts
-from judgeboard.methods.refine import RefineRule
-from judgeboard.methods.refine_run import RefineSummary, refine_pending
+from judgeboard.methods.refine import RefineRule, RefineSummary, refine_pending
 from judgeboard.reports.output import to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.refinements import stored_attempts

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import Decision, Grade
 from judgeboard.errors import JudgeboardError
-from judgeboard.store.engine import open_store
+from judgeboard.store.opening import open_store
 from review_case import ReviewCase, flagged_case
 
 PRESSES = st.lists(

@@ -32,8 +32,9 @@ from judgeboard.llm.recording_endpoint import (
 )
 from judgeboard.runs.judging import JudgingSummary, judge_pending, judge_pending_async, make_judge
 from judgeboard.store import engine, outages
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.opening import open_store
 from judging_log import address, asked, by_number, judgments, rag, runs, store_answers, until
 
 

@@ -16,8 +16,9 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput, DamagedDatabase, SchemaMismatch
 from judgeboard.store.backups import back_up, restore
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.migrations import HEAD
+from judgeboard.store.opening import open_store
 from judgeboard.store.overview import count_responses
 from judgeboard.store.storing import store_responses
 
@@ -122,7 +123,7 @@ def test_nothing_is_restored_while_another_process_uses_the_database(database: P
     url, file = make_url(f"sqlite:///{database}"), tmp_path / "safe.db"
     back_up(url, file)
     code = (
-        "import sys; from judgeboard.store.engine import open_store; store = open_store(sys.argv[1]); "
+        "import sys; from judgeboard.store.opening import open_store; store = open_store(sys.argv[1]); "
         "connection = store.engine.connect(); print('open', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

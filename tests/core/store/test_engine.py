@@ -17,7 +17,8 @@ from sqlalchemy import func, select
 from judgeboard.cli.app import run
 from judgeboard.receiving.keys import create_key
 from judgeboard.store import engine
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
 from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, SPAN
 from judging_log import address, judgeboard, store_answers, until
 from queue_case import queue_case

@@ -16,7 +16,7 @@ from judgeboard import Decision, Grade, Preference, Shown
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule
 from judgeboard.domain import Response, Role, RuleState
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.methods.refine_run import refine_pending
+from judgeboard.methods.refine import refine_pending
 from judgeboard.people.roster import (
     add_person,
     admit,
@@ -30,10 +30,11 @@ from judgeboard.people.roster import (
 from judgeboard.runs.jobs import cancel_job, request_rejudge
 from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge
 from judgeboard.runs.rejudge_jobs import RejudgeJob
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, event_page, event_values, latest_events, record_event
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.jobs import get_job, register_worker, remove_worker
+from judgeboard.store.opening import open_store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW

@@ -11,9 +11,10 @@ import pytest
 from judgeboard.cli.app import run
 from judgeboard.cli.export import TABLES, WITHOUT_SUBJECT
 from judgeboard.errors import BadInput
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.export import EXPORTS, TEXTS, export_tables
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.opening import open_store
 
 ABOUT_PAIRS = {"pairs", "comparisons", "preferences", "samples"}
 

@@ -31,10 +31,11 @@ from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
 from judgeboard.store import engine
 from judgeboard.store.alerts import Level, NewAlertRule, alert_rule_named, insert_alert_rule, unclosed_events
 from judgeboard.store.api_keys import key_of_token, list_keys, token_hash
-from judgeboard.store.engine import Store, connect, current_revision, open_store, upgrade
+from judgeboard.store.engine import Store, connect
 from judgeboard.store.leases import lease_taken_at
 from judgeboard.store.migrations import HEAD, OLDEST, run
 from judgeboard.store.migrations.run import alembic_config
+from judgeboard.store.opening import current_revision, open_store, upgrade
 from judgeboard.store.reviewers import reviewers_of
 from judgeboard.store.tables import LEASE, METADATA, QUEUE, RESPONSE
 from judgeboard.store.triggers import install_guards, install_search

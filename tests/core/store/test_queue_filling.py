@@ -17,8 +17,8 @@ from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.outcome import update_item_state
-from judgeboard.store.engine import open_store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.opening import open_store
 from judgeboard.store.queue_filling import wanted
 from judgeboard.store.settings import set_setting
 from query_plans import statements_of

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from sqlalchemy import event, select
 
 from judgeboard.domain import Feedback, FeedbackKind, JudgeVersion, Label, Response, Status, Verdict
-from judgeboard.store.engine import Store, open_store
+from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.opening import open_store
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import reapply_flags, rebuild_current, store_judgments, store_responses
 from judgeboard.store.tables import CURRENT, FEEDBACK, FLAG, JUDGMENT, RESPONSE, VERSION
