@@ -220,7 +220,7 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
     except (DecisionRefused, BadInput) as error:
         with store.reading() as connection:
             kept = find_review(connection, request_key=draft_key(key)) is not None
-            own = find_lease(connection, queue_item_id=line.item_id, reviewer_id=reviewer.id)
+            own = find_lease(connection, line.item_id, reviewer.id)
         reason = str(error)
         if own is not None and own.token not in {None, split_token(line.token)[1]}:
             reason = ELSEWHERE if own.done else TAKEN

@@ -132,7 +132,7 @@ def edit(
         details = {"edited": review_id, "flags": review.flag_ids, "decision": decision}
         new_id = store_review(connection, "edit", new, reviewer, **details)
         if item_id is not None:
-            lease = find_lease(connection, queue_item_id=item_id, reviewer_id=reviewer.id)
+            lease = find_lease(connection, item_id, reviewer.id)
             if lease is not None and lease.review_id == review_id:
                 use_lease(connection, lease.id, new_id)
         update_states(connection, item_id, flags, request.at)

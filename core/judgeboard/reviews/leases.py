@@ -119,7 +119,7 @@ def own_lease(connection: Connection, token: str, reviewer: Reviewer, *, lock: b
     Returns None for every other token. Raises BadInput if the text is not a token.
     """
     item_id, secret = split_token(token)
-    return find_lease(connection, token=secret, queue_item_id=item_id, reviewer_id=reviewer.id, lock=lock)
+    return find_lease(connection, item_id, reviewer.id, token=secret, lock=lock)
 
 
 def release(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> bool:

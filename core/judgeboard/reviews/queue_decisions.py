@@ -194,7 +194,7 @@ def reveal(store: Store, review_id: int, *, reviewer: Reviewer, now: datetime | 
             raise DecisionRefused(
                 "You must also review this item blind in another queue. The judge is shown after that."
             )
-        lease = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
+        lease = find_lease(connection, item.id, reviewer.id)
         if lease is None or lease.review_id != review_id:
             raise DecisionRefused("This review was withdrawn.")
         if lease.revealed_at is None:
@@ -234,7 +234,7 @@ def answer_reveal(
         if stored is not None:
             check_same(stored, reviewer, same=(stored.stage, stored.queue_item_id) == (Stage.REVEALED, item.id))
             return stored.id
-        lease = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
+        lease = find_lease(connection, item.id, reviewer.id)
         if lease is None or lease.review_id != review_id or lease.revealed_at is None:
             raise DecisionRefused("The judge has not been shown on this answer.")
         earlier = revealed_review(connection, item.id, reviewer.id)
@@ -378,7 +378,7 @@ def _refusal(
         return "This item has left its queue since then."
     if lease is not None:
         return DECIDED if lease.done else None
-    own = find_lease(connection, queue_item_id=item.id, reviewer_id=reviewer.id)
+    own = find_lease(connection, item.id, reviewer.id)
     if own is not None:
         return DECIDED if own.done else NEWER_LEASE
     leases = leases_at(connection, item.id)

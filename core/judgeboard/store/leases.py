@@ -69,12 +69,15 @@ def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue
     return [Lease(*row) for row in connection.execute(query.order_by(LEASE.c.taken_at, LEASE.c.id))]
 
 
-def find_lease(connection: Connection, *, lock: bool = False, **columns: Any) -> Lease | None:
-    """Return the lease with this ``token``, or of this ``queue_item_id`` and ``reviewer_id``, or None.
+def find_lease(
+    connection: Connection, item_id: int, reviewer_id: int, *, token: str | None = None, lock: bool = False
+) -> Lease | None:
+    """Return a reviewer's lease of an item, or None; with ``token``, only if it still has this token.
 
     A reviewer has at most one lease of an item, which may have ended or been used. Taking it again changes the token.
     """
-    query = select(*_COLUMNS).where(*(LEASE.c[name] == columns[name] for name in columns))
+    query = select(*_COLUMNS) if token is None else select(*_COLUMNS).where(LEASE.c.token == token)
+    query = query.where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     return None if row is None else Lease(*row)
 
