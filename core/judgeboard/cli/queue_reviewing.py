@@ -174,7 +174,7 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
     store = options.open_store()
     who = options.reviewer(store)
     with store.reading() as connection:
-        blind = find_review(connection, id=review_id)
+        blind = find_review(connection, review_id)
         schema_id = None if blind is None else blind.label_schema_id
         schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
     opinion = _review(review, schema)
@@ -218,7 +218,7 @@ def _reveal(store: "Store", who: "Reviewer", review_id: int) -> "Judges":
 
     reveal_blind(store, review_id, reviewer=who)
     with store.reading() as connection:
-        review = find_review(connection, id=review_id)
+        review = find_review(connection, review_id)
         return judges_on(connection, (review and review.response_id) or 0, who.id)
 
 

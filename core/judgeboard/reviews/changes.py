@@ -291,7 +291,7 @@ def _replace_comment(
 ) -> int:
     checked_key(key)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        earlier = find_comment(connection, id=comment_id)
+        earlier = find_comment(connection, comment_id)
         if earlier is None or earlier.response_id is None:
             raise NotFound(f"no comment {comment_id} on an answer")
         lock_response(connection, earlier.response_id)
@@ -319,8 +319,15 @@ def _write(
     if earlier is not None and (earlier.text is None or find_comment(connection, replaces=earlier.id) is not None):
         raise DecisionRefused("This comment has already been edited or withdrawn.")
     at = now or utc_now()
-    columns = {"response_id": response_id, "reviewer_id": reviewer.id, "text": text, "replaces": replaces}
-    comment_id = insert_comment(connection, **columns, request_key=key, at=at)
+    comment_id = insert_comment(
+        connection,
+        response_id=response_id,
+        reviewer_id=reviewer.id,
+        text=text,
+        replaces=replaces,
+        request_key=key,
+        at=at,
+    )
     details: dict[str, Any] = {"comment": comment_id} | ({} if replaces is None else {"replaces": replaces})
     record_event(connection, kind, reviewer.name, response_id=response_id, details=details, now=at)
     names = people_to_mention(connection) if "@" in (text or "") else {}

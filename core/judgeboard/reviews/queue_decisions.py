@@ -340,7 +340,7 @@ def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> 
 
 
 def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> StoredReview:
-    review = find_review(connection, id=review_id)
+    review = find_review(connection, review_id)
     if review is None or review.reviewer_id != reviewer.id or review.stage is not Stage.BLIND:
         raise DecisionRefused("The judge is revealed only after your own blind review.")
     return review

@@ -399,7 +399,7 @@ def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> S
         is_current(),
     )
     review_id = connection.execute(query).scalar_one_or_none()
-    return None if review_id is None else find_review(connection, id=review_id)
+    return None if review_id is None else find_review(connection, review_id)
 
 
 _HIDES = {JUDGE: QUEUE.c.blind_judge, PEOPLE: QUEUE.c.blind_people}

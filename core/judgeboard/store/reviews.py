@@ -276,7 +276,7 @@ def lock_reviewed(
     connection: Connection, review_id: int
 ) -> tuple[StoredReview, tuple[LockedFlag, ...], LockedResponse | None]:
     """Read a review and lock the flags that it decided and its answer (None for a pair); or raise NotFound."""
-    review = find_review(connection, id=review_id)
+    review = find_review(connection, review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
     response = lock_subject(connection, review.response_id, review.pair_id)
@@ -290,9 +290,16 @@ def has_decided(connection: Connection, reviewer_id: int, response_id: int) -> b
     return any_row(connection, own, counts, is_current())
 
 
-def find_review(connection: Connection, **columns: Any) -> StoredReview | None:
-    """Return the review with this ``id``, ``request_key`` or ``replaces`` (the replaced review's id), or None."""
-    row = connection.execute(_REVIEWS.where(*(REVIEW.c[name] == columns[name] for name in columns))).one_or_none()
+def find_review(
+    connection: Connection, review_id: int | None = None, *, request_key: str | None = None, replaces: int | None = None
+) -> StoredReview | None:
+    """Return the review with this id or ``request_key``, or that which ``replaces`` this id; None if there is none.
+
+    One of the three is given.
+    """
+    columns = {"id": review_id, "request_key": request_key, "replaces": replaces}
+    (condition,) = (REVIEW.c[name] == value for name, value in columns.items() if value is not None)
+    row = connection.execute(_REVIEWS.where(condition)).one_or_none()
     return None if row is None else _all_stored(connection, [row])[0]
 
 
@@ -541,15 +548,37 @@ def comments_on(connection: Connection, response_id: int, viewer: int | None = N
     return tuple(comment for _, comment in sorted(current, key=lambda each: each[0]))
 
 
-def find_comment(connection: Connection, **columns: Any) -> Comment | None:
-    """Return the comment with this ``id``, ``request_key`` or ``replaces`` (the replaced comment's id), or None."""
-    row = connection.execute(_COMMENTS.where(*(COMMENT.c[name] == columns[name] for name in columns))).one_or_none()
+def find_comment(
+    connection: Connection,
+    comment_id: int | None = None,
+    *,
+    request_key: str | None = None,
+    replaces: int | None = None,
+) -> Comment | None:
+    """Return the comment with this id or ``request_key``, or that which ``replaces`` this id; None if there is none.
+
+    One of the three is given.
+    """
+    columns = {"id": comment_id, "request_key": request_key, "replaces": replaces}
+    (condition,) = (COMMENT.c[name] == value for name, value in columns.items() if value is not None)
+    row = connection.execute(_COMMENTS.where(condition)).one_or_none()
     return None if row is None else record_of(Comment, row)
 
 
-def insert_comment(connection: Connection, **columns: Any) -> int:
-    """Write a comment, given by its columns, and return its id."""
-    return int(connection.execute(insert(COMMENT).returning(COMMENT.c.id), columns).scalar_one())
+def insert_comment(
+    connection: Connection,
+    *,
+    response_id: int,
+    reviewer_id: int,
+    text: str | None,
+    replaces: int | None,
+    request_key: str,
+    at: datetime,
+) -> int:
+    """Write a comment on an answer and return its id; without a text, it withdraws the comment that it replaces."""
+    columns = {"response_id": response_id, "reviewer_id": reviewer_id, "text": text, "replaces": replaces}
+    inserted = insert(COMMENT).values(**columns, request_key=request_key, at=at).returning(COMMENT.c.id)
+    return int(connection.execute(inserted).scalar_one())
 
 
 _COMMENTS = select(*columns_of(Comment, COMMENT), REVIEWER.c.name.label("reviewer")).join(
