@@ -30,12 +30,13 @@ from judgeboard.store.flags import with_open_flags
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions, record_retired, retired_versions
 from judgeboard.store.reviewers import (
     Reviewer,
-    change_reviewer,
     checked_name,
     find_reviewer,
     lock_names,
     people_sign_in,
     reviewers_of,
+    set_link,
+    set_role,
     store_reviewer,
     take_up_imports,
 )
@@ -83,7 +84,7 @@ def add_person(store: Store, address: str, role: Role, actor: Actor, *, origin: 
             raise BadInput(f"{name} was added already, as {role_of(known)}: change the role instead")
         imported = take_up_imports(connection, name) if known is None and origin == ENTERED else None
         person = known or imported or store_reviewer(connection, origin, name, role=new_role)
-        change_reviewer(connection, person.id, role=new_role)
+        set_role(connection, person.id, new_role)
         _record(connection, "add_person", actor, person, role=new_role)
     return Reviewer(person.id, origin, person.name, new_role)
 
@@ -154,7 +155,7 @@ def _set(store: Store, name: str, role: Role, actor: Actor, kind: str, origins: 
         if role is not person.role:
             if signs_in:
                 _keep_an_admin(everybody, person, role)
-            change_reviewer(connection, person.id, role=role)
+            set_role(connection, person.id, role)
             _record(connection, kind, actor, person, role=role)
     return Reviewer(person.id, person.origin, person.name, role)
 
@@ -201,7 +202,7 @@ def admit(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
 def _store_first_admin(store: Store, name: str) -> Reviewer:
     with store.writing() as connection:
         person = store_reviewer(connection, SIGNED_IN, name, role=Role.ADMIN)
-        change_reviewer(connection, person.id, role=Role.ADMIN)
+        set_role(connection, person.id, Role.ADMIN)
         details = {"person": person.id, "name": name, "to": Role.ADMIN.value, "by": "JUDGEBOARD_ADMIN"}
         record_event(connection, "add_person", name, details=details)
     return Reviewer(person.id, person.origin, person.name, Role.ADMIN)
@@ -258,7 +259,7 @@ def link_person(store: Store, user: str, person: str | None, actor: Actor, *, or
         name = checked_name(user)
         annotator = find_reviewer(connection, origin, name) if origin == IMPORTED else None
         own = annotator or store_reviewer(connection, origin, name)
-        change_reviewer(connection, own.id, same_as=None if target is None else target.id)
+        set_link(connection, own.id, None if target is None else target.id)
         details = {"person": None if target is None else target.id, "user": own.id}
         record_event(connection, "link_person", actor_name(actor), details=details)
     return target or own

@@ -33,7 +33,7 @@ from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.own_reviews import delete_drafts, whole_review
 from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
 from judgeboard.store.queue_items import reviewed_in_queues
-from judgeboard.store.reviewers import Reviewer, change_reviewer, implied_labels_of
+from judgeboard.store.reviewers import Reviewer, implied_labels_of, set_implied_labels
 from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedFlag,
@@ -75,7 +75,7 @@ def implying_rules(connection: Connection, reviewer_id: int) -> tuple[tuple[str,
 def remember_implied(store: Store, reviewer: Reviewer, *, implied: bool) -> None:
     """Store a person's answer to the question whether their decisions imply labels."""
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        change_reviewer(connection, reviewer.id, implied_labels=implied)
+        set_implied_labels(connection, reviewer.id, implied=implied)
         record_event(connection, "implied_labels", reviewer.name, details={"implied": implied})
 
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select, update
 
@@ -76,9 +75,19 @@ def people_sign_in(connection: Connection) -> bool:
     return load_settings().admin is not None or bool(reviewers_of(connection, "oidc"))
 
 
-def change_reviewer(connection: Connection, reviewer_id: int, **columns: Any) -> None:
-    """Store ``columns`` of a person; ``same_as`` is the id of the person they review as (None: themselves)."""
-    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(**columns))
+def set_role(connection: Connection, reviewer_id: int, role: Role) -> None:
+    """Store the role of a person."""
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(role=role))
+
+
+def set_link(connection: Connection, reviewer_id: int, same_as: int | None) -> None:
+    """Store the id of the person under whom a reviewer's later reviews are stored (None: their own)."""
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(same_as=same_as))
+
+
+def set_implied_labels(connection: Connection, reviewer_id: int, *, implied: bool) -> None:
+    """Store whether a person wants their decisions to imply labels."""
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == reviewer_id).values(implied_labels=implied))
 
 
 def implied_labels_of(connection: Connection, reviewer_id: int) -> bool | None:
@@ -115,7 +124,7 @@ def take_up_imports(connection: Connection, name: str) -> Reviewer | None:
     author = find_reviewer(connection, "import", name)
     if author is None or people_sign_in(connection) or (author.name, author.id) not in authors(connection):
         return None
-    change_reviewer(connection, author.id, origin="page", name=name)
+    connection.execute(update(REVIEWER).where(REVIEWER.c.id == author.id).values(origin="page", name=name))
     return reviewer_by_id(connection, author.id)
 
 

@@ -18,7 +18,7 @@ from judgeboard.runs.jobs import cancel_job, job_progress, request_rejudge
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.reviewers import Reviewer, change_reviewer, store_reviewer
+from judgeboard.store.reviewers import Reviewer, set_role, store_reviewer
 from judgeboard.store.tables import EVENT, SETTING
 from judging_log import store_answers
 from pair_log import add_pairs
@@ -80,7 +80,7 @@ def test_an_auditor_sees_what_leads_see_and_changes_nothing() -> None:
 def test_the_role_is_read_again_in_the_transaction_and_not_what_a_session_remembers(store: Store) -> None:
     remembered = person(store, Role.ADMIN)
     with store.writing() as connection:
-        change_reviewer(connection, remembered.id, role=Role.REVIEWER)
+        set_role(connection, remembered.id, Role.REVIEWER)
     refused = pytest.raises(NotAllowed, match="for admins; you are a reviewer")
     with refused, allowed(store, remembered, Action.MANAGE_PEOPLE):
         pass
