@@ -5,7 +5,7 @@ The columns of a kind, and the types of their values, are those of the exported 
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, ClassVar
@@ -231,7 +231,7 @@ class FailureModeImport(TableImport):
             if mode.key is not None and not mode.retired and same_key:
                 rows.refuse(index, "key", f"{same_key[0].name!r} has the key {mode.key}: leave it out, or change one")
                 continue
-            insert_mode(connection, **asdict(mode))
+            insert_mode(connection, mode)
             known.append(mode)
             rows.new.add(index)
         return rows.stored()

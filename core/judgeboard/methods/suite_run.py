@@ -185,8 +185,8 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             spec=spec,
             spec_hash=address,
             candidate=candidate.name,
-            judge_version_id=version.id,
-            created_at=utc_now(),
+            version_id=version.id,
+            now=utc_now(),
         )
         self._suite_run_id = stored.id
         if candidate.source is not None:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import combinations, product
 from typing import Any
@@ -61,7 +61,7 @@ def save_mode(
             raise BadInput(f"the failure mode {used[letter]!r} has the key {letter} already")
         at, text = utc_now(), checked_text("the description", description)
         mode = FailureMode(checked, text, letter, retired, by=actor_name(by), at=at)
-        insert_mode(connection, **asdict(mode))
+        insert_mode(connection, mode)
         record_event(connection, "save_failure_mode", mode.by, details={"failure_mode": mode.name}, now=at)
         return mode
 

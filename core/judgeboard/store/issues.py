@@ -1,7 +1,7 @@
 """Stores failure modes, which reviewers tag answers with, and issues; counts their answers and flags."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
@@ -119,15 +119,15 @@ def mode_changes(connection: Connection) -> list[FailureMode]:
     return [record_of(FailureMode, row) for row in connection.execute(query)]
 
 
-def insert_mode(connection: Connection, **columns: Any) -> None:
+def insert_mode(connection: Connection, mode: FailureMode) -> None:
     """Store a failure mode; it replaces an earlier row with the same name."""
-    connection.execute(insert(FAILURE_MODE), columns)
+    connection.execute(insert(FAILURE_MODE), asdict(mode))
 
 
 def ensure_modes(connection: Connection, names: Iterable[str], by: str, now: datetime) -> None:
     """Add the failure modes that are not in the list yet."""
     for name in sorted(set(names) - list_modes(connection).keys()):
-        insert_mode(connection, name=name, retired=False, by=by, at=now)
+        insert_mode(connection, FailureMode(name, None, None, retired=False, by=by, at=now))
 
 
 def count_tagged(connection: Connection, by: Group) -> tuple[dict[Any, int], dict[tuple[Any, str], int]]:

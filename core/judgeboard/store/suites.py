@@ -42,9 +42,21 @@ class StoredSuiteRun:
     cases: tuple[SuiteCaseName, ...]
 
 
-def ensure_suite_run(connection: Connection, run_id: int, **columns: Any) -> StoredSuiteRun:
-    """Store a suite run with these ``columns``, unless one with this ``run_id`` is stored; return the stored one."""
-    connection.execute(insert_or_skip(connection, SUITE_RUN, "run_id"), {"run_id": run_id, **columns})
+def ensure_suite_run(
+    connection: Connection,
+    run_id: int,
+    *,
+    name: str,
+    spec: Mapping[str, Any],
+    spec_hash: str,
+    candidate: str,
+    version_id: int,
+    now: datetime,
+) -> StoredSuiteRun:
+    """Store a suite run with the name and the ``spec`` of its suite, unless it is stored; return the stored one."""
+    row = {"run_id": run_id, "name": name, "spec": spec, "spec_hash": spec_hash, "candidate": candidate}
+    row |= {"judge_version_id": version_id, "created_at": now}
+    connection.execute(insert_or_skip(connection, SUITE_RUN, "run_id"), row)
     return get_suite_run(connection, run_id)
 
 
