@@ -248,21 +248,21 @@ class CurrentJudgment(Row, table=True):
             "ix_current_judgment_trend",
             ("judge_name", "query_type", "asked_day"),
             ("judge_version_id", "groundedness", "quality", "response_id", "is_current", "response_kind"),
-            **partial("is_current AND response_kind = 'log'"),
+            where="is_current AND response_kind = 'log'",
         ),
         # Trends of a version and rates of all its answers read this index alone.
         covering_index(
             "ix_current_judgment_version_trend",
             ("judge_version_id", "query_type", "asked_day"),
             ("groundedness", "quality", "response_kind", "response_id", "evidence_group", "label"),
-            **partial("response_kind = 'log'"),
+            where="response_kind = 'log'",
         ),
         # Scatter plots of two scores, and filters by a judge's score.
         covering_index(
             "ix_current_judgment_score",
             ("judge_name", "groundedness", "response_id"),
             ("quality", "user_quality", "label", "query_type", "source", "asked_day", "is_current", "response_kind"),
-            **partial("is_current AND response_kind = 'log'"),
+            where="is_current AND response_kind = 'log'",
         ),
         # Agreement reads all versions' verdicts on graded answers from this index alone.
         covering_index(
@@ -315,7 +315,7 @@ class Flag(Stored, table=True):
         # The queue reads open flags in one of these orders. The engines sort NULL differently, so coalesce sorts
         # missing values last in both.
         *(
-            covering_index(f"ix_flag_open_{name}", order, _OF_OPEN_FLAG, **partial("state = 'open'"))
+            covering_index(f"ix_flag_open_{name}", order, _OF_OPEN_FLAG, where="state = 'open'")
             for name, order in (
                 ("severity", (text("severity DESC"), text("coalesce(asked_day, 9999999)"), "id")),
                 ("groundedness", (text("coalesce(groundedness, 2)"), "id", "severity")),
@@ -329,7 +329,7 @@ class Flag(Stored, table=True):
             "ix_flag_share",
             ("query_type", "asked_day"),
             ("response_id", "state", "rule"),
-            **partial("state <> 'superseded' AND rule <> 'random_sample'"),
+            where="state <> 'superseded' AND rule <> 'random_sample'",
         ),
         Index("ix_flag_rule_state", "rule", "state", "query_type"),
         Index("ix_flag_response", "response_id", "state"),

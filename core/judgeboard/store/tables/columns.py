@@ -10,7 +10,19 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, TypedDict, Unpack
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, DateTime, Enum, Index, Integer, MetaData, Table, text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    DateTime,
+    Enum,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    TextClause,
+    text,
+)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import declared_attr, registry
@@ -217,9 +229,14 @@ def _create_index_on_postgresql(create: CreateIndex, compiler: Any, **options: A
     return compiler.visit_create_index(create, **options)
 
 
-def covering_index(name: str, searched: Sequence[Any], read: Sequence[str], **options: Any) -> Index:
-    """An index to search by the columns ``searched``; queries also read the columns ``read`` from it alone."""
-    return Index(name, *searched, *read, **options)
+def covering_index(
+    name: str, searched: Sequence[str | TextClause], read: Sequence[str], where: str | None = None
+) -> Index:
+    """An index to search by the columns ``searched``; queries also read the columns ``read`` from it alone.
+
+    With ``where``, it is a partial index.
+    """
+    return Index(name, *searched, *read, **({} if where is None else partial(where)))
 
 
 def step_indexes(table: str, subject: str | None = None) -> Iterator[Index]:
