@@ -143,8 +143,8 @@ def measure_health(
 def report_on(record: JudgeRecord, left: int = 0) -> HealthReport:
     """Return the report on the data of a judge version; ``left`` calls are yet to be made."""
     checks = tuple(check(record) for check in CHECKS.values())
-    return HealthReport.of(
-        record.asked,
+    return HealthReport(
+        **AskCounts.of(record.asked).by_status,
         judge=record.version.title,
         fingerprint=record.version.fingerprint,
         model=record.version.model,

@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, NamedTuple
 
@@ -186,7 +186,7 @@ def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: st
 def account_of_audit(drawn: Sequence[audits.AuditedJudgment], statuses: Mapping[int, str]) -> RunAccount:
     """Return the counts of an audit from the status of each review, by judgment id."""
     known = Counter(statuses[each.judgment_id] for each in drawn if each.judgment_id in statuses)
-    return RunAccount.of(known, not_reached=len(drawn) - known.total())
+    return replace(RunAccount.of(known), not_reached=len(drawn) - known.total())
 
 
 def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -352,7 +352,7 @@ def count_judgments(connection: Connection) -> dict[int, Counts]:
         counts = counted.setdefault(version_id, Counter())
         counts.update({status: n, "unpriced": n - priced, "cost_micro": int(cost or 0)})
     return {
-        id_: Counts.of(counts, cost_micro=counts["cost_micro"], unpriced=counts["unpriced"])
+        id_: replace(Counts.of(counts), cost_micro=counts["cost_micro"], unpriced=counts["unpriced"])
         for id_, counts in counted.items()
     }
 

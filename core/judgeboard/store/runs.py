@@ -46,9 +46,9 @@ class AskCounts:
         object.__setattr__(self, "asked", self.ok + self.unparsable + self.refused + self.error)
 
     @classmethod
-    def of(cls, counts: Mapping[Any, int], **others: Any) -> Self:
-        """Return the counts of a mapping by status; ``others`` are further fields."""
-        return cls(**{status.value: counts.get(status, 0) for status in Status}, **others)
+    def of(cls, counts: Mapping[Any, int]) -> Self:
+        """Return the counts of a mapping by status; further fields have their defaults."""
+        return cls(**{status.value: counts.get(status, 0) for status in Status})
 
     @property
     def by_status(self) -> dict[str, int]:
@@ -438,8 +438,8 @@ def run_counts(connection: Connection, run_ids: Collection[int], *, since: datet
         for run_id, status, *n in connection.execute(of_runs.group_by(steps.c.run_id, steps.c.status)):
             counted[run_id].update({status: n[0], **dict(zip(_SUMS, map(int, n), strict=True))})
     return {
-        run_id: Counts.of(
-            counts,
+        run_id: replace(
+            Counts.of(counts),
             cost_micro=counts["cost_micro"] if counts["priced"] else None,
             unpriced=counts["steps"] - counts["priced"],
             prompt_tokens=counts["prompt_tokens"],

@@ -1,7 +1,7 @@
 """Stores what goes to and comes from tools: push targets, what each has, and how far histories were pulled."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -396,15 +396,14 @@ def _reviews(connection: Connection, what: What, rows: Sequence[Row[Any]]) -> It
             of_review.append(Score(name, label=", ".join(map(str, labels))))
         author = "gold" if what is What.GOLD else f"{row.origin}/{row.name}"
         more = {"by": row.name} | ({"failure_modes": ", ".join(modes[row.id])} if row.id in modes else {})
-        yield _item(
-            what, row, author, tuple(of_review), row.at, note=row.note, corrected_answer=row.corrected_answer, more=more
-        )
+        item = _item(what, row, author, tuple(of_review), row.at)
+        yield replace(item, note=row.note, corrected_answer=row.corrected_answer, more=more)
 
 
-def _item(what: What, row: Any, author: str, scores: tuple[Score, ...], at: datetime, **values: Any) -> PushItem:
+def _item(what: What, row: Any, author: str, scores: tuple[Score, ...], at: datetime) -> PushItem:
     answer = (row.id, row.response_id, row.source, row.external_id, row.extra or {})
     by_name = {score.name: score for score in reversed(scores)}  # a dimension may have the name of a score: that counts
-    return PushItem(what, *answer, author, tuple(reversed(by_name.values())), at, **values)
+    return PushItem(what, *answer, author, tuple(reversed(by_name.values())), at)
 
 
 def _verdict(row: Any, reasoning: str | None) -> tuple[Score, ...]:
