@@ -15,12 +15,12 @@ from judgeboard.domain import Action, Decision, FlagState, Grade
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.permissions import allowed
 from judgeboard.people.roster import people_named
-from judgeboard.reviews.checks import Request, checked_request
+from judgeboard.reviews.checks import checked_request
 from judgeboard.reviews.decisions import (
     VERBS,
+    checked_review,
     implying_rules,
     keeping_earlier,
-    new_review,
     own_decisions,
     replaced_by,
     with_implied,
@@ -233,7 +233,7 @@ def _decide(
     decision: Decision | None,
     grade: Grade,
     bulk_id: str,
-    request: Request,
+    request: NewReview,
 ) -> dict[str, int]:
     """Decide one part in a fixed number of statements; return the counts of `BulkDecided`."""
     responses = lock_responses(connection, response_ids)
@@ -259,7 +259,8 @@ def _decide(
         if not ids:
             continue
         first = responses[next(iter(ids))]
-        checked = new_review(connection, first, decision, stored_grade, bulk=bulk_id, seen=(), **request._asdict())
+        review = replace(request, decision=decision, grade=stored_grade, bulk=bulk_id, seen=())
+        checked = checked_review(connection, first, review)
         for id_ in sorted(ids):
             key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
             review = replace(checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key)

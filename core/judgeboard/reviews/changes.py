@@ -19,7 +19,7 @@ from judgeboard.reviews.checks import (
     checked_request,
     checked_text,
 )
-from judgeboard.reviews.decisions import LONGEST_ID, new_review, store_review, withdrawal
+from judgeboard.reviews.decisions import LONGEST_ID, checked_review, store_review, withdrawal
 from judgeboard.reviews.outcome import update_states
 from judgeboard.reviews.queues import check_required
 from judgeboard.store.clock import utc_now
@@ -76,7 +76,7 @@ def undo(store: Store, *, review_id: int, reviewer: Reviewer, request_key: str, 
                 insert_review(connection, withdrawal(revealed, f"{key}:revealed", at))
         withdrawn = withdrawal(review, key, at, seen_since(connection, review.id))
         of = {"flags": review.flag_ids} if review.pair_id is None else {"item": item_id}
-        store_review(connection, "undo", withdrawn, reviewer, undone=review_id, **of)
+        store_review(connection, "undo", withdrawn, reviewer, {"undone": review_id, **of})
         if item_id is not None:
             reopen_lease(connection, review.id, until=at + UNDO_LEASE)
         return _undone(review, response, *update_states(connection, item_id, flags, at))
@@ -116,21 +116,20 @@ def edit(
         check_own(connection, review, reviewer, "edit it")
         _check_editable(connection, review, decision, grade)
         item_id = review.queue_item_id
-        new = new_review(
-            connection,
-            response,
-            decision,
-            grade,
-            judgment_seen_id,
+        new = replace(
+            request,
+            decision=decision,
+            grade=grade,
+            judgment_seen_id=judgment_seen_id,
             flag_ids=review.flag_ids,
             queue_item_id=item_id,
             stage=review.stage,
             replaces=review_id,
             label_schema_id=review.label_schema_id,
-            **request._asdict(),
         )
+        new = checked_review(connection, response, new)
         details = {"edited": review_id, "flags": review.flag_ids, "decision": decision}
-        new_id = store_review(connection, "edit", new, reviewer, **details)
+        new_id = store_review(connection, "edit", new, reviewer, details)
         if item_id is not None:
             lease = find_lease(connection, item_id, reviewer.id)
             if lease is not None and lease.review_id == review_id:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -13,7 +13,7 @@ from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.store.clock import utc_now
 from judgeboard.store.issues import list_modes
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import LockedResponse, StoredReview, claims_by_judgment, find_review
+from judgeboard.store.reviews import LockedResponse, NewReview, StoredReview, claims_by_judgment, find_review
 from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()
@@ -28,20 +28,11 @@ def checked_key(request_key: str) -> str:
     return request_key
 
 
-class Request(NamedTuple):
-    """The checked columns of a review that come from its request."""
-
-    request_key: str
-    seconds: float | None
-    at: datetime
-    reviewer_id: int
-
-
-def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> Request:
-    """Return the columns of a review made at ``now`` (None: the current time). ``seconds`` is 0 to 30 days."""
+def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> NewReview:
+    """Return a review made at ``now`` (None: the current time), without its content. ``seconds`` is 0 to 30 days."""
     if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
         raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
-    return Request(checked_key(request_key), seconds, now or utc_now(), reviewer.id)
+    return NewReview(reviewer.id, checked_key(request_key), now or utc_now(), seconds=seconds)
 
 
 def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:

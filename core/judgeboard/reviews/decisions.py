@@ -146,21 +146,16 @@ def decide(
             held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
             return Decided(stored.id, held)
         check_not_blind(connection, reviewer, flag.response.id, None, flag.response.external_id)
-        review = new_review(
-            connection,
-            flag.response,
-            decision,
-            grade,
-            judgment_seen_id,
-            **request._asdict(),
-        )
+        review = replace(request, decision=decision, grade=grade, judgment_seen_id=judgment_seen_id)
+        review = checked_review(connection, flag.response, review)
         in_queue = reviewed_in_queues(connection, [flag.response.id], reviewer.id).get(flag.response.id)
         if flag.state is FlagState.OPEN and in_queue is None:
             flag_ids = (flag.id,) if alone else open_flag_ids(connection, flag.response.id)
             review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
             if review.replaces != changes:
                 review = keeping_earlier(connection, review)
-            review_id = store_review(connection, "decide", review, reviewer, flags=review.flag_ids, decision=decision)
+            details = {"flags": review.flag_ids, "decision": decision}
+            review_id = store_review(connection, "decide", review, reviewer, details)
             flags = [lock_flag(connection, id_) for id_ in review.flag_ids]
             states, _ = update_states(connection, None, flags, request.at)
             held = held_words(connection, states) if decision in STATE_AFTER else None
@@ -169,7 +164,7 @@ def decide(
             refusal = f"Your review in the queue “{in_queue}” counts: undo it there to decide again."
         else:
             refusal = _why_closed(connection, flag, review)
-        refusal += keep_draft(connection, _replacing_grade(connection, review), reviewer, flag=flag.id)
+        refusal += keep_draft(connection, _replacing_grade(connection, review), reviewer, {"flag": flag.id})
     raise DecisionRefused(refusal)  # raised after the commit, so that the draft is kept
 
 
@@ -200,15 +195,9 @@ def grade(
             check_same(stored, reviewer, same=(stored.response_id, stored.flag_ids) == (response_id, ()))
             return stored.id
         check_not_blind(connection, reviewer, response.id, None, response.external_id)
-        review = new_review(
-            connection,
-            response,
-            None,
-            grade,
-            judgment_seen_id,
-            **request._asdict(),
-        )
-        return store_review(connection, "grade", _replacing_grade(connection, review), reviewer)
+        review = replace(request, grade=grade, judgment_seen_id=judgment_seen_id)
+        review = checked_review(connection, response, review)
+        return store_review(connection, "grade", _replacing_grade(connection, review), reviewer, {})
 
 
 def prefer(
@@ -256,57 +245,44 @@ def prefer(
         blind = comparison_seen_id is None and not revealed and not saw_hidden_parts(connection, pair_id, reviewer.id)
         own = own_preferences(connection, pair_id, reviewer.id, aspect)
         earlier = [] if blind else [each for each in own if not each.blind and each.queue_item_id is None]
-        review = new_review(
-            connection,
-            None,
-            preference,
-            Grade(note=note),
+        review = replace(
+            request,
             pair_id=pair_id,
-            aspect=aspect,
+            preferences={aspect: AspectPreference(preference)},
+            grade=Grade(note=note),
             shown=shown,
             comparison_seen_id=comparison_seen_id,
             seen=() if blind else (JUDGE, PEOPLE),
             replaces=earlier[-1].review_id if earlier else None,
-            **request._asdict(),
         )
-        return store_review(connection, "prefer", review, reviewer, pair=pair_id, preference=preference.value)
+        review = checked_review(connection, None, review)
+        details = {"pair": pair_id, "preference": preference.value}
+        return store_review(connection, "prefer", review, reviewer, details)
 
 
-def new_review(
-    connection: Connection,
-    response: LockedResponse | None,
-    decision: Decision | Preference | None,
-    grade: Grade,
-    judgment_seen_id: int | None = None,
-    *,
-    aspect: str = OVERALL,
-    shown: Shown | None = None,
-    **columns: Any,
-) -> NewReview:
-    """Return a review of an answer (``response``) or of a pair (None) after checking its content.
+def checked_review(connection: Connection, response: LockedResponse | None, review: NewReview) -> NewReview:
+    """Return a review of an answer (``response``) or of a pair (None) as it is stored, after checking its content.
 
-    ``columns`` are further fields of `NewReview`. Without ``seen``, `in_view` sets it as for a review outside queues.
+    Without ``seen``, `in_view` sets it as for a review outside queues.
     """
-    judgment = None if response is None else checked_judgment(connection, judgment_seen_id, response)
-    schema_id = columns.get("label_schema_id")
-    checked = checked_grade(connection, grade, response, judgment, schema=schema_id is not None)
-    final = None if columns.get("stage") is Stage.ADJUDICATION else decision
+    judgment = None if response is None else checked_judgment(connection, review.judgment_seen_id, response)
+    schema_id = review.label_schema_id
+    checked = checked_grade(connection, review.grade, response, judgment, schema=schema_id is not None)
+    final = None if review.stage is Stage.ADJUDICATION else review.decision
     checked = checked_fields(connection, schema_id, checked, response, final)
-    if decision is None and checked == NOTHING:
+    if review.decision is None and not review.preferences and checked == NOTHING:
         raise BadInput("nothing to save: give a decision, a label, a score, a note, a mark or a corrected answer")
-    if response is not None:
-        columns["response_id"] = response.id
-        if "seen" not in columns:
-            columns["seen"] = in_view(connection, response.id, columns["reviewer_id"], judgment)
-    if isinstance(decision, Preference):
-        columns |= {"preferences": {aspect: AspectPreference(decision)}, "shown": shown}
-    else:
-        columns["decision"] = decision
-    return NewReview(grade=checked, judgment_seen_id=judgment, **columns)
+    review = replace(review, grade=checked, judgment_seen_id=judgment)
+    if response is None:
+        return review
+    seen = in_view(connection, response.id, review.reviewer_id, judgment) if review.seen is None else review.seen
+    return replace(review, response_id=response.id, seen=seen)
 
 
-def store_review(connection: Connection, kind: str, review: NewReview, reviewer: Reviewer, **details: Any) -> int:
-    """Store a review with its event, delete its draft, and return its id.
+def store_review(
+    connection: Connection, kind: str, review: NewReview, reviewer: Reviewer, details: Mapping[str, Any]
+) -> int:
+    """Store a review with its event, which also has these ``details``; delete its draft, and return its id.
 
     Raises Contradiction if the label contradicts the decision (`check_label`).
     """
@@ -342,7 +318,7 @@ def check_label(connection: Connection, review: NewReview) -> None:
         raise Contradiction("You marked the answer grounded, but you confirm that it is not.")
 
 
-def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, **details: Any) -> str:
+def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, details: Mapping[str, Any]) -> str:
     """Store the grade or note of a refused decision as a review without a decision; return a sentence about it.
 
     An implied label is not kept. A person who has decided the answer before keeps their earlier grade, so only the note
@@ -357,7 +333,7 @@ def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, *
     key = draft_key(refused.request_key)
     if find_review(connection, request_key=key) is None:
         draft = replace(refused, decision=None, preferences={}, request_key=key)
-        store_review(connection, "keep_draft", draft, reviewer, **details)
+        store_review(connection, "keep_draft", draft, reviewer, details)
     return f" Your {'grade' if refused.grade.note is None else 'note'} is kept."
 
 

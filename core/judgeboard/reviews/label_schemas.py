@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, Decision, Grade, Preference
+from judgeboard.domain import Action, Decision, Grade
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import FieldType, LabelSchema
 from judgeboard.people.permissions import Actor, actor_name, allowed
@@ -43,7 +43,7 @@ def checked_fields(
     schema_id: int | None,
     grade: Grade,
     response: LockedResponse | None,
-    decision: Decision | Preference | None,
+    decision: Decision | None,
 ) -> Grade:
     """Return a grade with checked fields; raise BadInput if a field is wrong, missing or not in the schema.
 

@@ -6,11 +6,22 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import OVERALL, Action, Decision, Grade, ItemState, Preference, QueueState, Shown, Stage
+from judgeboard.domain import (
+    OVERALL,
+    Action,
+    AspectPreference,
+    Decision,
+    Grade,
+    ItemState,
+    Preference,
+    QueueState,
+    Shown,
+    Stage,
+)
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import NOTHING, check_same, checked_request
-from judgeboard.reviews.decisions import keep_draft, new_review, replacing_earlier, store_review, with_implied
+from judgeboard.reviews.decisions import checked_review, keep_draft, replacing_earlier, store_review, with_implied
 from judgeboard.reviews.leases import own_lease, split_token
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.queues import check_required
@@ -134,29 +145,26 @@ def decide_item(
         if refusal is not None:
             seen = tuple(sorted({*seen, *_visible_now(connection, item, reviewer)}))
         blind = queue.rules.blind_judge and JUDGE not in seen
-        review = _item_review(
-            connection,
-            item,
-            response,
-            decision,
-            grade,
-            None if blind else judgment_seen_id,
+        review = replace(
+            request,
+            grade=grade,
+            judgment_seen_id=None if blind else judgment_seen_id,
             stage=Stage.BLIND if blind else None,
             seen=seen,
             label_schema_id=queue.label_schema_id,
-            **request._asdict(),
         )
+        review = _checked_decision(connection, item, response, decision, review)
         details = _details(item, queue, review)
         if lease is not None and refusal is None:
             check_required(queue.rules, decision, grade)
             review = replacing_earlier(connection, review)
-            review_id = store_review(connection, "decide_item", review, reviewer, **details)
+            review_id = store_review(connection, "decide_item", review, reviewer, details)
             use_lease(connection, lease.id, review_id)
             state = update_item_state(connection, item.id, request.at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, state, reveals, repeated=False)
         draft = replace(review, queue_item_id=None, flag_ids=())
-        refusal = f"{refusal}{keep_draft(connection, draft, reviewer, **details | {'decision': None})}"
+        refusal = f"{refusal}{keep_draft(connection, draft, reviewer, details | {'decision': None})}"
     raise DecisionRefused(refusal)  # raised after the commit, so that the draft is kept
 
 
@@ -238,21 +246,20 @@ def answer_reveal(
         if lease is None or lease.review_id != review_id or lease.revealed_at is None:
             raise DecisionRefused("The judge has not been shown on this answer.")
         earlier = revealed_review(connection, item.id, reviewer.id)
-        review = new_review(
-            connection,
-            response,
-            decision,
-            grade,
-            judgment_seen_id,
+        review = replace(
+            request,
+            decision=decision,
+            grade=grade,
+            judgment_seen_id=judgment_seen_id,
             flag_ids=blind.flag_ids,
             queue_item_id=item.id,
             stage=Stage.REVEALED,
             seen=(JUDGE,),
             label_schema_id=blind.label_schema_id,
             replaces=None if earlier is None else earlier.id,
-            **request._asdict(),
         )
-        return store_review(connection, "answer_reveal", review, reviewer, blind=review_id, item=item.id)
+        review = checked_review(connection, response, review)
+        return store_review(connection, "answer_reveal", review, reviewer, {"blind": review_id, "item": item.id})
 
 
 def adjudicate(
@@ -292,42 +299,37 @@ def adjudicate(
         queue = queue_by_id(connection, item.queue_id)
         name = "this pair" if response is None else response.external_id
         check_not_blind(connection, by, item.response_id, item.pair_id, name)
-        review = _item_review(
-            connection,
-            item,
-            response,
-            decision,
-            grade,
+        review = replace(
+            request,
+            grade=grade,
             stage=Stage.ADJUDICATION,
             seen=(JUDGE, PEOPLE),
             label_schema_id=queue.label_schema_id,
-            **request._asdict(),
         )
+        review = _checked_decision(connection, item, response, decision, review)
         if review.grade.note is None:
             raise BadInput("an adjudication needs a reason: give one as its note")
         review = replace(review, shown=None if item.pair_id is None else Shown.AB)
-        review_id = store_review(connection, "adjudicate", review, by, **_details(item, queue, review))
+        review_id = store_review(connection, "adjudicate", review, by, _details(item, queue, review))
         update_item_state(connection, item_id, request.at)
         return review_id
 
 
-def _item_review(
+def _checked_decision(
     connection: Connection,
     item: QueueItem,
     response: LockedResponse | None,
     decision: Decision | Preference | None,
-    grade: Grade,
-    judgment_seen_id: int | None = None,
-    *,
-    reviewer_id: int,
-    **columns: Any,
+    review: NewReview,
 ) -> NewReview:
-    flag_ids = () if response is None else flags_to_decide(connection, item)
-    columns |= {"flag_ids": flag_ids, "queue_item_id": item.id, "pair_id": item.pair_id}
-    shown = None if item.pair_id is None else order_for(item.pair_id, reviewer_id)
-    return new_review(
-        connection, response, decision, grade, judgment_seen_id, shown=shown, reviewer_id=reviewer_id, **columns
-    )
+    """Return a review with its item and the decision on it, after checking its content."""
+    review = replace(review, queue_item_id=item.id, pair_id=item.pair_id)
+    if isinstance(decision, Preference):
+        shown = order_for(item.pair_id or 0, review.reviewer_id)
+        review = replace(review, preferences={OVERALL: AspectPreference(decision)}, shown=shown)
+    else:
+        review = replace(review, decision=decision, flag_ids=flags_to_decide(connection, item))
+    return checked_review(connection, response, review)
 
 
 def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> None:
