@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, TypeVar, get_args
+from typing import Any, ClassVar, Protocol, Self, TypedDict, TypeVar, get_args
 
 from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
 from judgeboard.errors import BadInput
@@ -27,10 +27,6 @@ from judgeboard.llm.endpoint import Address, ModelEndpoint, model_endpoint
 from judgeboard.text import MAX_NAME, unstorable
 
 DEFAULT_MAX_OUTPUT = 512
-ENDPOINT_OPTIONS = (
-    *("model", "provider", "base_url", "api_key", "concurrency", "timeout_s", "tries", "prices", "replies"),
-)
-"""The options that choose a model and its endpoint."""
 DEFAULT_DOMAIN = "general knowledge"
 
 
@@ -218,6 +214,41 @@ def checked_judge_name(name: str) -> str:
     if reason := unstorable(name):
         raise BadInput(f"the name of a judge cannot be stored: {reason}")
     return name
+
+
+class ModelKeywords(TypedDict, total=False):
+    """The keywords of functions that ask a model: the options of `JudgeOptions` for the model and its endpoint."""
+
+    model: str | None
+    provider: str | None
+    base_url: str | None
+    api_key: str | None
+    concurrency: int | None
+    timeout_s: float | None
+    tries: int | None
+    prices: Path | None
+    replies: Path | None
+
+
+ENDPOINT_OPTIONS = tuple(ModelKeywords.__annotations__)
+"""The options that choose a model and its endpoint."""
+
+
+class JudgeKeywords(ModelKeywords, total=False):
+    """The keywords of functions that make a judge: `JudgeOptions`; None is the environment's value or the default."""
+
+    name: str | None
+    max_output: int | None
+    domain: str | None
+    claims: bool | None
+    rubric: Rubric | Path | None
+    judge_file: Path | None
+    examples: tuple[Example, ...] | None
+    logprobs: bool | None
+    temperature: float | None
+    dialogue: Dialogue | None
+    prompt: str | Path | None
+    rating_word: str | None
 
 
 @dataclass(frozen=True, slots=True)

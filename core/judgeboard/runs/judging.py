@@ -15,7 +15,9 @@ from judgeboard.judges.judge import (
     ENDPOINT_OPTIONS,
     TEMPERATURE,
     Judge,
+    JudgeKeywords,
     JudgeOptions,
+    ModelKeywords,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.prompt import PROMPTS, built_in_prompt
@@ -188,7 +190,7 @@ _FOR_KINDS = {
 }
 
 
-def make_judge(kind: str, **chosen: Any) -> Judge:
+def make_judge(kind: str, **chosen: Unpack[JudgeKeywords]) -> Judge:
     """Return a judge of this kind, a key of ``JUDGES``.
 
     ``chosen`` are fields of `JudgeOptions`. Fields that are missing or None are read from the environment; otherwise
@@ -210,7 +212,7 @@ def make_judge(kind: str, **chosen: Any) -> Judge:
     return JUDGES[kind](JudgeOptions(**_chosen(chosen)))
 
 
-def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
+def make_endpoint(asker: str, **chosen: Unpack[ModelKeywords]) -> ModelEndpoint:
     """Return the model to ask. Options that are missing or None are read from the environment.
 
     ``asker`` names the caller in messages, for example "the pairwise judge". Options that `model_endpoint` does not
@@ -219,7 +221,7 @@ def make_endpoint(asker: str, **chosen: Any) -> ModelEndpoint:
     return model_endpoint(asker, **{name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS})
 
 
-def _chosen(chosen: dict[str, Any]) -> dict[str, Any]:
+def _chosen(chosen: Mapping[str, Any]) -> dict[str, Any]:
     settings = load_settings()
     options: dict[str, Any] = {"provider": settings.provider, "model": settings.model, "prices": settings.prices}
     options |= {name: value for name, value in chosen.items() if value is not None}
@@ -238,7 +240,7 @@ async def judge(
     query_type: str = "unspecified",
     reference: str | None = None,
     messages: Sequence[Mapping[str, Any]] | None = None,
-    **options: Any,
+    **options: Unpack[JudgeKeywords],
 ) -> Verdict:
     """Return a judge's verdict on one answer.
 
