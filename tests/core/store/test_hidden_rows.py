@@ -58,7 +58,6 @@ OF_WRITERS = {
         "at",
         "batch_id",
         "by",
-        "columns",
         "counts",
         "executor_id",
         "file",
@@ -80,9 +79,11 @@ OF_WRITERS = {
         "job_id",
         "known_ids",
         "made",
+        "mode",
         "new",
         "origins",
         "pairs",
+        "same_as",
         "states",
     ),
     *("preferences", "reason", "responses", "retired", "review", "role", "row", "rows", "selected", "state", "text"),
@@ -358,7 +359,7 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
         for name, function in store_functions()
         if (given := arguments_of(name, function, values))
     }
-    calls |= {function.__name__: (function, ([], {"id": 1})) for function in (find_review, find_comment)}
+    calls |= {f"reviews.{function.__name__}": (function, ([1], {})) for function in (find_review, find_comment)}
     calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in EXPORTS.items()}
     calls["export.ratings"] = (ratings_table(values["version"]).rows, ([], {}))
     leaks, telling = {}, set()
