@@ -438,7 +438,7 @@ def what_to_label(
     left = int(sample.unlabelled.sum())
     if size is not None and labels == unlabelled < answers and left <= _WANTED:
         # A plan would also draw answers whose label does not count. Those without any label make their part complete.
-        kind, size = "--all-answers --where graded=no", left
+        kind, size = f"--all-answers --where graded=no --limit {left}", left
     chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
     if sample.grade != "label":
         chosen += ["--grades", sample.grade]

@@ -46,6 +46,7 @@ from judgeboard.text import as_utc, counted
 from judgeboard.traces.documents import TEXT_KEYS
 
 MAX_COST = 1_000_000.0
+NO_PASSAGES = "no row has passages (context): judges need them to score the groundedness"
 MAX_BESIDE = 30  # names of keys in a message
 
 
@@ -104,13 +105,13 @@ class ResponseImport(ImportKind[Response]):
         self._built, self._with_passages = 0, 0
 
     def messages(self) -> Iterator[str]:
-        """Yield the keys of feedback objects that are not stored, and whether no row has passages."""
-        if self._built and not self._with_passages:
-            yield "no row has passages (context): judges need them to score the groundedness"
+        """Yield the keys of feedback objects that are not stored, and that no row has passages."""
         if self._beside_feedback:
             first = self._beside_feedback.most_common(MAX_BESIDE)
             names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in first)
             yield f"not stored: {names}; of an object of feedback, the value, the user and the time are stored"
+        if self._built and not self._with_passages:
+            yield NO_PASSAGES
 
     def build(self, cells: Cells) -> Response:
         """Return the response of a row."""
