@@ -359,10 +359,10 @@ def tag(modes: tuple[str, ...], **chosen: Any) -> None:
 @click.option("--person", metavar="NAME", help="Person to assign the answers to, in place of a queue NAME.")
 @_many_options
 def add(name: str | None, person: str | None, **chosen: Any) -> None:
-    """Add flagged answers to a queue. --where selects them. The queue is NAME, or with --person the queue of that
-    person.
+    """Add flagged answers to a queue. --where selects them.
 
-    --where selects at most 10,000 answers. The answers need not match the filter of the queue.
+    The queue is NAME, or with --person the queue of that person. --where selects at most 10,000 answers. They need not
+    match the filter of the queue.
     """
     from judgeboard.reviews.bulk import add_many
 
@@ -376,8 +376,8 @@ def add(name: str | None, person: str | None, **chosen: Any) -> None:
 def undo(bulk: str) -> None:
     """Undo `queue confirm`, `dismiss`, `tag` or `add`.
 
-    ID is the id that the action printed. Its reviews are withdrawn. Answers that it added to a queue are removed from
-    this queue.
+    ID is the id that the action printed. The reviews of this action are withdrawn. Answers that `queue add` added are
+    removed from the queue.
     """
     from judgeboard.reviews.bulk import undo_many
 

@@ -66,9 +66,9 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     """Find the groundedness threshold that reaches a goal.
 
     The goal is a recall, a precision, a false omission rate or the lowest cost. One half of the labels chooses the
-    threshold, the other half measures it. Labels count if their answers are a random sample, or if people labelled all
-    flagged answers or all answers without a flag. The number of flags that a threshold raises is exact. If the
-    threshold in force reaches the goal, the first line says so. The command changes nothing.
+    threshold, the other half measures it. Labels count if they are a random sample, or if people labelled a whole group
+    of answers, for example all flagged answers. The number of flags that a threshold raises is exact. If the threshold
+    in force reaches the goal, the first line says so. The command changes nothing.
     """
     from judgeboard.agreement.thresholds import Goal, measure_threshold
 
@@ -140,7 +140,7 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
     type=click.Choice(["platt", "isotonic", "histogram"]),
     default="platt",
     help="How to calibrate the scores. platt: a curve with two parameters, best with few labels. isotonic: steps that "
-    "never fall, for 400 or more labels. histogram: ten bins with equally many labels.",
+    "never fall, for 400 or more labels. histogram: ten bins that stand for equally many answers.",
 )
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
     """Show what a groundedness score means, by people's labels.
