@@ -41,9 +41,9 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "--as",
     "shape",
     type=click.Choice(SHAPES),
-    help="Write the reviewed answers as a dataset for another tool, instead of a table. Labels are gold labels: "
-    "the label of the adjudication if there is one, otherwise the label on which the reviewers agree. suite: corrected "
-    "answers as test cases. dpo: corrected answers beside the logged ones, as TRL reads preferences.",
+    help="Write the reviewed answers as a dataset for another tool, instead of a table. Labels are gold labels: the "
+    "label of the adjudication if there is one, otherwise the label on which the reviewers agree. suite: corrected "
+    "answers as test cases. dpo: corrected answers beside the logged answers, in the preference format of TRL.",
 )
 @options.where
 @options.judge_version(
