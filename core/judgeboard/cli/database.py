@@ -129,7 +129,7 @@ def db_migrate() -> None:
 @options.command("judgeboard db backup /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
 @click.argument("file", type=options.FILE)
 def db_backup(file: Path) -> None:
-    """Write a backup of the database to the new FILE, and check the backup. The database stays in use.
+    """Write a backup of the database to the new FILE. The backup is checked. The database stays in use.
 
     This command is for SQLite. For PostgreSQL, use pg_dump.
     """

@@ -150,7 +150,7 @@ def people_work(over_time: bool) -> None:
     rows="people",
 )
 def people_list() -> None:
-    """List all people who have ever used this database, with role and last visit."""
+    """List all people, with role and last visit. The list has everybody who has ever used this database."""
     from judgeboard.people.permissions import role_of
     from judgeboard.people.roster import list_people
 

@@ -73,11 +73,12 @@ push_options = options.decorator(
     help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
 def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
-    """Send judgments, reviews and gold labels to the tool that has the traces. Without TOOL, show what was sent.
+    """Send judgments, reviews and gold labels to a tool. Without TOOL, show what was sent.
 
-    The command sends only what the tool has not got yet. A changed review or a new judgment overwrites the earlier one.
-    Imported reviews are not sent. The trace of an answer is found by its trace id: the external id of the answer, or
-    metadata.trace_id. The span is found by metadata.span_id.
+    TOOL is the tool that has the traces of the answers. The command sends only what this tool has not got yet. A
+    changed review or a new judgment overwrites the earlier one. Imported reviews are not sent. The trace of an answer
+    is found by its trace id: the external id of the answer, or metadata.trace_id. The span is found by
+    metadata.span_id.
 
     The keys are in the variables of the tools: PHOENIX_API_KEY, MLFLOW_TRACKING_TOKEN, LANGFUSE_PUBLIC_KEY and
     LANGFUSE_SECRET_KEY, LANGSMITH_API_KEY, LABEL_STUDIO_API_KEY, OTEL_EXPORTER_OTLP_HEADERS. The addresses are in

@@ -93,7 +93,7 @@ def run(
     max_cost: float | None,
     **chosen: Any,
 ) -> int:
-    """Run a suite: a candidate answers the cases, and a judge (--model) scores the answers on a rubric.
+    """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
 
     Cases have no groundedness. To gate a build by the mean groundedness of logged answers, first add an alert rule:
     `judgeboard rule add alert NAME --when level --measure groundedness --below 0.8 --to DESTINATION`. Then let the
