@@ -34,6 +34,7 @@ from judgeboard_dashboard.session import LOOPBACK, store
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.theme import streamlit_options
 from judgeboard_dashboard.uploads import FILE_MB, LimitedUploads
+from judgeboard_dashboard.window import WindowWidth
 
 if TYPE_CHECKING:
     from judgeboard.runs.worker import Worker
@@ -202,7 +203,9 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 app = App(
     Path(__file__).with_name("app.py"),
     routes=[*receiver.routes(), *documentation.routes()],
-    middleware=[Middleware(each) for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage)],
+    middleware=[
+        Middleware(each) for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage, WindowWidth)
+    ],
     lifespan=lifespan,
 )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgeboard.cli import options
+from judgeboard.domain import FlagState
 from judgeboard.errors import BadInput
 from judgeboard.reports.output import to_plain
 from judgeboard.store.filters import RowFilter
@@ -88,6 +89,8 @@ def list_(where: RowFilter, limit: int) -> None:
     address = (load_settings().url or "").rstrip("/")
     pages = {line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None for line in page.lines}
     none = ["No answer has an open flag." if where == RowFilter() else "No answer that matches has an open flag."]
+    if {*where.states} - {FlagState.OPEN}:
+        none.append("`judgeboard export flags --where state=confirmed` shows flags in another state.")
     flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]
     options.show({"flags": flags, "total": page.total}, _flag_lines(page, pages) if page.lines else none, verbatim=True)
     if page.total > len(page.lines) and not options.as_json():

@@ -273,6 +273,9 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
     from judgeboard.imports.importing import import_file
     from judgeboard.imports.questions import UnclearFile
 
+    if choices["kind"] != "responses" and Path(file).is_file() and not Path(file).stat().st_size:
+        options.echo(f"{file}: no rows")  # `judgeboard export all` writes such a file for an empty table
+        return FileEnd(ALL_IN)
     try:
         with options.progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
             summary = import_file(

@@ -69,13 +69,13 @@ REJECTED_COLUMNS: Columns[Rejected] = {
     Column("Reason", width=560): lambda row: row.reason,
 }
 BATCH_COLUMNS: Columns[ImportBatch] = {
-    Column("Number", "integer", width=80): lambda batch: batch.id,
-    Column("Time", width=140): lambda batch: when(batch.at),
-    Column("File", width=300): lambda batch: batch.file,
-    Column("Kind", width=120): lambda batch: batch.kind,
-    Column("New rows", "count", width=90): lambda batch: (batch.counts or {}).get("new"),
-    Column("By", width=150): lambda batch: batch.actor,
-    Column("Undone", width=140): lambda batch: when(batch.undone_at) if batch.undone_at else None,
+    Column("Number", "integer", width=70): lambda batch: batch.id,
+    Column("Time", width=105): lambda batch: when(batch.at),
+    Column("File", width=230): lambda batch: batch.file,
+    Column("Kind", width=95): lambda batch: batch.kind,
+    Column("New rows", "count", width=80): lambda batch: (batch.counts or {}).get("new"),
+    Column("By", width=110): lambda batch: batch.actor,
+    Column("Undone", width=105): lambda batch: when(batch.undone_at) if batch.undone_at else None,
 }
 HINTS = (
     "Choose a file. Judgeboard checks it first. Nothing is stored until you press Import.",

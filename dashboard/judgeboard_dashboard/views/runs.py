@@ -81,7 +81,9 @@ RUN_COLUMNS: Columns[RunLine] = {
     Column("error", "count", width=52): lambda line: line.counts.error,
     Column("not reached", "count", width=85): lambda line: line.not_reached,
     Column("Selected", "count", width=75): lambda line: line.run.selected,
-    Column("Usable", "number"): lambda line: 100 * line.counts.ok / line.counts.asked if line.counts.asked else None,
+    Column("Usable", "number", width=105): lambda line: (
+        100 * line.counts.ok / line.counts.asked if line.counts.asked else None
+    ),
     Column("Cost", width=75, right=True): lambda line: money(line.counts.total_cost_micro),
     Column("Took", width=90): lambda line: line.took,
     Column("By", width=85): lambda line: line.run.actor,

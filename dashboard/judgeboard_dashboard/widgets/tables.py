@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
@@ -16,10 +17,14 @@ from judgeboard_dashboard.session import as_now
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, row_clicked
 from judgeboard_dashboard.widgets.texts import caption, count
+from judgeboard_dashboard.window import window_width
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_MARGINS = 38  # px beside a table in the window
+_BOXES = 34  # px of the boxes that select rows
+_LEAST = 160  # px that a column of texts keeps in a narrow window
 _TYPES = {"count": "Int64", "integer": "Float64", "number": "Float64", "share": "Float64"}
 _NUMBER_FORMATS = {"count": "localized", "integer": "%.0f", "number": "%.2f", "share": "%.0f %%"}
 
@@ -123,8 +128,11 @@ def data_frame(
     """Show a table with at most ``most`` rows visible without scrolling.
 
     ``columns`` are Streamlit column settings that replace those of `column_settings`; ``options`` are further arguments
-    of ``st.dataframe``.
+    of ``st.dataframe``. In a window that is too narrow for a table, its texts get less room, and then its last columns
+    are hidden: the menu of the table shows them.
     """
+    room = window_width() - _MARGINS - (_BOXES if "row" in str(options.get("selection_mode")) else 0)
+    rows, shown = fitted(rows, room)
     # For tables in such a container, keys.js prevents that the focus alone opens the first row.
     with st.container(key=f"opens_{key}") if callable(options.get("on_select")) else nullcontext():
         return st.dataframe(
@@ -134,8 +142,33 @@ def data_frame(
             row_height=36,
             height=36 * max(1, min(len(rows.rows), most)) + 37,
             column_config={**column_settings(rows), **(columns or {})},
+            column_order=shown,
             **{"placeholder": "", **options},
         )
+
+
+def fitted(table: Table, room: int) -> tuple[Table, list[str] | None]:
+    """Fit a table to ``room`` px; return it with the widths of its columns, and the titles to show (None: all).
+
+    A table with a column whose width is not declared stays as it is.
+    """
+    widths = [column.width for column in table.columns]
+    known = [width for width in widths if width is not None]
+    if len(known) < len(widths) or sum(known) <= room:
+        return table, None
+    least = [
+        min(width, _LEAST) if column.format == "text" else width
+        for column, width in zip(table.columns, known, strict=True)
+    ]
+    shown = max(1, sum(total <= room for total in accumulate(least)))
+    spare = max(0, room - sum(least[:shown]))
+    wanted = sum(known[:shown]) - sum(least[:shown])
+    share = min(1, spare / wanted) if wanted else 0
+    columns = tuple(
+        replace(column, width=low + int((high - low) * share))
+        for column, low, high in zip(table.columns, least, known, strict=True)
+    )
+    return Table(columns, table.rows), [column.title for column in columns[:shown]]
 
 
 def table_frame(table: Table) -> "pd.DataFrame":

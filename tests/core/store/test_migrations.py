@@ -28,7 +28,7 @@ from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
 from judgeboard.receiving.keys import create_key
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
-from judgeboard.store import engine
+from judgeboard.store import engine, opening
 from judgeboard.store.alerts import Level, NewAlertRule, alert_rule_named, insert_alert_rule, unclosed_events
 from judgeboard.store.api_keys import key_of_token, list_keys, token_hash
 from judgeboard.store.engine import Store, connect
@@ -334,7 +334,7 @@ def following(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     revision = f'revision, down_revision = "{following}", "{HEAD}"\n'
     (folder / "versions" / f"{following}_language.py").write_text(revision + NEXT_REVISION)
     monkeypatch.setattr(run, "__file__", str(folder / "run.py"))
-    monkeypatch.setattr(engine, "HEAD", following)
+    monkeypatch.setattr(opening, "HEAD", following)
     return following
 
 
