@@ -59,7 +59,7 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
 @judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @stored_judge_options
 def anchors_judge(named: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
-    """Judge the anchors once more. Only `test anchors report` uses these verdicts.
+    """Judge the anchors, a fixed set of answers, once more. Only `test anchors report` uses these verdicts.
 
     Give the NAME of the judge in judgeboard.toml, or the same options that you gave `judgeboard judge`. If a run stops
     early, repeat the command to continue it. The exit codes are those of `judgeboard judge`.

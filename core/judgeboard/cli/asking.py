@@ -31,8 +31,8 @@ address_options: Callable[[F], F] = decorator(
     ),
     click.option(
         "--base-url",
-        help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the address at which this judge "
-        "version judged last, else the provider's own address).",
+        help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the address that this judge "
+        "used last, else the provider's own address).",
     ),
     group="Model",
 )

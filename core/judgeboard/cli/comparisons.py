@@ -40,9 +40,9 @@ def versions_command(first: str, second: str, within: float, answers: Literal["a
 
     A and B are names (the newest version), titles ('rag v3') or fingerprints. The command compares both versions with
     the labels of people, on the answers that both versions judged. If answers were more or less likely to get a label,
-    their labels have weights that correct this. Answers with the same passages count as one unit. Exit code 0: B is
-    better, or worse by at most --within; 1: B is worse; 2: there are too few labels to decide, and the output says how
-    many are needed.
+    their labels have weights that correct this. Answers with the same passages count as one unit in the intervals. Exit
+    code 0: B is better, or worse by at most --within; 1: B is worse; 2: there are too few labels to decide, and the
+    output says how many are needed.
     """
     from judgeboard.agreement.versus import compare_versions
 
@@ -81,7 +81,8 @@ def _list_changes(first: str, second: str, answers: Literal["all", "towards", "a
 @click.option(
     "--by",
     type=click.Choice(["query_type"]),
-    help="Also compare each query type. The intervals hold for all query types together with 95 % confidence.",
+    help="Also compare each query type. With 95 % confidence, the intervals of all query types are right at "
+    "the same time.",
 )
 @_within("B counts as equally good if its share of bad answers is higher")
 def sources_command(a: str, b: str, judge_version: str | None, by: Literal["query_type"] | None, within: float) -> int:

@@ -55,7 +55,7 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "texts",
     type=click.Choice(["question", "answer", "context"]),
     multiple=True,
-    help="Add this text of the answer to each row of a table. For a table of pairs, add the question or both answers. "
+    help="Add this text of the answer to each row of a table. In a table of pairs, `answer` adds both answers. "
     "Repeat it to add more texts.",
 )
 @click.option(

@@ -142,7 +142,7 @@ could be used, the columns or dates are not clear, or a file could not be read t
 )
 @click.option(
     "--source",
-    help="Name of the log (default: default; for the export of a tool, the name of the tool). For grades, verdicts and "
+    help="Name of the log (default: `default`; for an export, the name of its tool). For grades, verdicts and "
     "comparisons: the log with the answers they refer to (default: all logs).",
 )
 @click.option("--dry-run", is_flag=True, help="Check the file and print the result, but store nothing.")

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     "judgeboard test audit rag --model gpt-4o --sample 0.1",
 )
 def test_command() -> None:
-    """Test a judge: faults, controls, audits, repeats, drift. For answers with known labels, see `test controls -h`.
+    """Test a judge: faults, controls, audits, repeats, drift.
+
+    `test controls` tests a judge on made answers with known labels.
 
     `test health` shows which of these tests a judge still needs.
     """

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @options.judge_name("Name of the jury (default: jury).")
 @options.where
 def judges_command(members: tuple[str, ...], unit: str, name: str | None, where: RowFilter) -> int:
-    """Compare judges with each other, with people, as a jury. The jury combines the stored verdicts of the judges.
+    """Compare judges with each other, with people, and as a jury.
+
+    The jury combines the stored verdicts of the judges.
 
     A, B and C are judge versions: names (the newest version), titles ('rag v3') or fingerprints. Makes no model calls.
     The verdict of the jury has the median of groundedness, the lower median of quality, and the label of the majority.

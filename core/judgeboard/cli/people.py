@@ -21,7 +21,7 @@ _ROLE_HELP = "Role of the person. Each role has all permissions of the roles bef
 def people_command() -> None:
     """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin.
 
-    Judgeboard stores no passwords: people sign in at your provider, which also resets them.
+    Judgeboard stores no passwords: people sign in at your sign-in provider, which also resets passwords.
     """
 
 

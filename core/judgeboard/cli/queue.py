@@ -66,7 +66,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     help="Draw --n answers at random. rate: from all answers, flagged or not, to estimate the share of bad answers. "
     "Answers that already have a label in a random sample are left out. judges: from the answers on which the "
     "verdicts of two judge versions differ. In a queue with --plan, reviewers do not see the judge, and each decision "
-    "implies a label. Other options can change both. `judgeboard labels plan` shows how many answers are needed.",
+    "implies a label (unless --no-implied-labels is given). `judgeboard labels plan` shows how many "
+    "answers are needed.",
 )
 @options.judge_version(
     "judge_versions",
@@ -98,7 +99,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     type=options.FiniteRange(0, 1),
     default=1.0,
     metavar="SHARE",
-    help="Share of the items that get the number of reviews of --needed (default: 1). The other items get one review.",
+    help="Share of the items that get as many reviews as --needed says (default: 1, all items). The other "
+    "items get one review.",
 )
 @click.option("--blind-people", is_flag=True, help="Hide the reviews of other people. Always on for pairs.")
 @click.option("--blind-judge", is_flag=True, help="Hide the judges' results. Always on for pairs.")
@@ -108,8 +110,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "assigned",
     metavar="NAMES",
     help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue needs this "
-    "option: its answers are hidden from these people until they have reviewed them. If nobody signs in to this "
-    "database, a new name is added and can review.",
+    "option: outside the queue, its answers are hidden from these people until they have reviewed them. Without "
+    "sign-in, a name that is new is added as a reviewer.",
 )
 @options.with_default(
     "--grades",

@@ -467,7 +467,9 @@ def _change(name: str, kind: Kind | None, state: RuleState) -> None:
 
 
 _kind_of_name = click.option(
-    "--kind", type=click.Choice(list(NOUNS)), help="Kind of the rule, where rules of two kinds have this name."
+    "--kind",
+    type=click.Choice(list(NOUNS)),
+    help="Kind of the rule. Needed only if rules of two kinds have the same name.",
 )
 
 
@@ -500,7 +502,8 @@ def rule_resume(name: str, kind: Kind | None) -> None:
 def rule_remove(name: str, kind: Kind | None) -> None:
     """Remove a rule. Its name is free again.
 
-    The judgments of a judging rule and the messages of an alert rule are kept. A tool keeps what was pushed to it.
+    The judgments of a judging rule and the messages of an alert rule are kept. What a push rule has sent to another
+    tool stays there.
     """
     _change(name, kind, RuleState.REMOVED)
 

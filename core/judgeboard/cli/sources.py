@@ -95,11 +95,14 @@ def sources_map(source: str, rules: tuple[str, ...]) -> None:
 @options.with_default(
     "--host",
     default="localhost",
-    help="Address to listen on. Other machines need an address other than localhost, and a key.",
+    help="Address to listen on. To receive from other machines, choose an address other than localhost, and "
+    "create a key (`judgeboard sources keys`).",
 )
 @options.port
 def sources_receive(host: str, port: int) -> None:
-    """Receive traces, answers and feedback without the pages. Runs until Ctrl-C. `judgeboard serve` receives them too.
+    """Receive traces, answers and feedback without serving the pages of the app.
+
+    Runs until Ctrl-C. `judgeboard serve` receives them too.
 
     Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
     /v1/logs, and JSON to /api/responses and /api/feedback.

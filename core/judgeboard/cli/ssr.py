@@ -99,7 +99,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @click.option(
     "--recorded",
     is_flag=True,
-    help="Measure the stored samples (the judge's answers to the questions); make no model calls.",
+    help="Make no model calls; use the stored samples (the judge's own answers to the questions).",
 )
 @options.judge_version(help="With --recorded: the judge version.")
 @click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")

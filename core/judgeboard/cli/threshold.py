@@ -116,9 +116,9 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 def stand_command(agreement: float, jury: str | None, judge_version: str | None, **choices: Any) -> None:
     """Find the verdicts that need no review. These are the verdicts of which the judge is sure enough.
 
-    The command finds the confidence from which on verdicts need no review. The confidence of a verdict is the larger of
-    groundedness and 1 - groundedness. One half of the labels chooses this threshold, the other half measures it. The
-    command changes nothing.
+    The command finds a threshold of confidence: verdicts at or above it need no review. The confidence of a verdict is
+    the larger of groundedness and 1 - groundedness. One half of the labels chooses this threshold, the other half
+    measures it. The command changes nothing.
     """
     from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
 
@@ -140,7 +140,8 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
     type=click.Choice(["platt", "isotonic", "histogram"]),
     default="platt",
     help="How to calibrate the scores. platt: a curve with two parameters, best with few labels. isotonic: steps that "
-    "never fall, for 400 or more labels. histogram: ten bins that stand for equally many answers.",
+    "never fall, for 400 or more labels. histogram: ten bins with the same number of answers each, "
+    "counted by the weights of the labels.",
 )
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
     """Show what a groundedness score means, by people's labels.
