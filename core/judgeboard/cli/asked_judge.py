@@ -20,7 +20,7 @@ from judgeboard.text import file_text
 
 def judge_kind(help_text: str) -> Callable[[F], F]:
     """Return the option ``--judge`` of a command that asks a judge; `chosen_kind` gives its value."""
-    default = "Default: rag if a model is given; rubric with a rubric too."
+    default = "Default: rag if a model is given; rubric if a model and a rubric are given."
     return click.option("--judge", "kind", metavar="KIND", help=f"{help_text} {default}")
 
 

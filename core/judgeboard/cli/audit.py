@@ -30,7 +30,7 @@ SHOWN = 5  # maximum number of answers per list
 @click.option(
     "--by",
     metavar="NAME",
-    help="The supreme judge, as a judge of judgeboard.toml; its model is used. With --recorded: a judge version.",
+    help="Name of a judge in judgeboard.toml: the supreme judge uses its model. With --recorded: a judge version.",
 )
 @click.option("--model", "model", metavar="MODEL", help="Name of the supreme judge's model, as its endpoint spells it.")
 @click.option("--recorded", is_flag=True, help="Compare with the stored verdicts of --by; make no model calls.")

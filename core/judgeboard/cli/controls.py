@@ -66,8 +66,8 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
 def judge(named: str | None, kinds: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
     """Judge the control answers and their originals. Originals that this judge has judged already are not judged again.
 
-    Use NAME or the options of your `judgeboard judge` command to get the same judge version. To continue an
-    interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    To get the same judge version, give NAME, a judge of judgeboard.toml, or the options of your `judgeboard judge`
+    command. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.cli.judge import summary_lines
     from judgeboard.methods.control_answers import judge_control_answers

@@ -88,8 +88,9 @@ def export_command(
     A file is complete or not written at all. Tables can be imported into another database, in this order:
     failure_modes, label_schemas, responses, pairs, samples, judgments (--kind verdicts), comparisons, audits, flags,
     reviews and preferences (--kind grades), comments, issues. Two tables cannot be imported: ratings, because it is
-    computed, and refinements, because their runs are not exported. --where selects the answers or pairs whose rows are
-    exported. With --as, the answers that people reviewed are exported as a dataset.
+    computed from other tables, and refinements (attempts of self-refine), because their runs are not exported. --where
+    selects the answers or pairs whose rows are exported. With --as, the answers that people reviewed are exported as a
+    dataset.
     """
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables

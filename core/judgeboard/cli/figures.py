@@ -42,7 +42,7 @@ from judgeboard.errors import MissingOption
 @click.option(
     "--grade",
     metavar="label|groundedness|quality|preference|NAME",
-    help="Grade to compare, or the name of a score, of a rubric dimension or of a label set (default: label; "
+    help="What to compare: a grade, or the name of a score, a rubric dimension or a label set (default: label; "
     "preference for --unit pairs). Only --grade label shows how many bad answers a judge misses. The output then also "
     "counts the reviews without a label.",
 )
@@ -84,7 +84,8 @@ from judgeboard.errors import MissingOption
 @click.option(
     "--schema",
     metavar="NAME",
-    help="Measure only the fields of this label schema: agreement of people with each other and with its judges.",
+    help="Measure only the fields of this label schema: agreement of people with each other, and with the "
+    "judges that fill it in.",
 )
 @click.option(
     "--report",

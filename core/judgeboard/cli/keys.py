@@ -16,7 +16,10 @@ _SCOPES = ("ingest", "read", "review")
     "judgeboard sources keys revoke shop",
 )
 def keys_command() -> None:
-    """Create, list and revoke keys for sending. Without any key, only this machine may send."""
+    """Create, list and revoke keys for sending answers.
+
+    Without any key, only this machine may send.
+    """
 
 
 @options.command(

@@ -36,8 +36,8 @@ def problem_create(title: str, where: RowFilter, description: str | None, owner:
     """Open an issue about the answers that match a filter.
 
     --where is the filter. If it names a rule but no state, an answer belongs to the issue only with an open or
-    confirmed flag of that rule. If it names nothing but sources, query types, models or days, an answer belongs to the
-    issue only with an open or confirmed flag of any rule.
+    confirmed flag of that rule. If it has only conditions on source, query type, model or day, an answer belongs to the
+    issue only if it has an open or confirmed flag, of whatever rule.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue

@@ -72,8 +72,8 @@ def sources_map(source: str, rules: tuple[str, ...]) -> None:
 
     Rules are for spans that follow no known convention. A rule FIELD=PATH says where a field is. FIELD is question,
     answer, passages, model, session, user, query_type or metadata.NAME. PATH is names with dots between them. It begins
-    with attributes., resource. or name, and it can go on into a JSON text. `SPAN NAME:` before FIELD limits the rule to
-    spans of this name.
+    with `attributes.`, `resource.` or `name`. In a JSON text, it can go on: `attributes.input.question`. `SPAN NAME:`
+    before FIELD limits the rule to spans of this name.
 
     Received scores are expected between 0 and 1. For another scale, add a rule such as score.NAME=1-5. New rules
     replace the earlier rules of the source. Without rules, the earlier rules are removed. The traces of the source are
@@ -100,7 +100,7 @@ def sources_map(source: str, rules: tuple[str, ...]) -> None:
 )
 @options.port
 def sources_receive(host: str, port: int) -> None:
-    """Receive traces, answers and feedback without serving the pages of the app.
+    """Receive traces, answers and feedback, without an app.
 
     Runs until Ctrl-C. `judgeboard serve` receives them too.
 

@@ -102,9 +102,10 @@ def trends_command(
     The first line is about all answers, and then about the groups that differ from them. It names the changes that a
     detector found. The week or day of a change is an estimate. Intervals and detectors treat the answers to one
     question from the same passages as one group. These figures come from the judge alone, so a change of the judge
-    looks like a change of the answers. With --corrected, the first line names only changes that `judgeboard trends
-    watch` would find. With --before and --after, the command compares two windows of time. Choose the windows by a
-    known date, for example of a release. If you choose them by the figures, the intervals are too narrow.
+    looks like a change of the answers. With --corrected, the first line names a change only if the labels of people
+    show it by the same test as in `judgeboard trends watch`. With --before and --after, the command compares two
+    windows of time. Choose the windows by a known date, for example of a release. If you choose them by the figures,
+    the intervals are too narrow.
     """
     from judgeboard.agreement.alarms import share_changes
     from judgeboard.agreement.corrected_trend import corrected_trend
