@@ -100,7 +100,7 @@ def sources_map(source: str, rules: tuple[str, ...]) -> None:
 )
 @options.port
 def sources_receive(host: str, port: int) -> None:
-    """Receive traces, answers and feedback, without an app.
+    """Receive traces, answers and feedback; serve no pages.
 
     Runs until Ctrl-C. `judgeboard serve` receives them too.
 
