@@ -435,6 +435,10 @@ def what_to_label(
         )
         size = min(size, int(sample.unlabelled.sum()))
     kind = "--where rule=random_sample --where graded=no --order random" if size is None else f"--plan rate --n {size}"
+    left = int(sample.unlabelled.sum())
+    if size is not None and labels == unlabelled < answers and left <= _WANTED:
+        # A plan would also draw answers whose label does not count. Those without any label make their part complete.
+        kind, size = f"--all-answers --where graded=no --limit {left}", left
     chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
     if sample.grade != "label":
         chosen += ["--grades", sample.grade]

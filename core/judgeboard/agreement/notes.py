@@ -317,7 +317,7 @@ def notes(
     return (
         *_one_class(statistics),
         *_not_conclusive(statistics.estimates[headline_name(pairs.scale)], pairs.scale, things, in_all),
-        *_selection(pairs.response_ids, picked, things),
+        *(() if in_all is not None and in_all.is_random else _selection(pairs.response_ids, picked, things)),
         *_skewed(pairs.people, pairs.scale, statistics.estimates, "kappa", things),
         *_few_of_rarer(pairs.people, pairs.scale, things),
         *correlated,

@@ -415,6 +415,8 @@ def _for_judge(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
         known = labels_to_narrow(figure, sample, plan.reach, plan.target)
     if known is None:
         needed = labels_for_kappa(plan.reach, 1.0 if figure == "kappa" else _WIDEST_OF_SHARE)
+        if plan.target == "these":  # with all answers labelled, no sampling error is left
+            needed = math.ceil(needed / (1 + needed / pilot.answers))
         there = 0 if sample.has_gap else pilot.n
         more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
         shows = plan.reach * math.sqrt(max(needed / pilot.answers, 1.0))

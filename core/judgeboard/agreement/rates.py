@@ -238,7 +238,13 @@ class _Measure:
         between = of_undecided = None
         if is_label and sample.has_gap and not sample.hidden:
             between = self._bounds(sample, inside)
-        elif is_label and not sample.hidden and _many(int(sample.undecided.sum()), len(sample.response_ids)):
+        elif (
+            is_label
+            and estimate.value
+            is not None  # without it, two bounds without a sampling error would look like an interval
+            and not sample.hidden
+            and _many(int(sample.undecided.sum()), len(sample.response_ids))
+        ):
             between = of_undecided = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
         notes = _warnings(sample, grade, self.target, between, of_undecided, people, estimate)

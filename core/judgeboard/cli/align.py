@@ -33,12 +33,15 @@ if TYPE_CHECKING:
 @options.with_default(
     "--candidates", type=click.IntRange(1, 50), default=5, help="Number of changed prompts that the model proposes."
 )
-@click.option("--judge-base-url", help="Address of the judge's endpoint, with /v1 (default: where it judged last).")
+@click.option(
+    "--judge-base-url",
+    help="Address of the judge's endpoint, with /v1 (default: the address at which the judge judged last).",
+)
 @click.option(
     "--accept",
     metavar="CANDIDATE",
-    help="Accept this candidate, for example 'rag candidate v1', as the next version of the judge. Its latest test "
-    "must have shown that it is better. Makes no model calls.",
+    help="Accept this candidate, for example 'rag candidate v1', as the next version of the judge. The latest test of "
+    "the candidate must have shown that it is better. Makes no model calls.",
 )
 @call_options
 @options.with_default(
@@ -53,14 +56,14 @@ def align_command(
     max_output: int,
     **chosen: Any,
 ) -> int:
-    """Let a model improve the instructions of a judge. They are tested on labels of people.
+    """Let a model improve the instructions of a judge. Labels of people show whether the judge is better with them.
 
-    Each evidence group (the answers to one question from the same passages) has one role: held out (50 %), develop
-    (30 %) or examples (20 %). Groups drawn by `judgeboard test anchors make` have no role. The model reads the develop
-    answers on which the judge and people differ. It proposes changed instructions, the candidates. Each candidate
-    judges all develop answers. The best candidate then judges the held-out answers, once. The verdicts of candidates
-    are not stored. The page Judges shows the result. If the candidate is better, a lead accepts it there or with
-    --accept.
+    An evidence group has the answers to one question from the same passages. Each group has one role: held out (50 % of
+    the groups), develop (30 %) or examples (20 %). Groups drawn by `judgeboard test anchors make` have no role. The
+    model reads the develop answers on which the judge and people differ. It proposes changed instructions, the
+    candidates. Each candidate judges all develop answers. The best candidate then judges the held-out answers, once.
+    The verdicts of candidates are not stored. The page Judges shows the result. If the best candidate is better than
+    the judge, a lead can accept it on that page or with --accept.
 
     Exit code 0: the candidate is better; 1: it is worse; 2: the test cannot decide, and the output says why. The
     interval and p are corrected for the number of tests on the same held-out labels. In a --replies file, the

@@ -38,9 +38,10 @@ def anchors_command() -> None:
 def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     """Draw the anchors at random, and store their ids.
 
-    Draws whole evidence groups (the answers to one question from the same passages), beginning with labelled groups.
-    The anchors have about the same shares of query types and of bad answers as all labelled answers. Leaves out groups
-    with an answer that is an example in a judge's prompt, and groups whose labels `judgeboard align` used.
+    The command draws whole evidence groups. An evidence group has the answers to one question from the same passages.
+    Groups with labels are drawn first. The anchors have about the same shares of query types and of bad answers as all
+    labelled answers. The draw leaves out groups with an answer that is an example in a judge's prompt. It also leaves
+    out groups whose labels `judgeboard align` used.
     """
     from judgeboard.agreement.anchors import make_anchors
 
@@ -58,7 +59,7 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
 @judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @stored_judge_options
 def anchors_judge(named: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
-    """Judge the anchors once more. Only `test anchors report` uses these verdicts.
+    """Judge the anchors, a fixed set of answers, once more. Only `test anchors report` uses these verdicts.
 
     Give the NAME of the judge in judgeboard.toml, or the same options that you gave `judgeboard judge`. If a run stops
     early, repeat the command to continue it. The exit codes are those of `judgeboard judge`.
@@ -100,8 +101,8 @@ def anchors_judge(named: str | None, kind: str | None, max_cost: float | None, *
 def anchors_report(judge_version: str | None, looks: int) -> int:
     """Show whether a judge's verdicts on the anchors changed. If they did, the judge drifts.
 
-    Compares the newest verdicts with the first ones and with those of the previous run. Makes no model calls. Exit code
-    1 if drift is shown, otherwise 0.
+    The command compares the newest verdicts on the anchors with the first verdicts, and with those of the previous run.
+    Makes no model calls. Exit code 1 if drift is shown, otherwise 0.
     """
     from judgeboard.agreement.anchors import anchor_report
 

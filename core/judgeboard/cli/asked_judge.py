@@ -20,7 +20,8 @@ from judgeboard.text import file_text
 
 def judge_kind(help_text: str) -> Callable[[F], F]:
     """Return the option ``--judge`` of a command that asks a judge; `chosen_kind` gives its value."""
-    return click.option("--judge", "kind", metavar="KIND", help=f"{help_text} Default: rag if a model is given.")
+    default = "Default: rag if a model is given; rubric if a model and a rubric are given."
+    return click.option("--judge", "kind", metavar="KIND", help=f"{help_text} {default}")
 
 
 named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", required=False, callback=options.checked_name)

@@ -31,8 +31,8 @@ address_options: Callable[[F], F] = decorator(
     ),
     click.option(
         "--base-url",
-        help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else where this judge version judged last, "
-        "else the provider's own address).",
+        help="Address of the endpoint, with /v1 (default: OPENAI_BASE_URL, else the address that this judge "
+        "used last, else the provider's own address).",
     ),
     group="Model",
 )
@@ -65,7 +65,9 @@ price_options: Callable[[F], F] = decorator(
 call_options: Callable[[F], F] = decorator(
     address_options,
     click.option(
-        "--replies", type=FILE, help="Use recorded replies instead of a model: a JSONL file with response_id and raw."
+        "--replies",
+        type=FILE,
+        help="Use recorded replies instead of a model: a JSONL file with response_id and raw (the reply as it came).",
     ),
     limit_options,
     click.option(
@@ -125,27 +127,29 @@ few_shot_options: Callable[[F], F] = decorator(
         "--examples-from-reviews",
         type=click.IntRange(1, 50),
         metavar="N",
-        help="Show the judge N reviewed answers as examples. Agreement figures leave them out.",
+        help="Show the judge N reviewed answers as examples. Agreement figures leave out these N answers.",
     ),
     group="Judge",
 )
 rating_word_option: Callable[[F], F] = click.option(
     "--rating-word",
     metavar="WORDS",
-    help="Words before the rating, for a judge that replies in free text (default: the judge replies in JSON). For "
-    "example, 'Total rating' finds \"Total rating: 3\" in the last line. Part of the judge version.",
+    help="Let the judge reply in free text, and read its rating after these words (default: the judge replies in "
+    "JSON). For example, 'Total rating' finds \"Total rating: 3\" in the last line. Other words make a new judge "
+    "version.",
 )
 prompt_option: Callable[[F], F] = click.option(
     "--prompt",
     type=FILE,
-    help="Prompt file of your own (default: the built-in prompt; `judgeboard versions prompt KIND` prints it). Part of "
-    "the judge version.",
+    help="Prompt file of your own (default: the built-in prompt; `judgeboard versions prompt KIND` prints it). A "
+    "changed prompt makes a new judge version.",
 )
 asking_options: Callable[[F], F] = decorator(
     click.option(
         "--temperature",
         type=FiniteRange(0, 2),
-        help="Sampling temperature of the judge, from 0 to 2 (default: 0). Part of the judge version.",
+        help="Sampling temperature of the judge, from 0 to 2 (default: 0). Another temperature makes a new judge "
+        "version.",
     ),
     prompt_option,
     group="Judge",
@@ -157,9 +161,8 @@ judge_options: Callable[[F], F] = decorator(
     click.option(
         "--dialogue",
         type=click.Choice(["last", "whole"]),
-        help="Answers of a dialogue to judge (default: last). last: only the last answer, with the earlier turns as "
-        "context. whole: this answer "
-        "and all answers before it, with one verdict.",
+        help="Answers of a dialogue to judge (default: last). last: judge only the last answer; the judge sees the "
+        "earlier turns as context. whole: judge the last answer and all answers before it together, with one verdict.",
     ),
     asking_options,
     group="Judge",
@@ -174,17 +177,19 @@ stored_judge_options: Callable[[F], F] = decorator(
     group="Judge",
 )
 generator_settings: Callable[[F], F] = decorator(
-    click.option("--generator-base-url", help="Address of its endpoint, with /v1 (default: --base-url)."),
+    click.option("--generator-base-url", help="Address of the generator's endpoint, with /v1 (default: --base-url)."),
     options.with_default(
         "--generator-max-output", type=click.IntRange(1), default=2048, help="Maximum number of tokens per answer."
     ),
     click.option(
-        "--generator-temperature", type=FiniteRange(0), help="Sampling temperature (default: the endpoint's default)."
+        "--generator-temperature",
+        type=FiniteRange(0),
+        help="Sampling temperature of the generator (default: the endpoint's default).",
     ),
     click.option(
         "--generator-replies",
         type=FILE,
-        help="Use recorded answers instead of a model: a JSONL file with response_id and raw.",
+        help="Use recorded answers instead of a model: a JSONL file with response_id and raw (the answer as it came).",
     ),
     group="Generator",
 )

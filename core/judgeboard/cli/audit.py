@@ -30,15 +30,15 @@ SHOWN = 5  # maximum number of answers per list
 @click.option(
     "--by",
     metavar="NAME",
-    help="The supreme judge: a judge of judgeboard.toml, whose model is used. With --recorded: a judge version.",
+    help="Name of a judge in judgeboard.toml: the supreme judge uses its model. With --recorded: a judge version.",
 )
 @click.option("--model", "model", metavar="MODEL", help="Name of the supreme judge's model, as its endpoint spells it.")
 @click.option("--recorded", is_flag=True, help="Compare with the stored verdicts of --by; make no model calls.")
 @click.option(
     "--approach",
     type=click.Choice(["1", "2"]),
-    help="1: the supreme judge reviews each verdict (default). 2: it scores the answers itself, and verdicts that are "
-    "far from its own verdicts are marked as wrong.",
+    help="How the supreme judge finds wrong verdicts. 1: it reviews each verdict (default). 2: it scores the answers "
+    "itself, and marks verdicts that are far from its own scores as wrong.",
 )
 @click.option(
     "--judge",
@@ -70,7 +70,7 @@ def audit_command(
     where: RowFilter,
     **chosen: Any,
 ) -> int:
-    """Let a supreme judge review the verdicts of JUDGE. Its marks are compared with people's grades.
+    """Let a supreme judge review the verdicts of JUDGE. People's grades show whether the supreme judge is right.
 
     A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall measure how
     well the marks find verdicts that differ from people's labels. To continue an interrupted audit, repeat the command.

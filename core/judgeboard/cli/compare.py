@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 def compare_command() -> None:
     """Compare answers, judge versions, sources or judges.
 
-    Without a command, a judge compares pairs of answers: `compare strict` means `compare pairs strict`.
+    Without a command, a judge compares pairs of answers: `compare strict` runs `compare pairs strict`.
     """
 
 
@@ -52,9 +52,12 @@ def compare_command() -> None:
     group=compare_command,
 )
 @click.option(
-    "--a", "source_a", metavar="SOURCE", help="With --b: compare the logged answers of two sources, paired by question."
+    "--a",
+    "source_a",
+    metavar="SOURCE",
+    help="First source. With --b, compare the logged answers of two sources; answers to the same question are a pair.",
 )
-@click.option("--b", "source_b", metavar="SOURCE", help="The second source.")
+@click.option("--b", "source_b", metavar="SOURCE", help="Second source, for --a.")
 @click.option("--pairs", "file", type=options.FILE, help="Import this file of pairs and compare them.")
 @click.option(
     "--recorded",
@@ -62,13 +65,15 @@ def compare_command() -> None:
     help="Measure the stored comparisons of --judge-version and people's preferences; make no model calls.",
 )
 @options.judge_version(
-    help="With --recorded: the judge version to measure. Without it, the command ranks the models only, by "
-    "people's preferences and gold labels."
+    help="With --recorded: the judge version to measure. Without --judge-version, the command only ranks the models, "
+    "by people's preferences and gold labels."
 )
 @click.option("--source", help="With --pairs: name of the set, if the file has none.")
 @click.option("--by", type=click.Choice(["query_type"]), help="Also show the figures per query type.")
 @options.where
-@click.option("--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeatable.")
+@click.option(
+    "--aspect", "aspects", multiple=True, help="Aspect to compare (default: overall). Repeat for more aspects."
+)
 @options.pair_verdicts("for agreement with gold or people")
 @click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat the calls without a usable verdict.")
 @options.judge_name("Name of the judge (default: pairwise). Each name has its own version numbers.")

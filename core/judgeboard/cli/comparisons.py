@@ -27,21 +27,22 @@ def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., A
 )
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@_within("The new version counts as equally good if its share of right verdicts is lower")
+@_within("B counts as equally good if its share of right verdicts is lower")
 @click.option(
     "--answers",
     type=click.Choice(["all", "towards", "away"]),
-    help="List the answers that both judged instead: all, changed verdicts first, or those whose verdict moved towards "
-    "or away from people.",
+    help="Instead of the comparison, list answers that both versions judged. all: all of them, changed verdicts "
+    "first. towards: only verdicts that B changed to the side of people. away: only verdicts that B changed to the "
+    "other side.",
 )
 def versions_command(first: str, second: str, within: float, answers: Literal["all", "towards", "away"] | None) -> int:
     """Show whether judge version B is better than A.
 
-    A and B are names (the newest version), titles ('rag v3') or fingerprints.
-    Compares both with the labels of people, on the answers that both judged. Labels are weighted by the chance that
-    their answers had to get one. Answers with the same passages count as one unit. Exit code 0: the new version is
-    better, or worse by at most --within; 1: worse; 2: too few labels to decide. The output then says how many labels
-    are needed.
+    A and B are names (the newest version), titles ('rag v3') or fingerprints. The command compares both versions with
+    the labels of people, on the answers that both versions judged. If answers were more or less likely to get a label,
+    their labels have weights that correct this. Answers with the same passages count as one unit in the intervals. Exit
+    code 0: B is better, or worse by at most --within; 1: B is worse; 2: there are too few labels to decide, and the
+    output says how many are needed.
     """
     from judgeboard.agreement.versus import compare_versions
 
@@ -78,15 +79,19 @@ def _list_changes(first: str, second: str, answers: Literal["all", "towards", "a
     "the primary judge)."
 )
 @click.option(
-    "--by", type=click.Choice(["query_type"]), help="Also compare each query type. The intervals are simultaneous."
+    "--by",
+    type=click.Choice(["query_type"]),
+    help="Also compare each query type. With 95 % confidence, the intervals of all query types are right at "
+    "the same time.",
 )
 @_within("B counts as equally good if its share of bad answers is higher")
 def sources_command(a: str, b: str, judge_version: str | None, by: Literal["query_type"] | None, within: float) -> int:
     """Show whether the answers of source B are better than A's. A and B can also be models.
 
     Compares the shares of bad answers on questions that both sources answered. Labels count if they are a random
-    sample, or if all these answers are labelled. The judge's verdicts narrow the interval, but never decide alone. Exit
-    code 0: B is better, or worse by at most --within; 1: worse; 2: too few labels to decide.
+    sample, or if all answers to these questions are labelled. The judge's verdicts narrow the interval, but without
+    labels they decide nothing. Exit code 0: B is better, or worse by at most --within; 1: B is worse; 2: there are too
+    few labels to decide.
     """
     from judgeboard.agreement.ab import compare_sources
 

@@ -11,8 +11,8 @@ from judgeboard.store.filters import RowFilter
 _kinds = click.option(
     "--kinds",
     metavar="KIND,…",
-    help="passages_removed, other_answer, truncated, numbers_changed (known-bad); passages_reordered, hedges_removed "
-    "(neutral). Default: all.",
+    help="Kinds of control answers, separated by commas (default: all). Known to be worse: passages_removed, "
+    "other_answer, truncated, numbers_changed. Equally good: passages_reordered, hedges_removed.",
 )
 
 
@@ -20,9 +20,10 @@ _kinds = click.option(
     "judgeboard test controls make",
     "judgeboard test controls judge --judge rag --model gpt-4o-mini",
     "judgeboard test health rag",
-    help="""Make and judge control answers. They are changed copies of logged answers, known to be worse or equally
-good. Answers of your own with known labels need none: `judgeboard import FILE`, `judgeboard import FILE --kind grades
---set annotator=known`, `judgeboard judge NAME`, `judgeboard agreement`.
+    help="""Make and judge control answers. They are changed copies of logged answers. Each copy is known to be worse
+than its original, or equally good. If you have answers with known labels, you need no control answers. Run instead:
+`judgeboard import FILE`, `judgeboard import FILE --kind grades --set annotator=known`, `judgeboard judge NAME`,
+`judgeboard agreement`.
 
 Control answers show what a judge does not notice. They do not appear in queues, trends or agreement.
 """,
@@ -63,10 +64,10 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
 @asked_judge.judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @asking.stored_judge_options
 def judge(named: str | None, kinds: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
-    """Judge the control answers and their originals. Originals that this judge has judged already are left out.
+    """Judge the control answers and their originals. Originals that this judge has judged already are not judged again.
 
-    Use NAME or the options of your `judgeboard judge` command to get the same judge version. To continue an
-    interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    To get the same judge version, give NAME, a judge of judgeboard.toml, or the options of your `judgeboard judge`
+    command. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.cli.judge import summary_lines
     from judgeboard.methods.control_answers import judge_control_answers

@@ -46,7 +46,7 @@ def db_command() -> None:
     "--before",
     type=options.ROW_ID,
     metavar="N",
-    help="Only events (with --kind run: runs) below N, for the next page.",
+    help="Show the next page: only events with a number below N. With --kind run, N is the number of a run.",
 )
 @options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of events.")
 def db_events(
@@ -129,9 +129,9 @@ def db_migrate() -> None:
 @options.command("judgeboard db backup /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)
 @click.argument("file", type=options.FILE)
 def db_backup(file: Path) -> None:
-    """Write a backup of the database to the new FILE. Others can go on using it. The file is checked.
+    """Write a backup of the database to the new FILE. The backup is checked. The database stays in use.
 
-    For SQLite. A database of PostgreSQL has pg_dump.
+    This command is for SQLite. For PostgreSQL, use pg_dump.
     """
     from judgeboard.store.backups import back_up
     from judgeboard.store.engine import database_url
@@ -147,8 +147,8 @@ def db_restore(file: Path) -> None:
 
     The replaced database is not deleted: it stays in its folder under another name.
 
-    Stop servers and workers first: a database that another process uses is not replaced. For SQLite. A database of
-    PostgreSQL has pg_restore.
+    Stop servers and workers first: a database that another process uses is not replaced. This command is for SQLite.
+    For PostgreSQL, use pg_restore.
     """
     from judgeboard.store.backups import restore
     from judgeboard.store.engine import database_url
@@ -170,7 +170,9 @@ def db_restore(file: Path) -> None:
     json=False,
 )
 @click.argument("response", required=False)
-@click.option("--source", help="Source of the answer (needed if several sources use this id), or of the unused traces.")
+@click.option(
+    "--source", help="Source of the answer; needed if several sources use this id. With --unused: source of the traces."
+)
 @options.where
 @click.option("--unused", is_flag=True, help="Delete the spans of all traces without an answer.")
 @click.option(
@@ -185,13 +187,15 @@ def db_forget(
 ) -> None:
     """Delete all texts of an answer, of a trace or of a user. Scores and decisions are kept.
 
-    Traces have the user in metadata.user and the session in metadata.session: --where metadata.user=NAME.
+    Answers that came as traces have the user in metadata.user and the session in metadata.session. To delete all texts
+    of a user: --where metadata.user=NAME.
 
-    RESPONSE is the external id of the answer. Deletes its texts, all texts about it (reasons, notes, comments), and
-    the texts derived from it: control answers, regenerated answers, attempts, and pairs that contain it. RESPONSE can
-    also be the id of a trace without an answer; `judgeboard sources --unused` shows these traces.
-    Withdrawn answers, and traces without an answer, are found by their id alone. This cannot be undone. Events record
-    who did it and when, and the id of each answer: `judgeboard db events --kind forget`.
+    RESPONSE is the external id of the answer. The command deletes three kinds of texts: those of the answer, those
+    about it (reasons, notes, comments), and those derived from it. Derived from it are control answers, regenerated
+    answers, attempts, and pairs that contain the answer. RESPONSE can also be the id of a trace without an answer;
+    `judgeboard sources --unused` shows these traces. To delete a withdrawn answer or a trace without an answer, give
+    its id: --where does not find it. What is deleted cannot be restored. Events record who did it and when, and the id
+    of each answer: `judgeboard db events --kind forget`.
     """
     from judgeboard.store.filters import describe
     from judgeboard.store.forgetting import count_to_forget, forget_matching, forget_response, forget_unused
@@ -242,7 +246,8 @@ def db_forget(
 def db_index(fields: tuple[str, ...], drop: bool) -> None:
     """Index metadata fields for fast filters and sorting. This matters in a large log.
 
-    Without a field: list the fields of the newest and of the oldest answers, with frequent values.
+    Without a field, the command lists the metadata fields of the newest and of the oldest answers, with frequent
+    values.
     """
     from judgeboard.store.filters import METADATA
     from judgeboard.store.metadata import index_metadata, metadata_fields
@@ -273,8 +278,8 @@ def db_index(fields: tuple[str, ...], drop: bool) -> None:
 def doctor_command(model: str | None, provider: str | None, base_url: str | None) -> int:
     """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed.
 
-    Looks for damage of the database: checks the file of SQLite, and compares answers with their hashes. Names the
-    settings in which a server or a worker on the database differs from this terminal.
+    The command looks for damage of the database: it checks the file of SQLite, and compares answers with their hashes.
+    It also names the settings that differ between this terminal and a server or a worker on the database.
     """
     from judgeboard.health.checkup import check_database, check_endpoint
 

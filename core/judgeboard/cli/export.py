@@ -41,9 +41,9 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "--as",
     "shape",
     type=click.Choice(SHAPES),
-    help="Write the reviewed answers as a dataset for another tool, instead of a table. Labels are gold labels: "
-    "the label of the adjudication if there is one, otherwise the label on which the reviewers agree. suite: corrected "
-    "answers as test cases. dpo: corrected answers beside the logged ones, as TRL reads preferences.",
+    help="Write the reviewed answers as a dataset for another tool, instead of a table. Labels are gold labels: the "
+    "label of the adjudication if there is one, otherwise the label on which the reviewers agree. suite: corrected "
+    "answers as test cases. dpo: corrected answers beside the logged answers, in the preference format of TRL.",
 )
 @options.where
 @options.judge_version(
@@ -55,7 +55,7 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "texts",
     type=click.Choice(["question", "answer", "context"]),
     multiple=True,
-    help="Add this text of the answer to each row of a table. For a table of pairs, add the question or both answers. "
+    help="Add this text of the answer to each row of a table. In a table of pairs, `answer` adds both answers. "
     "Repeat it to add more texts.",
 )
 @click.option(
@@ -88,8 +88,9 @@ def export_command(
     A file is complete or not written at all. Tables can be imported into another database, in this order:
     failure_modes, label_schemas, responses, pairs, samples, judgments (--kind verdicts), comparisons, audits, flags,
     reviews and preferences (--kind grades), comments, issues. Two tables cannot be imported: ratings, because it is
-    computed, and refinements, because their runs are not exported. --where selects the answers or pairs whose rows are
-    exported. With --as, the answers that people reviewed are exported as a dataset.
+    computed from other tables, and refinements (attempts of self-refine), because their runs are not exported. --where
+    selects the answers or pairs whose rows are exported. With --as, the answers that people reviewed are exported as a
+    dataset.
     """
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables

@@ -50,7 +50,10 @@ def mode_retire(name: str) -> None:
     rows="failure_modes",
 )
 def mode_list() -> None:
-    """List all failure modes, and frequent phrases in notes. The phrases are from answers without a failure mode."""
+    """List all failure modes, and frequent phrases in notes.
+
+    The phrases come from notes on answers without a failure mode.
+    """
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import suggested_modes
     from judgeboard.store.issues import list_modes
@@ -79,7 +82,10 @@ def mode_list() -> None:
     help="Groups in which the tagged answers are counted.",
 )
 def mode_counts(by: "Group") -> None:
-    """Count the tagged answers per group, and their share. The share is of the reviewed answers of the group."""
+    """Count the tagged answers per group, and their share.
+
+    The share relates to the reviewed answers of the group.
+    """
     from judgeboard.reports.output import Column, Table, text_lines
     from judgeboard.reviews.failure_modes import GROUPS, failure_mode_counts
 

@@ -29,8 +29,8 @@ from judgeboard.errors import MissingOption
 @options.judge_version(
     "judge_versions",
     multiple=True,
-    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge). With "
-    "--of judges, repeat it (default: all judges). With --of repeats, a name means all its versions.",
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge). With --of "
+    "judges, repeat it (default: all judges). With --of repeats, a name stands for all versions of that judge.",
 )
 @options.with_default(
     "--unit",
@@ -42,17 +42,17 @@ from judgeboard.errors import MissingOption
 @click.option(
     "--grade",
     metavar="label|groundedness|quality|preference|NAME",
-    help="Grade to compare, or the name of a score, of a rubric dimension or of a label set (default: label; "
-    "preference for --unit pairs). Only --grade label shows how many bad answers a judge misses. The output has the "
-    "number of reviews without a label.",
+    help="What to compare: a grade, or the name of a score, a rubric dimension or a label set (default: label; "
+    "preference for --unit pairs). Only --grade label shows how many bad answers a judge misses. The output then also "
+    "counts the reviews without a label.",
 )
 @options.with_default(
     "--human",
     type=click.Choice(["gold", "majority", "mean", "each"]),
     default="gold",
     help="Grades by people to compare with. gold: the adjudication; without one, the majority (label), the lower "
-    "median (quality) or the mean (groundedness). majority: as gold, but without adjudications. mean: the mean of "
-    "people's scores. each: every person's grade separately.",
+    "median (quality) or the mean (groundedness). majority: as gold, but adjudications do not count. mean: the mean "
+    "of people's scores. each: every person's grade separately.",
 )
 @options.pair_verdicts("with --unit pairs")
 @click.option(
@@ -76,14 +76,16 @@ from judgeboard.errors import MissingOption
         "--small",
         type=click.Choice(["skip", "wilcoxon"]),
         default="skip",
-        help="Test for people with fewer than 30 items, with --alt-test. skip: none. wilcoxon: the signed-rank test.",
+        help="With --alt-test: test for people with fewer than 30 items. skip: these people are not tested. wilcoxon: "
+        "the signed-rank test.",
     ),
     group="Stand-in test",
 )
 @click.option(
     "--schema",
     metavar="NAME",
-    help="Measure only the fields of this label schema: agreement of people with each other and with its judges.",
+    help="Measure only the fields of this label schema: agreement of people with each other, and with the "
+    "judges that fill it in.",
 )
 @click.option(
     "--report",
@@ -93,7 +95,7 @@ from judgeboard.errors import MissingOption
 @click.option(
     "--full",
     is_flag=True,
-    help="List every pair of raters and every person, also with --json (default: at most 50 lines, those with the most "
+    help="List every pair of raters and every person, also with --json (default: only the 50 lines with the most "
     "items).",
 )
 def agreement_command(

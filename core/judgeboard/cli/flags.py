@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgeboard.cli import options
+from judgeboard.domain import FlagState
 from judgeboard.errors import BadInput
 from judgeboard.reports.output import to_plain
 from judgeboard.store.filters import RowFilter
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 def flags_command() -> None:
     """Apply flag rules, list flagged answers, set checks.
 
-    A flag is a reason to look at an answer. Each is raised by a rule, or by a deterministic check of your own. To
-    confirm or dismiss flags: `judgeboard queue confirm`, `judgeboard queue dismiss`.
+    A flag is a reason to look at an answer. It is raised by a rule, or by a deterministic check of your own. To confirm
+    or dismiss flags: `judgeboard queue confirm`, `judgeboard queue dismiss`.
     """
 
 
@@ -35,7 +36,7 @@ def apply(*, yes: bool) -> None:
 
     Run it after a threshold or the primary judge has changed. Running it twice adds nothing. People's decisions on
     flags are kept. An open flag is superseded if its reason no longer holds; the command asks first. If you change the
-    threshold back and run it again, these flags are raised again.
+    threshold back and run the command again, the superseded flags are raised again.
     """
     from judgeboard.people.roster import flags_to_supersede, raise_flags
     from judgeboard.store.overview import count_open_flags
@@ -88,6 +89,8 @@ def list_(where: RowFilter, limit: int) -> None:
     address = (load_settings().url or "").rstrip("/")
     pages = {line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None for line in page.lines}
     none = ["No answer has an open flag." if where == RowFilter() else "No answer that matches has an open flag."]
+    if {*where.states} - {FlagState.OPEN}:
+        none.append("`judgeboard export flags --where state=confirmed` shows flags in another state.")
     flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]
     options.show({"flags": flags, "total": page.total}, _flag_lines(page, pages) if page.lines else none, verbatim=True)
     if page.total > len(page.lines) and not options.as_json():
@@ -114,12 +117,12 @@ def _flag_lines(page: "LinePage[QueueLine]", pages: Mapping[int, str | None]) ->
 )
 @click.argument("file", type=options.FILE, required=False)
 def checks(file: Path | None) -> None:
-    """List or replace the deterministic checks of answers. FILE is a YAML file with the new ones.
+    """List or replace the deterministic checks of answers. FILE is a YAML file with the new checks.
 
-    A check is a pattern, a length, a JSON schema, a refusal, a language or citations. The list shows how many answers
-    fail each. An answer that fails a check gets a flag of the rule failed_check. New answers are checked when they are
-    stored; `judgeboard flags apply` checks the stored answers. A file without a check removes all of them.
-    examples/checks.yaml has a check of each kind. Suites have the same checks in their cases.
+    A check is of one of these kinds: pattern, length, JSON schema, refusal, language or citations. The list shows how
+    many answers fail each check. An answer that fails a check gets a flag of the rule failed_check. New answers are
+    checked when they are stored; `judgeboard flags apply` checks the stored answers. A file without a check removes all
+    checks. examples/checks.yaml has a check of each kind. Cases of suites can have the same checks.
     """
     if file is None:
         _list_checks()

@@ -49,8 +49,8 @@ def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
 dates_option = click.option(
     "--dates",
     type=click.Choice([order.value for order in DateOrder]),
-    help="Order of day and month in dates with the year last, such as 03/04/2026 (default: as the file shows by a day "
-    "above 12).",
+    help="Order of day and month in dates with the year last, such as 03/04/2026. By default, a date of the file with "
+    "a day above 12 shows the order.",
 )
 
 
@@ -93,8 +93,8 @@ Exports of other tools are recognised by their content: Phoenix, Langfuse, MLflo
 ragas, DeepEval, promptfoo, Inspect, Label Studio, Argilla and OpenAI chat logs. Their answers are imported first, then
 their scores and grades.
 
-If it is not clear which column is the question or the answer, or whether dates have the day first, nothing is stored.
-The command then prints the columns of the file, and the command to run.
+If it is not clear which column is the question or the answer, or whether the day or the month comes first in dates,
+nothing is stored. `judgeboard import` then prints the columns of the file, and the command that you can run instead.
 
 Importing the same file again changes nothing. Exit code 0: all rows are stored; 1: some rows were rejected; 2: no row
 could be used, the columns or dates are not clear, or a file could not be read to its end.
@@ -106,11 +106,11 @@ could be used, the columns or dates are not clear, or a file could not be read t
 )
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
-    "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an "
-    "object or a list: input.question=query, contexts.0.text=context. messages[].meta.docs=context names a key in the "
-    "messages of conversations. scores.NAME is one of several scores: "
-    "fluency=scores.fluency. Repeat for more columns. "
-    "Fields of answers: query, answer, context, external_id, asked_at, ...",
+    "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an object "
+    "or a list: input.question=query, contexts.0.text=context. In conversations, messages[].meta.docs=context reads "
+    "the key meta.docs of the messages. If the file has several scores, map each to scores.NAME, for example "
+    "fluency=scores.fluency. Repeat for more columns. Fields of answers: query, answer, context, external_id, "
+    "asked_at, ...",
 )
 @click.option(
     "--map-value",
@@ -118,10 +118,10 @@ could be used, the columns or dates are not clear, or a file could not be read t
     multiple=True,
     metavar="FIELD:WORD=VALUE",
     callback=lambda _context, _option, texts: parse_values(texts),
-    help="Replace a word of a field by a value: label:inconsistent=hallucinated. Repeat for more words. A "
-    "label is grounded (good) or hallucinated (bad). Words known without this option: consistent or inconsistent, "
-    "correct or incorrect, faithful or unfaithful, supported or unsupported, pass or fail, yes or no, true or false, "
-    "1 or 0. Without a VALUE, the word means a missing value: quality:-1=",
+    help="Replace a word of a field by a value: label:inconsistent=hallucinated. Repeat for more words. A label is "
+    "grounded (good) or hallucinated (bad). Words known without this option: consistent or inconsistent, correct or "
+    "incorrect, faithful or unfaithful, supported or unsupported, pass or fail, yes or no, true or false, 1 or 0. If "
+    "you leave out VALUE, the word stands for a missing value, for example quality:-1=",
 )
 @click.option(
     "--set",
@@ -137,12 +137,12 @@ could be used, the columns or dates are not clear, or a file could not be read t
     "--label-set",
     metavar="NAME",
     help="Read the labels of grades or verdicts as classes that you define, for example supports, refutes, unclear. "
-    "They become options of the label schema NAME (default: labels are good or bad). To compare them: "
-    "`judgeboard agreement --schema NAME`.",
+    "The classes become options of the label schema NAME. To compare them: `judgeboard agreement --schema NAME`. "
+    "Without --label-set, a label is either good or bad.",
 )
 @click.option(
     "--source",
-    help="Name of the log (default: default; for the export of a tool, the name of the tool). For grades, verdicts and "
+    help="Name of the log (default: `default`; for an export, the name of its tool). For grades, verdicts and "
     "comparisons: the log with the answers they refer to (default: all logs).",
 )
 @click.option("--dry-run", is_flag=True, help="Check the file and print the result, but store nothing.")
@@ -188,11 +188,12 @@ def import_undo(number: int | None, with_reviews: bool) -> int:
     """Undo the import with number N (default: the latest).
 
     Its answers are withdrawn with all that was derived from them: verdicts, flags, feedback, comments, queue items.
-    They appear nowhere any more. Their ids are free, so the file can be imported again. After an import of verdicts,
-    grades or feedback, these are withdrawn, and the answers stay. Answers on which people decided are listed and stay.
-    An import that `import list` shows as not finished may still be running: stop it before you undo it.
+    Nothing of this appears anywhere any more. The ids of the answers are free, so the file can be imported again. After
+    an import of verdicts, grades or feedback, only these rows are withdrawn, and the answers stay. Answers on which
+    people decided also stay; the command lists them. An import that `import list` shows as not finished may still be
+    running: stop it before you undo it.
 
-    Exit code 0: the import is undone; 1: something stays, because people decided on it.
+    Exit code 0: the import is undone; 1: some answers or pairs stay, because people decided on them.
     """
     from judgeboard.imports.importing import undo_import
 
@@ -272,6 +273,9 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
     from judgeboard.imports.importing import import_file
     from judgeboard.imports.questions import UnclearFile
 
+    if choices.get("kind", "responses") != "responses" and Path(file).is_file() and not Path(file).stat().st_size:
+        options.echo(f"{file}: no rows")  # `judgeboard export all` writes such a file for an empty table
+        return FileEnd(ALL_IN)
     try:
         with options.progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
             summary = import_file(

@@ -45,8 +45,9 @@ if TYPE_CHECKING:
     "number",
     type=click.IntRange(1),
     metavar="N",
-    help="Number of the version of NAME that judges (default: that of judgeboard.toml or the newest; after `align "
-    "--accept` the accepted one).",
+    help="Number of the version of the judge NAME to use. Default: the judge as judgeboard.toml describes it, or the "
+    "version that `judgeboard align --accept` accepted in its place. If judgeboard.toml has no judge NAME, the "
+    "default is the newest version.",
 )
 @stored_judge_options
 @click.option("--limit", type=click.IntRange(1, 10**9), help="Maximum number of answers to judge (default: no limit).")
@@ -78,10 +79,11 @@ def judge_command(
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
-    NAME is a judge of judgeboard.toml or of the database, or a kind of judge. With --model, --prompt or --judge, it is
-    the name of a new judge. To describe a judge without judging: [judges.NAME] in judgeboard.toml. To continue a run
-    that stopped early, repeat the command. Exit code 0: no call failed; 1: some calls failed, or no reply was
-    usable; 2: the run stopped early (key, address, cost limit, wrong option); 130: Ctrl-C.
+    NAME is a judge of judgeboard.toml or of the database, or a kind of judge. If there is no judge NAME yet, describe
+    it with --model, --prompt or --judge. To describe a judge without judging anything, add [judges.NAME] to
+    judgeboard.toml. To continue a run that stopped early, repeat the command. Exit code 0: no call failed; 1: some
+    calls failed, or no reply was usable; 2: the run stopped early (key, address, cost limit, wrong option); 130:
+    Ctrl-C.
     """
     from judgeboard.cli.repeats import repeats_lines
     from judgeboard.health.family import run_warning

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     "judgeboard test audit rag --model gpt-4o --sample 0.1",
 )
 def test_command() -> None:
-    """Test a judge: faults, controls, audits, repeats, drift. Your own known answers: see `test controls -h`.
+    """Test a judge: faults, controls, audits, repeats, drift.
+
+    `test controls` tests a judge on made answers with known labels.
 
     `test health` shows which of these tests a judge still needs.
     """
@@ -34,7 +36,8 @@ def test_command() -> None:
 @click.option(
     "--families",
     type=options.FILE,
-    help="TOML file with the families of your models, and their sizes or order by size (default: JUDGEBOARD_FAMILIES).",
+    help="TOML file with the families of your models. It also has the sizes of the models, or their order by size "
+    "(default: JUDGEBOARD_FAMILIES).",
 )
 @click.option("--gate", is_flag=True, help="Exit with code 1 if any check warns.")
 def health(judge_version: str | None, families: Path | None, gate: bool) -> int:

@@ -30,12 +30,14 @@ if TYPE_CHECKING:
 @options.judge_name("Name of the jury (default: jury).")
 @options.where
 def judges_command(members: tuple[str, ...], unit: str, name: str | None, where: RowFilter) -> int:
-    """Compare judges with each other, with people, as a jury. A jury combines their stored verdicts.
+    """Compare judges with each other, with people, and as a jury.
+
+    The jury combines the stored verdicts of the judges.
 
     A, B and C are judge versions: names (the newest version), titles ('rag v3') or fingerprints. Makes no model calls.
-    Groundedness is the median, quality the lower median, the label the majority. A tie of labels gives no verdict. Of
-    pairs, the preference with the most votes counts, for each order of the answers separately. The verdicts of a jury
-    are stored under a separate judge version.
+    The verdict of the jury has the median of groundedness, the lower median of quality, and the label of the majority.
+    If the labels tie, the jury has no verdict. With --unit pairs, the preference with the most votes counts, for each
+    order of the answers separately. The verdicts of a jury are stored under a separate judge version.
     """
     from judgeboard.cli.compare import comparison_lines
     from judgeboard.methods.jury import compare_by_jury, judge_by_jury

@@ -16,7 +16,10 @@ _SCOPES = ("ingest", "read", "review")
     "judgeboard sources keys revoke shop",
 )
 def keys_command() -> None:
-    """Create, list and revoke keys for sending. Without any key, only this machine may send."""
+    """Create, list and revoke keys for sending answers.
+
+    Without any key, only this machine may send.
+    """
 
 
 @options.command(
@@ -37,12 +40,16 @@ def keys_command() -> None:
 @click.option(
     "--days", type=options.FiniteRange(min=0, min_open=True), help="Days until the key expires (default: never)."
 )
-@click.option("--rate", type=options.FiniteRange(min=0, min_open=True), help="Requests per second (default: no limit).")
+@click.option(
+    "--rate",
+    type=options.FiniteRange(min=0, min_open=True),
+    help="Maximum number of requests per second (default: no limit).",
+)
 @options.with_default(
     "--max-body",
     type=options.FiniteRange(min=0, min_open=True, max=64),
     default=64.0,
-    help="Size of a request in MiB, also after decompression (up to 64).",
+    help="Maximum size of a request in MiB, also after decompression; at most 64.",
 )
 def keys_create(
     name: str, scope: tuple[str, ...], source: str | None, days: float | None, rate: float | None, max_body: float

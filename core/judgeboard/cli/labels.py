@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def labels_command() -> None:
     """Measure with people's labels: rate, plan, thresholds.
 
-    How many of all answers are bad, how many labels that takes, and what a judge's scores are good for.
+    `rate` estimates how many of all answers are bad. `plan` shows how many labels that takes. `threshold`, `stand` and
+    `calibrate` show what a judge's scores are good for.
     """
 
 
@@ -49,22 +50,23 @@ def labels_command() -> None:
     "--grade",
     type=click.Choice(["label", "groundedness", "quality"]),
     default="label",
-    help="label: the share of bad answers. groundedness, quality: the mean grade.",
+    help="What to estimate. label: the share of bad answers. groundedness, quality: the mean grade of all answers.",
 )
 @click.option(
     "--labels-from",
     multiple=True,
     metavar="FIELD=VALUE",
-    help="Use the labels of other answers, for example of an earlier month (default: of the same answers). "
-    "Written like --where. The result is right only if the judge's error rates are equal on both sets of answers.",
+    help="Use the labels of other answers, for example of an earlier month (default: labels of the same answers). "
+    "Write the filter as for --where. The result is right only if the judge's error rates are equal on both sets of "
+    "answers.",
 )
 @options.implied_labels
 def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -> None:
     """Estimate how many of all answers are bad.
 
-    People's labels of a random sample correct the judge's verdicts on all answers. A label counts if its answer is
-    from the random sample or from a queue in random order. It also counts if people labelled all flagged answers, or
-    all answers without a flag, and its answer is one of them.
+    People's labels of a random sample correct the judge's verdicts on all answers. A label counts if its answer is from
+    the random sample or from a queue in random order. If people labelled all flagged answers, all labels of flagged
+    answers count. If people labelled all answers without a flag, all labels of these answers count.
     """
     from judgeboard.agreement.rates import measure_rate
     from judgeboard.reports.rates import rate_lines
@@ -98,9 +100,10 @@ def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -
     "question",
     type=click.Choice(["rate", "outcome", "kappa", "agreement", "judges", "versions"]),
     default="rate",
-    help="rate: the share of bad answers. outcome: whether that share is above or below --reach. kappa: the agreement "
-    "of the judge with people. agreement: how often the judge is right, its share of right verdicts. judges: which of "
-    "two judge versions agrees more with people. versions: which of two versions of the app has fewer bad answers.",
+    help="What the labels are to show. rate: the share of bad answers. outcome: whether that share is above or below "
+    "--reach. kappa: the agreement of the judge with people. agreement: the judge's share of right verdicts. judges: "
+    "which of two judge versions agrees more with people. versions: which of two versions of the app has fewer bad "
+    "answers.",
 )
 @options.judge_version(
     "judge_versions",
@@ -125,11 +128,11 @@ def labels_plan(
     by: str | None,
     where: RowFilter,
 ) -> None:
-    """Show how many answers to label to reach a goal. Shows also how many minutes that takes.
+    """Show how many answers to label to reach a goal. It also shows how many minutes the labelling takes.
 
     The plan uses the labels of random samples that the log already has. With fewer than 30 such labels, it assumes the
-    worst case. Minutes use the median time of a review. `judgeboard queue create NAME --plan rate --n N` draws the
-    answers.
+    worst case. The minutes are computed from the median time of a review. `judgeboard queue create NAME --plan rate --n
+    N` draws the answers.
     """
     from judgeboard.agreement.plans import plan_labels, plan_versions
 

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 @click.option(
     "--generator",
     metavar="MODEL",
-    help="Chat model that writes the two answers: each reasons and concludes with its option (default: the options "
-    "themselves).",
+    help="Chat model that writes the two answers. Each answer gives reasons, and concludes with its option. Without "
+    "--generator, the options themselves are the answers.",
 )
 @generator_settings
 @address_options
@@ -54,10 +54,11 @@ def make_pairs_command(questions: str, seed: int, output: Path | None, **chosen:
     """Make pairs from multiple-choice questions. A pair has the correct option and a random wrong one.
 
     With --generator, two calls per question write answers that argue for these options. The columns concludes_a and
-    concludes_b have the option of each answer. A pair is left out if a conclusion cannot be read, or if not exactly one
-    is right. The number of calls and their maximum cost are shown first. The response_id of a line of
-    --generator-replies is the id of the question and the letter: 70/A. Without any pair, no file is written and the
-    exit code is 1. For other exit codes see `judgeboard judge`.
+    concludes_b have the option with which each answer concludes. A pair is left out if one of these conclusions cannot
+    be read, or if not exactly one of the two is right. The number of calls and their maximum cost are shown first. In a
+    file for --generator-replies, the response_id of a line is the id of the question and the letter of the option, for
+    example 70/A. If no pair is made, no file is written, and the exit code is 1. For other exit codes see `judgeboard
+    judge`.
     """
     from judgeboard.formats.files import write_whole
     from judgeboard.methods.own_answers import MadePairs, pair_line, pairs_of_questions

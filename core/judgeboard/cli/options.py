@@ -63,7 +63,10 @@ def _where_help() -> str:
         textwrap.fill(f"{field}: {words}", columns, subsequent_indent="  ", break_on_hyphens=False)
         for field, words in WHERE_FIELDS.items()
     )
-    head = "Select answers by a field. Repeat it to combine fields; a field given twice accepts either value. Fields:"
+    head = (
+        "Select answers by a field. Repeat the option to combine fields: an answer must match all of them. If you give "
+        "a field twice, either value matches. Fields:"
+    )
     return "\n".join((f"{head}\n\n\b", *lines))  # \b: click does not wrap the paragraph again
 
 
@@ -244,9 +247,9 @@ def pair_verdicts(use: str) -> Callable[[F], F]:
             "--inconsistent",
             type=click.Choice(["net", "drop", "wrong", "tie"]),
             default="net",
-            help=f"How a pair counts {use} if the judge's preference changes with the order. net: as a tie if the "
-            "two verdicts prefer different answers; if only one is a tie, the other counts. drop: not at all. wrong: "
-            "as a wrong verdict. tie: as a tie.",
+            help=f"How a pair counts {use} if the judge's preference changes with the order. net: if the two verdicts "
+            "prefer different answers, the pair counts as a tie; if only one verdict is a tie, the other verdict "
+            "counts. drop: the pair does not count. wrong: it counts as a wrong verdict. tie: it counts as a tie.",
         ),
         group="Pairs",
     )

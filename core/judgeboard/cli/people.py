@@ -21,7 +21,7 @@ _ROLE_HELP = "Role of the person. Each role has all permissions of the roles bef
 def people_command() -> None:
     """Manage the people who review, and those who may sign in. JUDGEBOARD_ADMIN names the first admin.
 
-    Judgeboard stores no passwords: people sign in at your provider, which also resets them.
+    Judgeboard stores no passwords: people sign in at your sign-in provider, which also resets passwords.
     """
 
 
@@ -31,9 +31,9 @@ def people_command() -> None:
 @click.argument("address", metavar="E-MAIL|NAME")
 @options.with_default("--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} A NAME has all permissions.")
 def people_add(address: str, role: str) -> None:
-    """Add a person who may sign in, or a NAME. A NAME is for databases where nobody signs in.
+    """Add a person by E-MAIL, who may then sign in. If nobody signs in to the database, add a NAME instead.
 
-    A person without an address enters the NAME on the pages. Removed people can be added again.
+    To review, the person enters the NAME on the pages. Removed people can be added again.
     """
     from judgeboard.people.permissions import ENTERED, SIGNED_IN
     from judgeboard.people.roster import add_person
@@ -73,7 +73,7 @@ def people_role(address: str, role: str) -> None:
 def people_remove(name: str) -> None:
     """Remove a person: they may no longer sign in. Their reviews are kept, under their name.
 
-    Give the NAME of a person without an account, who only entered a name on a page.
+    If the person has no account and only entered a name on a page, give this NAME.
     """
     from judgeboard.people.roster import remove_person
 
@@ -150,7 +150,7 @@ def people_work(over_time: bool) -> None:
     rows="people",
 )
 def people_list() -> None:
-    """List all people, with role and last visit. All who have ever used this database are listed."""
+    """List all people, with role and last visit. The list has everybody who has ever used this database."""
     from judgeboard.people.permissions import role_of
     from judgeboard.people.roster import list_people
 

@@ -23,7 +23,7 @@ def problem_command() -> None:
     """Manage issues (systemic problems) and failure modes.
 
     An issue has a title, an owner, a state and a filter of answers. Later answers that match the filter belong to the
-    issue too. Failure modes are the tags of reviewers.
+    issue too. Reviewers tag answers with failure modes.
     """
 
 
@@ -33,10 +33,11 @@ def problem_command() -> None:
 @_description
 @_owner
 def problem_create(title: str, where: RowFilter, description: str | None, owner: str | None) -> None:
-    """Open an issue about the answers of a filter.
+    """Open an issue about the answers that match a filter.
 
-    If the filter names a rule, the answers must have an open or confirmed flag of that rule. If the filter names
-    nothing but sources, types, models or days, the answers must have an open or confirmed flag, whatever its rule.
+    --where is the filter. If it names a rule but no state, an answer belongs to the issue only with an open or
+    confirmed flag of that rule. If it has only conditions on source, query type, model or day, an answer belongs to the
+    issue only if it has an open or confirmed flag, of whatever rule.
     """
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import Issue
@@ -57,7 +58,7 @@ def problem_create(title: str, where: RowFilter, description: str | None, owner:
 def problem_list(number: int | None, closed: bool) -> None:
     """List the issues with their figures, the newest first. With NUMBER, show one issue and its flags.
 
-    The figures are the shares of answers with the problem before and after the fix.
+    The figures are two shares of answers with the problem: the share before the fix, and the share after it.
     """
     if number is None:
         _list_issues(closed=closed)

@@ -171,11 +171,11 @@ def _key(name: str) -> str:
 @options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of judgeboard.toml, for an editor.")
 def config_command(schema: bool) -> int:
-    """Show each setting, its value and its origin. Shows also the database in use. Secrets are masked.
+    """Show each setting, its value and its origin. The first line is the database in use. Secrets are masked.
 
-    The origin is a variable of the environment, a line of judgeboard.toml, stored in the database, or default. If
-    several of these have a value, the first of this list counts. A value that the environment or the file gives cannot
-    be changed on the page Settings.
+    The origin is one of these: a variable of the environment, a line of judgeboard.toml, `stored` (in the database), or
+    `default`. If several of them have a value, the first in this order counts. If the environment or judgeboard.toml
+    gives a value, the page Settings cannot change it.
 
     Exit code 2: the database exists but cannot be opened.
     """

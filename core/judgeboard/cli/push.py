@@ -73,10 +73,11 @@ push_options = options.decorator(
     help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
 def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
-    """Send judgments, reviews and gold labels to a tool. The tool has the traces. Without a tool, show what each has.
+    """Send judgments, reviews and gold labels to a tool. Without TOOL, show what was sent.
 
-    Sends only what the tool has not got yet. A changed review or a new judgment overwrites the earlier one. Imported
-    reviews are not sent. An answer is found by its trace id: its external id, or metadata.trace_id and
+    TOOL is the tool that has the traces of the answers. The command sends only what this tool has not got yet. A
+    changed review or a new judgment overwrites the earlier one. Imported reviews are not sent. The trace of an answer
+    is found by its trace id: the external id of the answer, or metadata.trace_id. The span is found by
     metadata.span_id.
 
     The keys are in the variables of the tools: PHOENIX_API_KEY, MLFLOW_TRACKING_TOKEN, LANGFUSE_PUBLIC_KEY and
@@ -84,7 +85,7 @@ def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
     PHOENIX_COLLECTOR_ENDPOINT, MLFLOW_TRACKING_URI, LANGFUSE_BASE_URL, LANGSMITH_ENDPOINT, LABEL_STUDIO_URL,
     OTEL_EXPORTER_OTLP_ENDPOINT.
 
-    Exit code 1: the tool refused items, or did not answer. The next push sends them again.
+    Exit code 1: the tool refused items, or did not answer. The next push sends the refused and the missing items again.
     """
     if tool is None:
         return _show_states()
@@ -153,13 +154,16 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
     metavar="NAME",
     help="Project or experiment (default: `default`; MLflow: `Default`; Langfuse: the project of the keys).",
 )
-@options.since("Read traces from this day or time on (UTC), even if pulled before (default: only what is new).")
+@options.since(
+    "Read traces from this day or time on (UTC), even if they were pulled before (default: only what is new)."
+)
 @options.with_default(
     "--again",
     metavar="DURATION",
     default="1d",
     callback=as_seconds,
-    help="Also read traces that began up to this long before the last pull, for their later scores.",
+    help="Also read again the traces that began up to this long before the last pull, because they may have got "
+    "scores since.",
 )
 @click.option("--source", metavar="NAME", help="Source of the answers (default: TOOL:PROJECT).")
 def pull_command(
@@ -167,8 +171,9 @@ def pull_command(
 ) -> int:
     """Import traces, scores and annotations of a tool. Traces become answers, scores verdicts, and annotations grades.
 
-    Imports what is new since the last pull. A pull that was interrupted continues; a pull without news changes nothing.
-    Traces that Judgeboard also received keep their answer. Scores that Judgeboard has pushed are left out.
+    The command imports what is new since the last pull. If the last pull was interrupted, it continues. If nothing is
+    new, nothing changes. If Judgeboard has already received a trace itself, the answer of this trace is kept. Scores
+    that Judgeboard has pushed are left out.
 
     The keys and addresses are those of `judgeboard push`.
 

@@ -64,16 +64,17 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "--plan",
     type=click.Choice(["rate", "judges"]),
     help="Draw --n answers at random. rate: from all answers, flagged or not, to estimate the share of bad answers. "
-    "Answers that already have a label in a random sample are left out. judges: from the answers on which the verdicts "
-    "of two judge versions differ. In such a queue, reviewers do not see the judge, and each decision implies a label, "
-    "unless other options say otherwise. "
-    "`judgeboard labels plan` shows how many answers are needed.",
+    "Answers that already have a label in a random sample are left out. judges: from the answers on which the "
+    "verdicts of two judge versions differ. In a queue with --plan, reviewers do not see the judge, and each decision "
+    "implies a label (unless --no-implied-labels is given). `judgeboard labels plan` shows how many "
+    "answers are needed.",
 )
 @options.judge_version(
     "judge_versions",
     multiple=True,
-    help="Judge version whose verdicts divide the answers of --plan into strata: name (newest version), 'name v3' or "
-    "fingerprint (default: the primary judge). Give it twice for --plan judges.",
+    help="With --plan: judge version, as name (newest version), 'name v3' or fingerprint (default: the primary "
+    "judge). Its verdicts divide the answers into groups (strata), and answers are drawn from each group. For --plan "
+    "judges, give the option twice.",
 )
 @click.option(
     "--order",
@@ -98,7 +99,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     type=options.FiniteRange(0, 1),
     default=1.0,
     metavar="SHARE",
-    help="Share of the items that get the number of reviews of --needed (default: 1). The other items get one review.",
+    help="Share of the items that get as many reviews as --needed says (default: 1, all items). The other "
+    "items get one review.",
 )
 @click.option("--blind-people", is_flag=True, help="Hide the reviews of other people. Always on for pairs.")
 @click.option("--blind-judge", is_flag=True, help="Hide the judges' results. Always on for pairs.")
@@ -108,8 +110,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
     "assigned",
     metavar="NAMES",
     help="People who may review, separated by commas (default: everybody; with --plan: you). A blind queue needs this "
-    "option: its answers are hidden from these people until they have reviewed them. New names are invited "
-    "where nobody signs in.",
+    "option: outside the queue, its answers are hidden from these people until they have reviewed them. Without "
+    "sign-in, a name that is new is added as a reviewer.",
 )
 @options.with_default(
     "--grades",
@@ -119,8 +121,8 @@ def _share(name: str, words: str) -> Callable[[options.F], options.F]:
 @click.option(
     "--schema",
     metavar="FILE|NAME",
-    help="Label schema whose fields reviewers fill in, instead of --grades: a YAML file, which is stored, or the name "
-    "of a stored schema.",
+    help="Label schema whose fields reviewers fill in, instead of --grades: a YAML file, whose schema is stored, or "
+    "the name of a stored schema.",
 )
 @options.decorator(
     _share(
@@ -355,8 +357,8 @@ def assign(name: str, people: str, remove: str | None) -> None:
 def list_(name: str | None, only_open: bool) -> None:
     """List the queues, open ones and the newest first.
 
-    With NAME, show the rules and the progress of this queue. For each reviewer, that is the number of reviews and the
-    median time per item in seconds.
+    With NAME, show the rules and the progress of this queue. The progress shows, for each reviewer, the number of
+    reviews and the median time per item in seconds.
     """
     if name is None:
         _list_queues(only_open=only_open)

@@ -48,7 +48,12 @@ _review_options: Callable[[options.F], options.F] = options.decorator(
     grade_options,
     click.option("--note", help="Reason for the grade."),
     click.option("--seconds", type=options.FiniteRange(0), help="Time that you spent on the item, in seconds."),
-    click.option("--judgment", "judgment_id", type=options.ROW_ID, help="Id of the judgment that you saw."),
+    click.option(
+        "--judgment",
+        "judgment_id",
+        type=options.ROW_ID,
+        help="Id of the judgment that you saw, as `queue next` prints it.",
+    ),
 )
 
 
@@ -309,7 +314,11 @@ _mode = click.option("--mode", "modes", multiple=True, metavar="NAME", help="Fai
 _many_options = options.decorator(
     options.where,
     click.option("--yes", is_flag=True, help="Skip the confirmation."),
-    click.option("--bulk", metavar="ID", help="Id of an interrupted action, to complete it."),
+    click.option(
+        "--bulk",
+        metavar="ID",
+        help="Id of an interrupted action, to complete it. The action prints its id when it begins.",
+    ),
 )
 
 
@@ -347,12 +356,13 @@ def tag(modes: tuple[str, ...], **chosen: Any) -> None:
     group=queue_command,
 )
 @click.argument("name", required=False)
-@click.option("--person", metavar="NAME", help="Person to assign the answers to, in place of a queue.")
+@click.option("--person", metavar="NAME", help="Person to assign the answers to, in place of a queue NAME.")
 @_many_options
 def add(name: str | None, person: str | None, **chosen: Any) -> None:
-    """Add flagged answers to a queue. --where selects them. The queue is NAME, or the one of a person.
+    """Add flagged answers to a queue. --where selects them.
 
-    At most 10,000 answers. The filter of the queue is not used.
+    The queue is NAME, or with --person the queue of that person. --where selects at most 10,000 answers. They need not
+    match the filter of the queue.
     """
     from judgeboard.reviews.bulk import add_many
 
@@ -366,8 +376,8 @@ def add(name: str | None, person: str | None, **chosen: Any) -> None:
 def undo(bulk: str) -> None:
     """Undo `queue confirm`, `dismiss`, `tag` or `add`.
 
-    The reviews of this action are withdrawn. Answers that came by `queue add` are removed from
-    the queue.
+    ID is the id that the action printed. The reviews of this action are withdrawn. Answers that `queue add` added are
+    removed from the queue.
     """
     from judgeboard.reviews.bulk import undo_many
 

@@ -30,7 +30,7 @@ _ANSWER = 100
 @click.option(
     "--model",
     metavar="MODEL",
-    help="Chat model that rates the answers (default: JUDGEBOARD_MODEL). It should not be the generator's model.",
+    help="Chat model that rates the answers (default: JUDGEBOARD_MODEL). Choose another model than the generator's.",
 )
 @options.judge_name("Name of the judge (default: refine).")
 @asking.endpoint_options
@@ -59,10 +59,11 @@ def refine_command(
     max_cost: float | None,
     **chosen: Any,
 ) -> int:
-    """Answer questions again until the rating is good. Each answer is rated, and the next attempt has the feedback.
+    """Answer questions again until the rating is good. Each answer is rated, and the next attempt gets the feedback.
 
-    The item page shows every attempt. To continue an interrupted run, repeat the command. After a finished run, a new
-    run skips logged questions that are done. With --prompts, it answers all prompts of the file again.
+    The item page shows every attempt. To continue an interrupted run, repeat the command. A new run skips logged
+    questions that a finished run has done with the same models and settings. With --prompts, a new run answers all
+    prompts of the file again.
 
     For exit codes see `judgeboard judge`. A question without a good answer is not an error. Files for
     --generator-replies and --replies have one line per attempt. The response_id of a line is the id of the prompt.

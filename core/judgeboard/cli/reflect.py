@@ -52,7 +52,7 @@ def reflect_command(
     max_cost: float | None,
     **chosen: Any,
 ) -> int:
-    """Regenerate bad answers once, and keep the better ones. The better answer has the higher groundedness.
+    """Regenerate bad answers once, and select the better ones. The better answer has the higher groundedness.
 
     Both answers and both judgments are stored; the item page shows them. Answers without a judgment of this judge are
     judged first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.

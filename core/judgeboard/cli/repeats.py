@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 @options.where
 def repeats_command(judge_version: str | None, name: str | None, where: RowFilter) -> int:
-    """Measure how far repeats of a judge agree. They are compared with each other and with people.
+    """Measure how far repeats of a judge agree. The repeats are compared with each other and with people.
 
     Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
     """

@@ -45,8 +45,8 @@ def rule_command() -> None:
     """Rules let workers judge new answers, alert and push scores.
 
     `judgeboard serve` and `judgeboard worker` follow the rules. A rule has a kind: judge, alert or push. Names are
-    unique within a kind. To send scores once, run `judgeboard push`. The rules that raise flags are
-    not among them: see `judgeboard flags`.
+    unique within a kind. To send scores once, run `judgeboard push`. The rules that raise flags are other rules: see
+    `judgeboard flags`.
     """
 
 
@@ -119,7 +119,7 @@ def add_judge(
     existing: bool,
     **chosen: Any,
 ) -> None:
-    """Add a judging rule. Answers that are stored from now on are judged, if they match and are sampled.
+    """Add a judging rule. It judges answers that are stored from now on, if they match --where and are sampled.
 
     The limits are per day. When the budget is used up, answers wait until the next day. Rules with the same sampling
     rate select the same answers. Options that you leave out are taken from [judging_rules.NAME] in judgeboard.toml.
@@ -201,43 +201,56 @@ def add_judge(
 @click.option(
     "--above",
     type=FiniteRange(),
-    help="Send messages while the value is above this; for missing_worker, below it. The default depends on "
-    "the condition.",
+    help="Threshold of the condition: messages are sent while the value is above it. With missing_worker, messages "
+    "are sent while the number of workers is below it. The default depends on the condition.",
 )
-@click.option("--below", type=FiniteRange(), help="Lower threshold of a level, instead of --above (default: none).")
+@click.option(
+    "--below",
+    type=FiniteRange(),
+    help="With --when level, instead of --above: messages are sent while the measure is below this "
+    "number (default: none).",
+)
 @click.option(
     "--measure",
     type=click.Choice(get_args(LevelMeasure)),
-    help="Measure of a level: mean groundedness, mean quality, or share of low groundedness in % (default: "
-    "groundedness).",
+    help="With --when level: measure to watch, that is, mean groundedness, mean quality, or share of low groundedness "
+    "in % (default: groundedness).",
 )
 @click.option(
-    "--criterion", metavar="NAME", help="Criterion of a rubric judge, instead of --measure: its mean score is watched."
+    "--criterion",
+    metavar="NAME",
+    help="With --when level, instead of --measure: criterion of a rubric judge, whose mean score is watched.",
 )
 @click.option(
-    "--judge", metavar="NAME", help="Name of the judge whose scores a level has (default: the primary judge)."
+    "--judge", metavar="NAME", help="With --when level: judge whose scores are watched (default: the primary judge)."
 )
 @click.option(
     "--last",
     metavar="ANSWERS|DAYS",
-    help="Window of a level: 10 to 20,000 newest answers, such as 200, or 1 to 366 days (UTC), such as 7d (default: "
-    "200).",
+    help="With --when level: answers that are watched (default: 200). A number such as 200 takes so many newest "
+    "answers, from 10 to 20,000. Days such as 7d take the answers of the last days (UTC), from 1 to 366.",
 )
-@click.option("--after", metavar="PERIOD", help="Period, such as 30min, 24h or 2d (default: that of the condition).")
+@click.option(
+    "--after",
+    metavar="PERIOD",
+    help="For old_flags, silent_source and missing_worker: period of the condition, such as 30min, "
+    "24h or 2d. The default depends on the condition.",
+)
 @click.option(
     "--only",
     multiple=True,
     metavar="NAME",
-    help="Source, judge, judging rule, or slice of a level to watch, such as query_type=QA (default: all).",
+    help="What to watch: a source, a judge or a judging rule. With --when level: a slice such as query_type=QA "
+    "(default: all).",
 )
 @options.with_default("--remind", default="24h", metavar="PERIOD|never", help="Time between reminders.")
 @click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")
 def add_alert(**chosen: Any) -> None:
     """Add an alert rule. It sends messages while a condition lasts.
 
-    It sends a message when the condition begins, reminders while it lasts, and a message when it ends. No address with
-    a secret is stored: a rule names the environment variable that has it. Workers evaluate the rules every minute.
-    Without a worker, run `judgeboard rule check`.
+    It sends one message when the condition begins, reminders while the condition lasts, and one message when it ends.
+    Addresses of webhooks are secret, so they are not stored: a rule names the environment variable that has the
+    address. Workers evaluate the rules every minute. Without a worker, run `judgeboard rule check`.
     """
     from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_words
 
@@ -266,8 +279,8 @@ def add_alert(**chosen: Any) -> None:
 def add_push(tool: str, name: str | None, every: float, **chosen: Any) -> None:
     """Add a push target: workers push to it again and again.
 
-    `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored.
-    Items that the tool refuses are sent again after an hour.
+    `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored. If
+    the tool refuses an item, the item is sent again after an hour.
     """
     from judgeboard.targets.push import add_target
 
@@ -415,8 +428,8 @@ def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
 def rule_list(name: str | None, kind: Kind | None) -> None:
     """List the judging rules, alert rules and push targets.
 
-    The table has the kind, the name, what each rule does, its state, and its problem or what is waiting. With NAME,
-    show the rules of this name in full: calls and cost today, limits, times, reminders, open events.
+    The table has the kind and the name of each rule, what it does, its state, and its problem or what is waiting. With
+    NAME, show the rules of this name in full: calls and cost today, limits, times, reminders, open events.
     """
     from judgeboard.reports.output import Column, Table, text_lines
 
@@ -454,7 +467,9 @@ def _change(name: str, kind: Kind | None, state: RuleState) -> None:
 
 
 _kind_of_name = click.option(
-    "--kind", type=click.Choice(list(NOUNS)), help="Kind of the rule, where rules of two kinds have this name."
+    "--kind",
+    type=click.Choice(list(NOUNS)),
+    help="Kind of the rule. Needed only if rules of two kinds have the same name.",
 )
 
 
@@ -487,7 +502,8 @@ def rule_resume(name: str, kind: Kind | None) -> None:
 def rule_remove(name: str, kind: Kind | None) -> None:
     """Remove a rule. Its name is free again.
 
-    The judgments of a judging rule and the messages of an alert rule are kept. A tool keeps what was pushed to it.
+    The judgments of a judging rule and the messages of an alert rule are kept. What a push rule has sent to another
+    tool stays there.
     """
     _change(name, kind, RuleState.REMOVED)
 
@@ -495,9 +511,9 @@ def rule_remove(name: str, kind: Kind | None) -> None:
 @options.command("judgeboard rule import examples/alerts.yaml", "judgeboard rule import", group=rule_command)
 @click.argument("file", type=options.FILE, required=False)
 def rule_import(file: Path | None) -> None:
-    """Add the alert rules of a file, all or none. FILE is a YAML file; without it, judgeboard.toml is read.
+    """Add the alert rules of a file, all or none. FILE is a YAML file. Without FILE, judgeboard.toml is read.
 
-    A rule with the name of a stored rule replaces it, if they differ. Other stored rules stay.
+    A rule in the file replaces the stored rule of the same name, if the two differ. Other stored rules stay.
     """
     from judgeboard.alerts.rules import import_alert_rules
 
@@ -515,7 +531,7 @@ def rule_import(file: Path | None) -> None:
 def rule_test(name: str) -> int:
     """Send a test message of an alert rule.
 
-    It is sent to each destination, from this machine. Exit code 1 if one was not sent.
+    The message is sent to each destination of the rule, from this machine. Exit code 1 if one message was not sent.
     """
     from judgeboard.alerts.events import send_test
 
@@ -534,7 +550,7 @@ def rule_test(name: str) -> int:
 def rule_log(limit: int) -> None:
     """List the latest messages of alert rules.
 
-    The newest is first: when, where to, and why one was not sent.
+    The newest message is first. Each line has the time, the destination, and the reason if the message was not sent.
     """
     from judgeboard.store.alerts import latest_deliveries
 

@@ -23,7 +23,9 @@ def schema_command() -> None:
 @options.command("judgeboard queue schema add support.yaml", group=schema_command)
 @click.argument("file", type=options.FILE)
 def schema_add(file: Path) -> None:
-    """Store the schema of FILE. A changed schema with the same name gets the next version number.
+    """Store the label schema in FILE: the fields that reviewers fill in.
+
+    A changed schema with the same name gets the next version number.
 
     FILE may also be a rubric. Each dimension becomes a required scale that keeps its levels and their descriptions.
     """

@@ -22,8 +22,8 @@ SAMPLE_DATABASE = "data/demo.db"
 def worker_command() -> None:
     """Run the jobs of pages and rules, or cancel one. Runs until Ctrl-C.
 
-    `judgeboard db events --kind run` shows the runs, also those that go on. `judgeboard rule list` shows why a rule
-    does not judge. To judge now, without a worker: `judgeboard judge NAME`
+    `judgeboard db events --kind run` shows all runs, also those that have not ended. `judgeboard rule list` shows why a
+    rule does not judge. To judge now, without a worker: `judgeboard judge NAME`
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
     the server, or a worker while no server runs. On Ctrl-C, a worker finishes its running calls and exits. The next
@@ -53,9 +53,9 @@ def worker_command() -> None:
 def cancel(job: str | None) -> None:
     """Cancel a job. Its running calls are finished and stored.
 
-    RUN is the number of its run, as in `judgeboard db events --kind run`. Give the id of a JOB that has no run yet.
-    Without an argument, the command cancels the job if there is only one, and otherwise lists the jobs with their
-    numbers and ids. A command in another terminal is no job: stop it there with Ctrl-C.
+    RUN is the number of the job's run, as in `judgeboard db events --kind run`. If the job has no run yet, give JOB,
+    the id of the job. Without an argument, the command cancels the job if there is only one. If there are several jobs,
+    it lists them with their numbers and ids. A command in another terminal is no job: stop it there with Ctrl-C.
     """
     from judgeboard.runs.jobs import cancel_job, open_jobs
 

@@ -32,9 +32,10 @@ def sources_command() -> None:
 @options.with_default("--limit", type=click.IntRange(0, 1000), default=10, help="Number of latest traces to show.")
 @click.option("--unused", is_flag=True, help="Show only traces without an answer.")
 def sources_list(source: str | None, limit: int, unused: bool) -> None:
-    """Show the sources and their latest traces. With SOURCE, it shows this one alone.
+    """Show the sources and their latest traces. With SOURCE, show this source alone.
 
-    For each trace: which span was taken as what, or why it has no answer.
+    The list shows for each trace which span gave the question, the answer and other fields, or why the trace has no
+    answer.
     """
     from judgeboard.store.traces import count_waiting_feedback, latest_traces, list_sources
 
@@ -69,10 +70,14 @@ def sources_list(source: str | None, limit: int, unused: bool) -> None:
 def sources_map(source: str, rules: tuple[str, ...]) -> None:
     """Set how the spans of SOURCE are read.
 
-    Its traces are read again. The rules are for spans that follow no known convention. A rule says where a field is:
-    question, answer, passages, model, session, user, query_type or metadata.NAME. A path is dotted and begins with
-    attributes., resource. or name; it goes on into JSON. The rule score.NAME=1-5 names the scale of received scores
-    that are not between 0 and 1. Without rules, the earlier ones are removed.
+    Rules are for spans that follow no known convention. A rule FIELD=PATH says where a field is. FIELD is question,
+    answer, passages, model, session, user, query_type or metadata.NAME. PATH is names with dots between them. It begins
+    with `attributes.`, `resource.` or `name`. In a JSON text, it can go on: `attributes.input.question`. `SPAN NAME:`
+    before FIELD limits the rule to spans of this name.
+
+    Received scores are expected between 0 and 1. For another scale, add a rule such as score.NAME=1-5. New rules
+    replace the earlier rules of the source. Without rules, the earlier rules are removed. The traces of the source are
+    read again.
     """
     from judgeboard.store.traces import set_rules
 
@@ -90,11 +95,14 @@ def sources_map(source: str, rules: tuple[str, ...]) -> None:
 @options.with_default(
     "--host",
     default="localhost",
-    help="Address to listen on. Other machines need an address other than localhost, and a key.",
+    help="Address to listen on. To receive from other machines, choose an address other than localhost, and "
+    "create a key (`judgeboard sources keys`).",
 )
 @options.port
 def sources_receive(host: str, port: int) -> None:
-    """Receive traces, answers and feedback without the pages. Runs until Ctrl-C. `judgeboard serve` receives them too.
+    """Receive traces, answers and feedback; serve no pages.
+
+    Runs until Ctrl-C. `judgeboard serve` receives them too.
 
     Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
     /v1/logs, and JSON to /api/responses and /api/feedback.

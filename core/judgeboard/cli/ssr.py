@@ -96,19 +96,25 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     "judgeboard compare ssr --recorded --judge-version ssr --sweep --by category",
 )
 @click.option("--pairs", type=options.FILE, help="Import this file of pairs and judge them.")
-@click.option("--recorded", is_flag=True, help="Measure the stored samples; make no model calls.")
+@click.option(
+    "--recorded",
+    is_flag=True,
+    help="Make no model calls; use the stored samples (the judge's own answers to the questions).",
+)
 @options.judge_version(help="With --recorded: the judge version.")
 @click.option("--source", help="Source of the pairs, if the file has none. With --recorded: measure this source only.")
 @click.option(
     "--k",
     type=click.IntRange(1),
-    help="Samples per question (default: 5). If more are stored, only the first K are used.",
+    help="Samples per question, that is, how often the judge answers it (default: 5). If more are stored, only the "
+    "first K are used.",
 )
 @options.with_default(
     "--tau",
     type=options.FiniteRange(0, 1, min_open=True),
     default=0.8,
-    help="Condition C: the judge sees its own answer if at least this share of samples agrees (above 0, at most 1).",
+    help="For condition C of --conditions: the judge sees its own answer if at least this share of samples agrees "
+    "(above 0, at most 1).",
 )
 @click.option(
     "--temperature",
@@ -118,10 +124,13 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @options.with_default(
     "--conditions",
     default="A,B,C",
-    help="A: the judge never sees its own answer. B: always. C: if enough samples agree.",
+    help="Conditions to compare. A: the judge never sees its own answer. B: the judge always sees it. C: the judge "
+    "sees it if enough samples agree.",
 )
-@click.option("--sweep", is_flag=True, help="Also show all other thresholds, without further calls.")
-@click.option("--by", type=click.Choice(["category"]), help="Also tune a threshold per category.")
+@click.option(
+    "--sweep", is_flag=True, help="Also show the results for all other values of --tau, without further calls."
+)
+@click.option("--by", type=click.Choice(["category"]), help="Also find the best --tau for each category.")
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs of the file.")
 @click.option(
     "--rejudge", type=click.Choice(["failed"]), help="Repeat failed samples and comparisons without a usable verdict."
@@ -133,9 +142,9 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int:
     """Compare pairs with selective self-reference (SSR-Judge).
 
-    The judge answers each question k times. If enough of these answers agree, the judge sees its own answer, shown as
-    the correct one, when it compares the pair. The number of calls and their maximum cost are shown first. To continue
-    an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    The judge answers each question k times; these answers are the samples. If enough samples agree, the judge sees its
+    own answer when it compares the pair. That answer is shown as the correct one. The number of calls and their maximum
+    cost are shown first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.methods.self_reference_report import checked_conditions
 

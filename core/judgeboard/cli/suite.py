@@ -43,11 +43,16 @@ def suite_command() -> None:
     group=suite_command,
 )
 @options.named_section("suites", "suite", metavar="FILE|NAME")
-@click.option("--by", metavar="NAME", help="Name of a judge. Its model scores the answers. Replaces --model.")
+@click.option(
+    "--by",
+    metavar="NAME",
+    help="Judge whose model scores the answers, instead of --model: a judge of judgeboard.toml or of the database.",
+)
 @click.option(
     "--candidate",
     metavar="WHO",
-    help="Candidate: model:NAME, python:module:function, or source:NAME for logged answers (default: the suite's own).",
+    help="Candidate: model:NAME, python:module:function, or source:NAME for logged answers (default: the candidate in "
+    "the suite file).",
 )
 @click.option("--candidate-base-url", help="Address of the candidate's model (default: the judge's).")
 @click.option("--candidate-max-output", type=click.IntRange(1), help="Maximum tokens of an answer (default: 2,048).")
@@ -55,7 +60,9 @@ def suite_command() -> None:
     "--baseline", metavar="RUN", help="Run to compare with. latest: the newest run of the same judge and candidate."
 )
 @click.option(
-    "--max-drop", type=options.FiniteRange(0, 1), help="Maximum drop of the pass rate (default: 0.05; 0 to 1)."
+    "--max-drop",
+    type=options.FiniteRange(0, 1),
+    help="With --baseline: maximum drop of the pass rate (default: 0.05; 0 to 1).",
 )
 @click.option(
     "--threshold",
@@ -88,14 +95,15 @@ def run(
 ) -> int:
     """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
 
-    Cases have no groundedness. To gate the mean groundedness of logged answers, add an alert rule with `judgeboard rule
-    add alert NAME --when level --measure groundedness --below 0.8`, then run `judgeboard rule check`: exit code 1.
+    A suite does not measure the groundedness. To gate a build by the mean groundedness of logged answers, first add an
+    alert rule: `judgeboard rule add alert NAME --when level --measure groundedness --below 0.8 --to DESTINATION`. Then
+    let the build run `judgeboard rule check`. Its exit code is 1 if the mean is below 0.8.
 
-    NAME is a suite of judgeboard.toml: [suites.NAME] has the file, and the options that you do not type.
-    examples/suite.yaml shows all fields of a suite and a rubric. To continue an interrupted run, repeat the command. If
-    no run was interrupted, it starts a new run. A comparison with a baseline needs at least 20 common cases. Exit code
-    0: pass; 1: a case fails a check, or the average is below the threshold or worse than the baseline; 2: not measured,
-    or stopped; 130: Ctrl-C.
+    FILE is a suite file. NAME is a suite of judgeboard.toml: [suites.NAME] has its file, and values for options that
+    you do not type. examples/suite.yaml shows all fields of a suite and a rubric. To continue an interrupted run,
+    repeat the command. If no run was interrupted, the command starts a new run. A comparison with a baseline needs at
+    least 20 common cases. Exit code 0: pass; 1: a case fails a check, or the average is below the threshold or worse
+    than the baseline; 2: not measured, or stopped; 130: Ctrl-C.
     """
     from judgeboard.errors import MissingOption
     from judgeboard.health.family import run_warning
@@ -161,7 +169,7 @@ def run(
 )
 @click.option("--junit", type=options.FILE, help="Also write the cases of RUN as a JUnit file.")
 def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Path | None) -> int:
-    """List the runs of suites, newest first. With RUN, show its result, with the exit codes of `suite run`."""
+    """List the runs of suites, newest first. With RUN, show its result; the exit codes are those of `suite run`."""
     from judgeboard.errors import MissingOption
 
     if run_id is not None:
@@ -255,10 +263,11 @@ def _short(text: str | None) -> str:
 @click.argument("file", type=options.FILE)
 @options.with_default("--name", default="corrected", help="Name of the suite.")
 def cases(file: Path, name: str) -> None:
-    """Write a suite file from corrected answers. They have a confirmed flag, or reviewers added them to a suite.
+    """Write a suite file from the answers that reviewers corrected.
 
-    Each case has the question, the passages, and the corrected answer as reference. FILE is replaced. `judgeboard
-    export --as suite` writes the same cases, with --where for some of them.
+    A corrected answer becomes a case if it has a confirmed flag, or if a reviewer added it to a suite. Each case has
+    the question, the passages, and the corrected answer as reference. An existing FILE is replaced. `judgeboard export
+    --as suite` writes the same cases; its option --where selects some of them.
     """
     from judgeboard.reports.datasets import NO_CASE, SUITE, write_dataset
 

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
 HOW_OFTEN = "Maximum probability that the goal is missed, between 0 and 1."
-DEFAULT_JUDGE = "Judge version: name (newest version), 'name v3' or fingerprint (default: the primary judge's newest)."
+DEFAULT_JUDGE = (
+    "Judge version: name (newest version), 'name v3' or fingerprint (default: the newest version of the primary judge)."
+)
 NEXT = (
     "To use a threshold: page Settings, part Thresholds, or JUDGEBOARD_LOW_GROUNDEDNESS (for query types: "
     "JUDGEBOARD_LOW_GROUNDEDNESS_BY_TYPE='QA=0.3')."
@@ -39,21 +41,21 @@ REVIEW_THE_REST = (
 @click.option(
     "--precision",
     type=SHARE,
-    help="Minimum share of bad answers among the flagged answers, between 0 and 1. It says nothing of the answers that "
-    "are let out.",
+    help="Minimum share of bad answers among the flagged answers, between 0 and 1. It says nothing about the answers "
+    "without a flag.",
 )
 @click.option(
     "--false-omission",
     type=SHARE,
     metavar="X",
-    help="Maximum share of bad answers among those without a flag, which are let out, between 0 and 1. 0.05 means at "
-    "most 1 in 20.",
+    help="Maximum share of bad answers among the answers without a flag, between 0 and 1. For example, 0.05 allows 1 "
+    "bad answer in 20.",
 )
 @click.option(
     "--cost",
     type=options.FiniteRange(0, min_open=True),
-    help="Cost of a missed bad answer, at most 1000000. A review costs 1. Finds the threshold with the lowest total "
-    "cost.",
+    help="Cost of a missed bad answer, at most 1000000. A review costs 1. The command finds the threshold with the "
+    "lowest total cost.",
 )
 @click.option(
     "--by", type=click.Choice(["query_type"]), help="Find one threshold per query type (default: one for all)."
@@ -64,8 +66,9 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     """Find the groundedness threshold that reaches a goal.
 
     The goal is a recall, a precision, a false omission rate or the lowest cost. One half of the labels chooses the
-    threshold, the other half measures it. Only labels of a random sample, or of parts that are reviewed completely,
-    count. The number of flags is exact. If the threshold in force reaches the goal, says so first. Changes nothing.
+    threshold, the other half measures it. Labels count if they are a random sample, or if people labelled a whole group
+    of answers, for example all flagged answers. The number of flags that a threshold raises is exact. If the threshold
+    in force reaches the goal, the first line says so. The command changes nothing.
     """
     from judgeboard.agreement.thresholds import Goal, measure_threshold
 
@@ -111,10 +114,11 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 )
 @options.judge_version(help=DEFAULT_JUDGE)
 def stand_command(agreement: float, jury: str | None, judge_version: str | None, **choices: Any) -> None:
-    """Find the verdicts that need no review. The judge is sure enough of them.
+    """Find the verdicts that need no review. These are the verdicts of which the judge is sure enough.
 
-    The confidence of a verdict is the larger of groundedness and 1 - groundedness. One half of the labels chooses the
-    threshold, the other half measures it. Changes nothing.
+    The command finds a threshold of confidence: verdicts at or above it need no review. The confidence of a verdict is
+    the larger of groundedness and 1 - groundedness. One half of the labels chooses this threshold, the other half
+    measures it. The command changes nothing.
     """
     from judgeboard.agreement.confident_verdicts import measure_confident_verdicts
 
@@ -135,15 +139,16 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
     "--how",
     type=click.Choice(["platt", "isotonic", "histogram"]),
     default="platt",
-    help="Kind of map. platt: a curve with two parameters, best with few labels. isotonic: steps that never fall, for "
-    "400 or more labels. histogram: ten equally full bins.",
+    help="How to calibrate the scores. platt: a curve with two parameters, best with few labels. isotonic: steps that "
+    "never fall, for 400 or more labels. histogram: ten bins with the same number of answers each, "
+    "counted by the weights of the labels.",
 )
 def calibrate_command(judge_version: str | None, **how: Any) -> None:
     """Show what a groundedness score means, by people's labels.
 
-    For each score, shows the share of its answers that people call grounded. Needs 50 labels. Shows the errors before
-    and after calibration. The errors after calibration are cross-fitted: the curve for an answer is fitted to other
-    answers only. Stored scores do not change.
+    For each score, shows the share of its answers that people call grounded. This needs 50 labels. The output also
+    shows the errors before and after calibration. The errors after calibration are cross-fitted: the curve for an
+    answer is fitted to other answers only. Stored scores do not change.
     """
     from judgeboard.agreement.calibration import measure_calibration
 

@@ -48,14 +48,14 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "--measure",
     type=click.Choice(get_args(MeasureName)),
     default="groundedness",
-    help="Mean groundedness, mean quality, share of low groundedness, share of flagged answers, or share of "
-    "answers that fail a check.",
+    help="Figure to show: mean groundedness, mean quality, share of low groundedness, share of flagged answers, or "
+    "share of answers that fail a check.",
 )
 @click.option(
     "--criterion",
     metavar="NAME",
-    help="Criterion of a rubric judge, instead of --measure: show its mean score (default judge: the primary judge, or "
-    "the only one that has the criterion).",
+    help="Criterion of a rubric judge, instead of --measure: show its mean score. The default judge is the primary "
+    "judge, or the only judge that has the criterion.",
 )
 @click.option(
     "--own-label",
@@ -68,18 +68,18 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "--by",
     default="query_type",
     metavar="query_type|metadata.KEY",
-    help="All answers, then one line per query type, or per frequent value of a metadata field.",
+    help="Groups to show after all answers: the query types, or the frequent values of a metadata field.",
 )
 @click.option("--last", type=click.IntRange(1), help="Number of newest periods to show (default: all).")
 @options.judge_version(
-    help="Judge version: name (newest version), 'name v3' or fingerprint (default: current verdicts of the primary "
-    "judge; with --corrected, its newest version)."
+    help="Judge version: name (newest version), 'name v3' or fingerprint (default: the current verdicts of the "
+    "primary judge; with --corrected, the newest version of the primary judge)."
 )
 @click.option(
     "--corrected",
     is_flag=True,
-    help="Show the corrected share of bad answers, from the sampled labels of each period. Periods with "
-    "too few labels are joined.",
+    help="Show the corrected share of bad answers, computed from the sampled labels of each period. Periods with too "
+    "few labels are joined.",
 )
 @click.option(
     "--before",
@@ -99,12 +99,13 @@ def trends_command(
 ) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line speaks of all answers, then of the groups that differ from them. It names the changes that a detector
-    found. The week or day of a change is an estimate. Intervals and detectors treat the answers to one question from
-    the same passages as one group. These figures come from the judge alone, so a change of the judge looks like a
-    change of the answers. With --corrected, the first line names only changes that `judgeboard trends watch` would
-    find. With --before and --after, it compares these two windows. Choose them by a known date, for example of a
-    release: if you choose them by the figures, the intervals are too narrow.
+    The first line is about all answers, and then about the groups that differ from them. It names the changes that a
+    detector found. The week or day of a change is an estimate. Intervals and detectors treat the answers to one
+    question from the same passages as one group. These figures come from the judge alone, so a change of the judge
+    looks like a change of the answers. With --corrected, the first line names a change only if the labels of people
+    show it by the same test as in `judgeboard trends watch`. With --before and --after, the command compares two
+    windows of time. Choose the windows by a known date, for example of a release. If you choose them by the figures,
+    the intervals are too narrow.
     """
     from judgeboard.agreement.alarms import share_changes
     from judgeboard.agreement.corrected_trend import corrected_trend
@@ -160,12 +161,12 @@ def trends_command(
 )
 @click.option("--note", help="Why the alarm is acknowledged: its cause, or what was done (with --acknowledge).")
 def watch(since: datetime | None, acknowledge: int | None, note: str | None) -> int:
-    """Raise an alarm if a watched figure or a model changed. The model is the one that the provider of a judge reports.
+    """Raise an alarm if a watched figure or a judge's model changed. The provider reports which model has answered.
 
-    Three figures of all answers and of each query type are watched: the corrected share of bad answers; the judge's
-    share of bad answers minus the corrected share; and the share of unusable verdicts. Each figure has two detectors,
-    which read the weeks that have ended. Run this command weekly. Exit code 0; 1 if there is a new alarm. Leads
-    acknowledge alarms.
+    The command watches three figures of all answers and of each query type: the corrected share of bad answers; the
+    judge's share of bad answers minus the corrected share; and the share of unusable verdicts. Each figure has two
+    detectors, which read the weeks that have ended. Run this command weekly. Exit code 0; 1 if there is a new alarm.
+    Leads acknowledge alarms.
     """
     if (acknowledge is None) != (note is None):
         raise BadInput("--acknowledge and --note belong together")

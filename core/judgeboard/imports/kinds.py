@@ -100,7 +100,7 @@ KINDS: dict[str, Kind] = {
         "judgeboard.imports.tables:AuditImport",
         "Audits",
         "audit",
-        "supreme judges' reviews of verdicts, as `judgeboard export audits` writes them",
+        "reviews of a judge's verdicts by a second judge (supreme judge), as `judgeboard export audits` writes them",
     ),
     "flags": Kind(
         "judgeboard.imports.tables:FlagImport",

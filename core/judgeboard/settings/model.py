@@ -131,10 +131,21 @@ class Thresholds(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=False)
 
     low_groundedness: Number = number(
-        0.5, 0, 1, 0.05, "Low groundedness below", "Rule “low groundedness”: score of the primary judge (0 to 1)."
+        0.5,
+        0,
+        1,
+        0.05,
+        "Low groundedness below",
+        "Rule “low groundedness”: flags an answer if its groundedness by the primary judge "
+        "is below this value (0 to 1).",
     )
     low_quality: Number = number(
-        2, 0, 4, 1, "Low quality up to", "Rule “low quality”: quality of the primary judge (1 to 4)."
+        2,
+        0,
+        4,
+        1,
+        "Low quality up to",
+        "Rule “low quality”: flags an answer if its quality by the primary judge is this value or lower (1 to 4).",
     )
     feedback_gap: Number = number(
         2,
@@ -191,8 +202,9 @@ class Thresholds(BaseModel):
     implied_labels: NamesOrNone = Field(
         None,
         title="Rules whose decisions imply a label",
-        description="If a flag of these rules is confirmed, the label hallucinated is stored too. If it is dismissed, "
-        "the label grounded is stored. Nothing is added if the reviewer grades label or groundedness.",
+        description="If a reviewer confirms a flag of these rules, the label hallucinated is stored too. If the "
+        "reviewer dismisses the flag, the label grounded is stored. No label is added if the reviewer grades label or "
+        "groundedness.",
     )
     random_seed: Text = Field(
         "judgeboard",
@@ -208,14 +220,16 @@ class Thresholds(BaseModel):
     low_groundedness_by_type: Names = Field(
         (),
         title="Low groundedness for query types",
-        description="Values for some query types, such as QA=0.3. The part Thresholds finds them.",
+        description="Other values of “Low groundedness below” for some query types, such as QA=0.3. On the page "
+        "Settings, the part Thresholds finds such values.",
     )
     checks: Text = Field(
         "",
         max_length=LONGEST_CHECKS,
         title="Checks of answers",
         description="Rule “failed check”: an answer that fails a check is flagged. The text is YAML. In the "
-        "environment, this is the path of a file; in the project file too, or the checks themselves: [[checks]].",
+        "environment, the value is the path of a YAML file. In the project file, it is such a path, or the checks are "
+        "written there as [[checks]].",
         json_schema_extra={
             "file": True,
             "type": ["string", "array"],
@@ -266,22 +280,31 @@ class Settings(Thresholds, BaseSettings):
         description="Overview, Trends and the flag rules for low scores and feedback gaps use this judge.",
     )
     provider: str | None = Field(None, description="API of the judge's endpoint.")
-    model: str | None = Field(None, description="Chat model of judges that name none.")
+    model: str | None = Field(None, description="Chat model of judges for which no model is given.")
     prices: Path | None = Field(None, description="Price file. Its prices take precedence over the built-in ones.")
-    families: Path | None = Field(None, description="Table of the families and sizes of models.")
+    families: Path | None = Field(None, description="File with the families and sizes of models.")
     requests_per_minute: NamesOrNone = Field(
-        None, description="Limit of the calls of a model at an address, or several by model: 500,claude-*=50."
+        None,
+        description="Maximum number of calls per minute of each model at an address. For other limits of "
+        "some models, add MODEL=NUMBER: 500,claude-*=50.",
     )
-    tokens_per_minute: NamesOrNone = Field(None, description="Limit of the tokens, written in the same way.")
+    tokens_per_minute: NamesOrNone = Field(
+        None, description="Maximum number of tokens per minute, written as requests_per_minute."
+    )
     reply_mb: Number = Field(8, ge=0.01, le=1_000, description="Largest reply of a model in MB.")
     admin: Annotated[str, AfterValidator(_address)] | None = Field(
         None, description="E-mail address of the first admin."
     )
     trace_quiet: Number = Field(
-        2, ge=0, le=1e9, description="A trace whose root has ended becomes an answer after so many quiet seconds."
+        2,
+        ge=0,
+        le=1e9,
+        description="A trace whose root span has ended becomes an answer after this many seconds without a new span.",
     )
-    trace_longest: Number = Field(60, ge=0, le=1e9, description="Any other trace becomes one after so many.")
-    feedback_days: Number = Field(7, ge=0.001, le=36_500, description="Feedback waits so long for its answer.")
+    trace_longest: Number = Field(
+        60, ge=0, le=1e9, description="Any other trace becomes an answer after this many seconds without a new span."
+    )
+    feedback_days: Number = Field(7, ge=0.001, le=36_500, description="Days for which feedback waits for its answer.")
     smtp: str | None = Field(
         None, repr=False, description="Mail server: smtps://user:password@host, smtp+starttls://… or smtp://…"
     )

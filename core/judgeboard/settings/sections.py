@@ -58,13 +58,13 @@ class JudgeSettings(BaseModel):
     dialogue: Annotated[Literal["last", "whole"] | None, Field(description="Answers of a dialogue to judge.")] = None
     temperature: Annotated[float | None, Field(ge=0, le=2, description="Sampling temperature.")] = None
     logprobs: Annotated[bool | None, Field(description="Also store the expected score.")] = None
-    rating_word: Annotated[str | None, Field(description="Words before the rating in free text.")] = None
+    rating_word: Annotated[str | None, Field(description="Words before the rating in a reply in free text.")] = None
     max_output: Annotated[int | None, Field(ge=1, description="Maximum number of tokens per reply.")] = None
     timeout_s: Annotated[float | None, Field(alias="timeout", ge=1, description="Seconds per call.")] = None
     concurrency: Annotated[int | None, Field(ge=1, le=1024, description="Calls at the same time.")] = None
     price: Annotated[Price | None, Field(description="USD per million tokens: {input = 0.15, output = 0.60}.")] = None
-    requests_per_minute: Annotated[float | None, Field(gt=0, description="Limit of the calls.")] = None
-    tokens_per_minute: Annotated[float | None, Field(gt=0, description="Limit of the tokens.")] = None
+    requests_per_minute: Annotated[float | None, Field(gt=0, description="Maximum number of calls per minute.")] = None
+    tokens_per_minute: Annotated[float | None, Field(gt=0, description="Maximum number of tokens per minute.")] = None
 
 
 class SourceSettings(BaseModel):
@@ -90,7 +90,9 @@ class SuiteSettings(BaseModel):
     candidate: Annotated[Text | None, Field(description="model:NAME, python:module:function or source:NAME.")] = None
     candidate_base_url: Annotated[Text | None, Field(description="Address of the candidate's model.")] = None
     baseline: Annotated[Text | None, Field(description="Run to compare with, or latest.")] = None
-    threshold: Annotated[Number | None, Field(ge=1, le=5, description="Minimum score of a case and average.")] = None
+    threshold: Annotated[
+        Number | None, Field(ge=1, le=5, description="Minimum score of a case, and minimum average.")
+    ] = None
     max_unmeasured: Annotated[Share | None, Field(description="Maximum share of cases without a score.")] = None
     max_drop: Annotated[Share | None, Field(description="Maximum drop of the pass rate from the baseline.")] = None
 
@@ -107,7 +109,7 @@ class QueueSettings(BaseModel):
     limit: Annotated[int | None, Field(ge=1, le=100_000, description="Take only the first items of the order.")] = None
     order: Annotated[QueueOrder | None, Field(description="Order of the items.")] = None
     needed: Annotated[int | None, Field(ge=1, le=20, description="Number of reviews per item.")] = None
-    overlap: Annotated[Share | None, Field(description="Share of the items that get so many reviews.")] = None
+    overlap: Annotated[Share | None, Field(description="Share of the items that get the reviews of `needed`.")] = None
     blind_people: Annotated[bool, Field(description="Hide the reviews of other people.")] = False
     blind_judge: Annotated[bool, Field(description="Hide the judges' results.")] = False
     no_reveal: Annotated[bool, Field(description="Never show the judge, not even after the review.")] = False
@@ -118,7 +120,9 @@ class QueueSettings(BaseModel):
         Text | None, Field(alias="schema", description="Label schema, by its name or its YAML file.")
     ] = None
     sampling_rate: Annotated[Rate | None, Field(description="Share of randomly sampled answers.")] = None
-    repeat_rate: Annotated[Rate | None, Field(description="Probability of an own item again after a week.")] = None
+    repeat_rate: Annotated[
+        Rate | None, Field(description="Probability that reviewers get an own item again after a week.")
+    ] = None
     test_rate: Annotated[Rate | None, Field(description="Probability of a test item.")] = None
     training: Annotated[bool, Field(description="Show the gold label after each review.")] = False
     guidelines: Annotated[Path | None, Field(description="Text file with guidelines for the reviewers.")] = None
@@ -157,7 +161,7 @@ class AlertSettings:
     when: Annotated[Text, Field(description="Condition.")]
     to: Annotated[Texts, Field(description="Destinations.")]
     above: Annotated[Number | None, Field(description="Threshold in the unit of the condition.")] = None
-    below: Annotated[Number | None, Field(description="Lower threshold of a level, instead of above.")] = None
+    below: Annotated[Number | None, Field(description="For a level, instead of above: lower threshold.")] = None
     measure: Annotated[Text | None, Field(description="Measure of a level (default: groundedness).")] = None
     criterion: Annotated[Text | None, Field(description="Criterion of a rubric judge, instead of measure.")] = None
     judge: Annotated[Text | None, Field(description="Judge of a level (default: the primary judge).")] = None

@@ -31,7 +31,7 @@ WHERE_FIELDS: dict[str, str] = {
     "model": "model that wrote the answer",
     "id": "external id of the answer",
     "rule": "rule that flagged the answer (low_groundedness, feedback_gap, ...)",
-    "state": "state of its flag: open, confirmed, dismissed, superseded",
+    "state": "state of the answer's flag: open, confirmed, dismissed, superseded",
     "status": "status of the judge's latest judgment: ok, unparsable, refused, error",
     "judge": "name of a judge that scored the answer",
     "from": "first day (UTC), for example 2026-03-01",
@@ -41,16 +41,19 @@ WHERE_FIELDS: dict[str, str] = {
     "min_quality": "lowest quality, 1 to 4",
     "max_quality": "highest quality, 1 to 4",
     "text": "text in question, answer or id",
-    "failure_mode": "failure mode that a person tagged it with",
-    OWN_LABEL: "value that a person gave to a field of a label schema: FIELD=VALUE, for example own_label=verdict=fix; "
-    "own_label=tone>=3 or <=3 compares numbers; own_label=verdict matches any value",
+    "failure_mode": "failure mode that a person tagged the answer with",
+    OWN_LABEL: "value that a person gave to a field of a label schema, for example "
+    "own_label=verdict=fix; own_label=tone>=3 or own_label=tone<=3 compares numbers; "
+    "own_label=verdict matches any value",
     "graded": "whether a person graded the answer: yes or no",
     "user": "feedback of the user: down, middle, up, none",
-    "judge_side": "score of the judge: low, high, none",
-    "unscored": "answers whose verdict lacks a score: groundedness or quality",
+    "judge_side": "score of the judge: low (bad by the thresholds of the flag rules), high, or none (no "
+    "usable verdict)",
+    "unscored": "score that the judge's verdict lacks: groundedness or quality",
     "time": "use the value none to select answers without a time",
-    METADATA_FIELD: "value of a metadata field, for example metadata.tenant=acme or metadata.user.plan=free; none "
-    "selects answers without the field; metadata.tokens>=100 or <=100 compares numbers",
+    METADATA_FIELD: "value of a metadata field, for example metadata.tenant=acme or metadata.user.plan=free; "
+    "metadata.tenant=none selects answers without the field; metadata.tokens>=100 or "
+    "metadata.tokens<=100 compares numbers",
 }
 MANY_FIELDS = {
     "query_type": "query_types",

@@ -339,8 +339,9 @@ def _example(connection: Connection, review: _Graded) -> "Example":
 
 
 ORIGIN = "import"
-# Fields of a grade that no file has, or that have other names in files.
-NOT_IMPORTED = {"claim_marks", "why_differs", "choices", "texts", "in_suite", "label_implied", "modes"}
+# The parts of a grade in the key of an import. A part that is added later joins `_request_key` only where it has a
+# value: otherwise the keys of earlier imports would change, and a file that is imported again would replace all grades.
+_IN_KEY = {"label", "groundedness", "quality", "spans", "note", "corrected_answer", "scores"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,7 +474,7 @@ def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict
 
 def _request_key(grade: GradeOf) -> str:
     """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
-    values = {name: value for name, value in asdict(grade.imported.grade).items() if name not in NOT_IMPORTED}
+    values = {name: value for name, value in asdict(grade.imported.grade).items() if name in _IN_KEY}
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
     fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}

@@ -31,7 +31,7 @@ QUESTION: ColumnElement[str | None] = text_start(RESPONSE.c.query).label("questi
 ANSWER: ColumnElement[str | None] = text_start(RESPONSE.c.answer).label("answer")
 
 
-TEXTS = ("source", "external_id", "query_type", "query", "answer", "generator_model", "reference", "passages")
+TEXTS = ("source", "external_id", "query_type", "query", "answer", "reference", "passages", *LOG_FIELDS)
 
 
 def check_storable(of: str, values: Iterable[tuple[str, Any]]) -> None:

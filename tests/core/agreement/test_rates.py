@@ -454,7 +454,8 @@ def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     assert agreement.sentence.startswith(
         "There is no figure of all 40 answers with a usable verdict yet: only 8 of the 40 answers have a label of a "
         "random sample. Label the 15 of them that have no label at all, for a first figure (`judgeboard queue create "
-        "sample --plan rate --n 15`). On the 25 graded answers alone, which are no random sample, "
+        "sample --all-answers --where graded=no --limit 15`). On the 25 graded answers alone, which are no random "
+        "sample, "
     )
 
 

@@ -98,7 +98,7 @@ def test_a_refused_key_stops_with_2_and_the_same_command_goes_on(
 def test_the_help_of_refine_says_that_prompts_of_a_file_are_answered_anew(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["refine", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "With --prompts, it answers all prompts of the file again." in text
+    assert "With --prompts, a new run answers all prompts of the file again." in text
 
 
 def test_refine_says_in_json_what_came_of_each_prompt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

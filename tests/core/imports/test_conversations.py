@@ -10,6 +10,7 @@ import pytest
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.responses import NO_PASSAGES
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.tables import FEEDBACK, RESPONSE
@@ -99,7 +100,7 @@ def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: S
     assert [each.get("feedback") for each in extra] == [rated, {"rating": 2}, None, {"rating": 1}, {"rating": "meh"}]
     # A 1 may be thumbs or stars, and "meh" is neither.
     assert summary.not_read == {"messages[].feedback.comment": 1, "messages[].feedback.rating": 2}
-    assert summary.messages == ()
+    assert summary.messages == (NO_PASSAGES,)
 
 
 def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedback(store: Store, bring) -> None:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from sqlalchemy import select
 
 from engines import on_sqlite
 from graded_log import GradedLog
@@ -22,6 +23,7 @@ from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.preferences import counted_preferences, load_preferences
 from judgeboard.store.reviewers import reviewer_names, reviewers_of, store_reviewer
 from judgeboard.store.reviews import graded_by, reviewed_by_others
+from judgeboard.store.tables import REVIEW
 from pair_log import add_pairs
 from queue_case import QueueCase, queue_case
 
@@ -329,3 +331,12 @@ def test_people_who_are_stored_in_two_spellings_stay_two(store, bring) -> None:
     assert (bring(*rows, kind="grades").new, bring(*rows, kind="grades").unchanged) == (2, 2)
     with store.reading() as connection:
         assert len(set(graded_reviews(connection).reviewer_ids.tolist())) == 2
+
+
+@on_sqlite
+def test_a_file_of_an_earlier_release_is_known_again_when_grades_have_new_fields(case: QueueCase, bring) -> None:
+    row = {"response_id": "a0", "annotator": "mara", "label": "grounded", "quality": 3, "note": "n", "at": "2026-03-01"}
+    bring(row, kind="grades")
+    with case.store.reading() as connection:
+        keys = connection.execute(select(REVIEW.c.request_key).where(REVIEW.c.import_batch_id.is_not(None))).scalars()
+        assert list(keys) == ["import:bbf3ceaf345fd28e2ffce7d5b62e4f419a48cac8180c03d7b7c12a40cbe1e034"]

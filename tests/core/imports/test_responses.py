@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engines import on_sqlite
 from judgeboard.domain import Feedback, FeedbackKind, Rejected, Response, ResponseKind
 from judgeboard.imports.kinds import SeenIds
-from judgeboard.imports.responses import differing
+from judgeboard.imports.responses import NO_PASSAGES, differing
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
 from judgeboard.store.storing import store_responses
@@ -252,6 +252,7 @@ def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_the_comment_is_
     assert [each["extra"] for each in rows_of(store, RESPONSE)] == [{}, {}]
     assert later.messages == (
         "not stored: feedback.comment (2 times); of an object of feedback, the value, the user and the time are stored",
+        NO_PASSAGES,
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from judgeboard.domain import Rejected, Response
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.reading import read_records
+from judgeboard.imports.responses import NO_PASSAGES
 from judgeboard.store.engine import Store
 
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
@@ -299,7 +300,8 @@ def test_annotations_in_the_attributes_of_a_span_are_read(store: Store, tmp_path
     file = tmp_path / "spans.jsonl"
     file.write_text(json.dumps(row))
     summary = import_file(store, file)
-    assert summary.messages == ("not read, because they are about sessions and not about answers: coherence (1 time)",)
+    of_sessions = "not read, because they are about sessions and not about answers: coherence (1 time)"
+    assert set(summary.messages) == {NO_PASSAGES, of_sessions}
     _, (verdict,) = records(file, "verdicts")
     assert (verdict.judge, verdict.verdict.groundedness) == ("judge-v2", 0.25)
     _, (grade,) = records(file, "grades")
