@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from engines import on_sqlite
 from judgeboard.domain import JudgeInput, JudgeVersion, Status, Turn, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import JudgeOptions, fingerprint, replay_version
+from judgeboard.judges.judge import JudgeKeywords, JudgeOptions, fingerprint, replay_version
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.judges.supreme import SupremeJudge
@@ -173,3 +173,7 @@ def test_recorded_judges_are_told_apart_by_the_name_in_their_file() -> None:
         len({fingerprint(v) for v in (replay_version("a"), replay_version("b"), replay_version("a", model="m"))}) == 3
     )
     assert replay_version("a").kind == "replay"
+
+
+def test_the_keywords_that_mypy_checks_are_the_options_of_a_judge() -> None:
+    assert {*JudgeKeywords.__annotations__} == {option.name for option in fields(JudgeOptions)}
