@@ -74,7 +74,7 @@ async def serve_answer(
 
     1. ``judge`` judges the answer, as in `judge`. None: it is not judged, so there is neither reflection nor notice.
     2. If ``generate`` is given and ``rule`` wants a second answer, one is made, as in `reflect`. The default rule wants
-       one for bad answers of the query type ``complex`` only.
+       one for answers of quality 1 or 2 with at least 50 characters.
     3. With ``notice``, a warning or a disclaimer stands before an answer with groundedness below 0.8 (see `annotate`).
     4. With ``record``, the answer is recorded with its verdict and the flags that it raises: in ``store``, with the
        other answer, or without ``store`` on the server, as by `record` and `record_judgment`.
