@@ -4,13 +4,12 @@ import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from judgeboard_dashboard.sign_in import sign_in
+
 WIDE = 1440  # px; a session that tells no width has such a window
 _COOKIE = "judgeboard_width"
-_SCRIPT = f"""<script>(() => {{
-  const keep = () => {{ document.cookie = `{_COOKIE}=${{window.innerWidth}}; path=/; SameSite=Lax`; }};
-  keep();
-  window.addEventListener("resize", keep);
-}})();</script>"""
+# A compressed document cannot be changed, and a browser must not keep one without the script.
+_LEFT_OUT = {b"accept-encoding", b"if-none-match", b"if-modified-since", b"range"}
 
 
 def window_width() -> int:
@@ -27,16 +26,32 @@ class WindowWidth:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; if a browser asks for a document, add the script to it."""
-        if scope["type"] != "http" or Headers(scope=scope).get("sec-fetch-dest") != "document":
+        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self.app(scope, receive, send)
             return
+        is_document = False
 
         async def with_script(message: Message) -> None:
+            nonlocal is_document
             if message["type"] == "http.response.start":
-                del MutableHeaders(scope=message)["content-length"]
-            elif message["type"] == "http.response.body":
-                message["body"] = message.get("body", b"").replace(b"<head>", b"<head>" + _SCRIPT.encode(), 1)
+                headers = MutableHeaders(scope=message)
+                is_document = headers.get("content-type", "").startswith("text/html")
+                if is_document:
+                    for name in ("content-length", "etag", "last-modified"):
+                        del headers[name]
+            elif is_document and message["type"] == "http.response.body":
+                message["body"] = message.get("body", b"").replace(b"<head>", b"<head>" + _script(), 1)
             await send(message)
 
-        headers = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
-        await self.app({**scope, "headers": headers}, receive, with_script)  # a compressed document cannot be changed
+        headers = [(name, value) for name, value in scope["headers"] if name not in _LEFT_OUT]
+        await self.app({**scope, "headers": headers}, receive, with_script)
+
+
+def _script() -> bytes:
+    path = sign_in().prefix or "/"  # other programs on the host do not get the cookie
+    script = f"""<script>(() => {{
+  const keep = () => {{ document.cookie = `{_COOKIE}=${{window.innerWidth}}; path={path}; SameSite=Lax`; }};
+  keep();
+  window.addEventListener("resize", keep);
+}})();</script>"""
+    return script.encode()

@@ -434,17 +434,23 @@ def what_to_label(
             _WANTED if for_intervals else math.ceil(labels * sum(sample.unlabelled.tolist()) / unlabelled / step) * step
         )
         size = min(size, int(sample.unlabelled.sum()))
-    kind = "--where rule=random_sample --where graded=no --order random" if size is None else f"--plan rate --n {size}"
-    left = int(sample.unlabelled.sum())
-    if size is not None and labels == unlabelled < answers and left <= _WANTED:
-        # A plan would also draw answers whose label does not count. Those without any label make their part complete.
-        kind, size = f"--all-answers --where graded=no --limit {left}", left
+    kind = _kind_of_queue(size, int(sample.unlabelled.sum()), completes=labels == unlabelled < answers)
     chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
     if sample.grade != "label":
         chosen += ["--grades", sample.grade]
     command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))
     words = _words_of([counts[place] for place in missing], counts)
     return ToLabel(words, answers, labelled, unlabelled, labels, drawn, waiting, uncounted, size, command)
+
+
+def _kind_of_queue(size: int | None, unlabelled: int, *, completes: bool) -> str:
+    """Return the options of the queue: of the random sample (None), of all ``unlabelled`` answers, or planned."""
+    if size is None:
+        return "--where rule=random_sample --where graded=no --order random"
+    if completes and unlabelled <= _WANTED:
+        # A plan would also draw answers whose label does not count. Those without any label make their part complete.
+        return f"--all-answers --where graded=no --limit {unlabelled}"
+    return f"--plan rate --n {size}"
 
 
 def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> str:

@@ -236,15 +236,11 @@ class _Measure:
         estimate, effect = sample_rate(sample, self.target)
         is_label = grade == "label"
         between = of_undecided = None
+        n_labelled = len(sample.response_ids)
+        has_value = estimate.value is not None  # without it, bounds without a sampling error look like an interval
         if is_label and sample.has_gap and not sample.hidden:
             between = self._bounds(sample, inside)
-        elif (
-            is_label
-            and estimate.value
-            is not None  # without it, two bounds without a sampling error would look like an interval
-            and not sample.hidden
-            and _many(int(sample.undecided.sum()), len(sample.response_ids))
-        ):
+        elif is_label and has_value and not sample.hidden and _many(int(sample.undecided.sum()), n_labelled):
             between = of_undecided = _undecided_bounds(sample)
         people = self.loaded.people_alpha(inside)
         notes = _warnings(sample, grade, self.target, between, of_undecided, people, estimate)

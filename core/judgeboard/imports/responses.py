@@ -43,7 +43,6 @@ from judgeboard.store.responses import (
 from judgeboard.store.storing import add_feedback, store_responses
 from judgeboard.store.traces import received_among
 from judgeboard.text import as_utc, counted
-from judgeboard.traces.documents import TEXT_KEYS
 
 MAX_COST = 1_000_000.0
 NO_PASSAGES = "no row has passages (context): judges need them to score the groundedness"
@@ -117,7 +116,7 @@ class ResponseImport(ImportKind[Response]):
         """Return the response of a row."""
         response = self._response(cells)
         self._built += 1
-        self._with_passages += response.passages is not None
+        self._with_passages += bool(response.passages)
         self._beside_feedback.update(_beside_feedback(cells))
         if not response.external_id:
             return replace(response, external_id=self._free_id(response))
@@ -308,14 +307,17 @@ def differing(response: Response, stored: Response) -> list[str]:
     return [_MAPPED.get(name, name) for name in one | other if one.get(name) != other.get(name)]
 
 
+# The texts that earlier imports read: others would change the hash of answers that are imported again.
+_TEXT_KEYS = ("text", "content", "page_content", "passage", "document")
+
+
 def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, Any]] | None]:
     """Return the passages of a row, and the other values of its passage objects.
 
     Absent or null passages are None: they were not logged. An empty list means that nothing was retrieved. A text is
     one passage, unless it is blank. An object is one passage, its JSON text. In CSV, a list is written as JSON or as
-    Python writes it. An item
-    of a list is a text, an object with a text (``text``, ``content``, ``page_content``, …), or an object with one such
-    object. Any other object is one passage, its JSON text.
+    Python writes it. An item of a list is a text or an object with a text (``text``, ``content``, ``page_content``, …).
+    An object without such a text is one passage, its JSON text.
     """
     value = cells.get("context")
     if isinstance(value, str) and cells.textual and value.lstrip().startswith("["):
@@ -349,19 +351,15 @@ def _passage(number: int, item: Any) -> tuple[str, dict[str, Any]]:
         return item, {}
     if not isinstance(item, dict):
         raise Unusable("context", f"passage {number} is {json_kind(item)}, not a text")
-    for key in TEXT_KEYS:
+    for key in _TEXT_KEYS:
         inner = item.get(key)
         if isinstance(inner, str):
             return inner, {name: value for name, value in item.items() if name != key}
-    inner_objects = [key for key, inner in item.items() if isinstance(inner, dict) and _has_text(inner)]
-    if len(inner_objects) == 1:  # such as {"chunk": {"body": "…"}, "score": 0.9}
-        text, rest = _passage(number, item[inner_objects[0]])
-        return text, {name: value for name, value in {**item, inner_objects[0]: rest}.items() if value != {}}
+    nested = item.get("document")
+    if isinstance(nested, dict):
+        text, rest = _passage(number, nested)
+        return text, {name: value for name, value in {**item, "document": rest}.items() if value != {}}
     return _json_text(item), {}
-
-
-def _has_text(value: dict[str, Any]) -> bool:
-    return any(isinstance(value.get(key), str) for key in TEXT_KEYS)
 
 
 def _json_text(value: Any) -> str:

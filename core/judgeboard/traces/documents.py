@@ -9,7 +9,7 @@ from typing import Any
 from judgeboard.traces.attributes import DEEPEST, as_number, first, first_scalar, is_repr, parsed, parsed_object
 from judgeboard.traces.spans import Passage
 
-TEXT_KEYS = ("page_content", "pageContent", "text", "content", "document", "chunk", "passage", "snippet", "body")
+_TEXT_KEYS = ("page_content", "pageContent", "text", "content", "document", "chunk", "passage", "snippet", "body")
 _LIST_KEYS = (
     *("documents", "source_documents", "retrieved_documents", "docs", "passages", "contexts", "retrieved_contexts"),
     *("chunks", "nodes", "source_nodes", "results", "matches", "hits", "points", "retrieval_results", "output"),
@@ -28,7 +28,7 @@ _NEAR = {"metadata", "distance", *_ID_KEYS, *_SCORE_KEYS, *_SOURCE_KEYS}
 # What Python shows of an object without its content: OpenInference writes it for the inner steps of LlamaIndex.
 _OBJECT = re.compile(r"<[\w.]+(?:\(.*\)| object at 0x[0-9a-f]+)>", re.DOTALL)
 _LEFT_OUT = {  # of the metadata of a passage: fields of their own, and vectors
-    *TEXT_KEYS,
+    *_TEXT_KEYS,
     *_ID_KEYS,
     *_SCORE_KEYS,
     *("source", "type", "lc", "class_name", "embedding", "vector", "values", "relationships"),
@@ -71,7 +71,7 @@ def is_document(value: Any) -> bool:
     ):
         return True
     bodies = [value, *(value[key] for key in _INNER_KEYS if isinstance(value.get(key), dict))]
-    texts = {key for key in TEXT_KEYS for body in bodies if isinstance(body.get(key), str)}
+    texts = {key for key in _TEXT_KEYS for body in bodies if isinstance(body.get(key), str)}
     return bool(texts & {"page_content", "pageContent"}) or bool(texts and _NEAR & value.keys())
 
 
@@ -130,7 +130,7 @@ def _is_passage(value: Any) -> bool:
     return (
         isinstance(value, dict)
         and "role" not in value
-        and first_scalar(value, (*TEXT_KEYS, *_ID_KEYS, *_SCORE_KEYS)) is not None
+        and first_scalar(value, (*_TEXT_KEYS, *_ID_KEYS, *_SCORE_KEYS)) is not None
     )
 
 
@@ -161,7 +161,7 @@ def _document(value: Any, depth: int = 0) -> Passage:
             fields = {**fields.pop(key), **fields}
     fields = parsed_object(fields.pop("metadata", None) or fields.pop("extra_info", None)) | fields
     return Passage(
-        next((fields[key] for key in TEXT_KEYS if isinstance(fields.get(key), str)), None),
+        next((fields[key] for key in _TEXT_KEYS if isinstance(fields.get(key), str)), None),
         id=first_scalar(fields, _ID_KEYS),
         score=as_number(first(fields, _SCORE_KEYS)),
         source=first_scalar(fields, _SOURCE_KEYS),
