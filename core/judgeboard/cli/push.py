@@ -169,7 +169,9 @@ TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
 def pull_command(
     tool: str, address: str | None, project: str | None, since: datetime | None, again: float, source: str | None
 ) -> int:
-    """Import traces, scores and annotations of a tool. Traces become answers, scores verdicts, and annotations grades.
+    """Import traces, scores and annotations of a tool.
+
+    Traces become answers, scores become verdicts, and annotations become grades.
 
     The command imports what is new since the last pull. If the last pull was interrupted, it continues. If nothing is
     new, nothing changes. If Judgeboard has already received a trace itself, the answer of this trace is kept. Scores

@@ -233,8 +233,8 @@ def add_judge(
 @click.option(
     "--after",
     metavar="PERIOD",
-    help="For old_flags, silent_source and missing_worker: period of the condition, such as 30min, "
-    "24h or 2d. The default depends on the condition.",
+    help="For old_flags, silent_source and missing_worker: how long a flag is open, a source silent or a "
+    "worker missing before the rule alerts, such as 30min, 24h or 2d. The default depends on the condition.",
 )
 @click.option(
     "--only",
@@ -428,8 +428,9 @@ def _kinds_of(store: "Store", name: str, kind: Kind | None) -> list[Kind]:
 def rule_list(name: str | None, kind: Kind | None) -> None:
     """List the judging rules, alert rules and push targets.
 
-    The table has the kind and the name of each rule, what it does, its state, and its problem or what is waiting. With
-    NAME, show the rules of this name in full: calls and cost today, limits, times, reminders, open events.
+    The table has the kind and the name of each rule, what it does and its state. The last column has its problem, or
+    the number of answers or messages that wait. With NAME, show the rules of this name in full: calls and cost today,
+    limits, times, reminders, open events.
     """
     from judgeboard.reports.output import Column, Table, text_lines
 

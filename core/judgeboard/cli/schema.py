@@ -46,7 +46,7 @@ def schema_add(file: Path) -> None:
 )
 @click.argument("name", required=False)
 def schema_list(name: str | None) -> None:
-    """List all versions by name. With NAME, print one schema as YAML.
+    """List all versions of label schemas, by name. With NAME, print one schema as YAML.
 
     NAME is a title ("support v2"), or the name of a schema (its newest version).
     """

@@ -85,7 +85,8 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "--before",
     metavar="FROM..TO",
     callback=_window,
-    help="First window to compare: its first and last day (UTC, both included). Needs --corrected and --after.",
+    help="First window to compare: first and last day (UTC, both included), as 2026-03-01..2026-03-31. Needs "
+    "--corrected and --after.",
 )
 @click.option(
     "--after", metavar="FROM..TO", callback=_window, help="Second window, later than the first (default: none)."
@@ -99,7 +100,7 @@ def trends_command(
 ) -> None:
     """Show whether answers become better or worse over time.
 
-    The first line is about all answers, and then about the groups that differ from them. It names the changes that a
+    The first line describes all answers, then the groups that differ from them. It names the changes that a
     detector found. The week or day of a change is an estimate. Intervals and detectors treat the answers to one
     question from the same passages as one group. These figures come from the judge alone, so a change of the judge
     looks like a change of the answers. With --corrected, the first line names a change only if the labels of people
