@@ -413,6 +413,8 @@ def _for_judge(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     # Without a label in a part of the answers, the others tell nothing of a figure in all answers.
     if pilot.is_known and not sample.has_gap:
         known = labels_to_narrow(figure, sample, plan.reach, plan.target)
+    if known is not None and known.shows == 0 and (plan.target == "app" or pilot.n < pilot.answers):
+        known = None  # all labels or all verdicts are alike: they do not tell how much the figure varies
     if known is None:
         needed = labels_for_kappa(plan.reach, 1.0 if figure == "kappa" else _WIDEST_OF_SHARE)
         if plan.target == "these":  # with all answers labelled, no sampling error is left
@@ -472,7 +474,10 @@ def _for_judges(plan: LabelPlan, both: BothJudged, rows: IntArray | None) -> Lab
 
 
 def _for_versions(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
-    spread = pilot.share * (1 - pilot.share)
+    # If all labels are alike, the share may still be 3 / n (the rule of three).
+    least = min(3 / max(pilot.n, 1), UNKNOWN_SHARE)
+    share = min(max(pilot.share, least), 1 - least)
+    spread = share * (1 - share)
     labels = labels_for_change(plan.reach, 2 * (1 - (plan.explained or 0.0)) * spread)
     sentence = (
         f"These are {labels:,} of each version, for answers to different questions. Answers of both versions to the "

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from judgeboard.cli import options
-from judgeboard.domain import FlagState
 from judgeboard.errors import BadInput
 from judgeboard.reports.output import to_plain
 from judgeboard.store.filters import RowFilter
@@ -77,20 +76,20 @@ def apply(*, yes: bool) -> None:
 def list_(where: RowFilter, limit: int) -> None:
     """List the answers with open flags, the most doubtful first.
 
+    `judgeboard export flags --where state=confirmed` writes flags in another state.
+
     If JUDGEBOARD_URL is set to the address of the server, each answer has a link to its page.
     """
-    from judgeboard.reviews.queues import check_flag_rules
+    from judgeboard.reviews.queues import check_open_flags
     from judgeboard.settings.model import load_settings
     from judgeboard.store.open_flags import queue_page
 
     with options.seen(options.open_store()).reading() as connection:
-        check_flag_rules(connection, where)
+        check_open_flags(connection, where, of="this list")
         page = queue_page(connection, where, limit=limit)
     address = (load_settings().url or "").rstrip("/")
     pages = {line.flag_id: f"{address}/item?flag={line.flag_id}" if address else None for line in page.lines}
     none = ["No answer has an open flag." if where == RowFilter() else "No answer that matches has an open flag."]
-    if {*where.states} - {FlagState.OPEN}:
-        none.append("`judgeboard export flags --where state=confirmed` shows flags in another state.")
     flags = [to_plain(line) | {"address": pages[line.flag_id]} for line in page.lines]
     options.show({"flags": flags, "total": page.total}, _flag_lines(page, pages) if page.lines else none, verbatim=True)
     if page.total > len(page.lines) and not options.as_json():

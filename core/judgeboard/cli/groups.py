@@ -84,7 +84,16 @@ class CommandWithArguments(CommandGroup):
         if args and args[0] in self.list_commands(ctx):
             ctx.invoked_subcommand, *ctx.args = args
             return ctx.args
-        return click.Command.parse_args(self, ctx, args)
+        left = click.Command.parse_args(self, ctx, args)
+        if ctx.args:
+            names = self.list_commands(ctx)
+            first = ctx.args[0]
+            ctx.fail(
+                f"write the subcommand first: {ctx.command_path} {first} …"
+                if first in names
+                else f"there is no subcommand {first!r}; subcommands: {', '.join(names)}"
+            )
+        return left
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the subcommand, or this command."""

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 import click
+from click.core import ParameterSource
 
 from judgeboard.cli import options
 from judgeboard.domain import ROLES, Role
-from judgeboard.errors import NotFound
+from judgeboard.errors import BadInput, NotFound
 
 _ROLE = click.Choice([role.value for role in ROLES])
-_ROLE_HELP = "Role of the person. Each role has all permissions of the roles before it."
+_ROLE_HELP = "Role of the person. An auditor sees all pages and changes nothing."
 
 
 @options.group(
@@ -29,7 +30,9 @@ def people_command() -> None:
     "judgeboard people add ann@example.org --role lead", "judgeboard people add Mara", group=people_command, json=False
 )
 @click.argument("address", metavar="E-MAIL|NAME")
-@options.with_default("--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} A NAME has all permissions.")
+@options.with_default(
+    "--role", type=_ROLE, default="reviewer", help=f"{_ROLE_HELP} For an E-MAIL only: a NAME has all permissions."
+)
 def people_add(address: str, role: str) -> None:
     """Add a person by E-MAIL, who may then sign in. If nobody signs in to the database, add a NAME instead.
 
@@ -39,6 +42,9 @@ def people_add(address: str, role: str) -> None:
     from judgeboard.people.roster import add_person
 
     origin = SIGNED_IN if "@" in address else ENTERED
+    given = click.get_current_context().get_parameter_source("role") is not ParameterSource.DEFAULT
+    if origin == ENTERED and given:
+        raise BadInput("a person with a NAME has all permissions: leave out --role, or give an E-MAIL")
     try:
         person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)
     except NotFound as error:  # people sign in

@@ -404,13 +404,13 @@ def _act(
 ) -> None:
     from judgeboard.reviews.bulk import MOST_ANSWERS
     from judgeboard.reviews.decisions import IMPLIED, implying_rules
-    from judgeboard.reviews.queues import check_flag_rules
+    from judgeboard.reviews.queues import check_open_flags
     from judgeboard.store.open_flags import listed_answers
 
     store = options.open_store()
     who = options.reviewer(store)
     with options.seen(store).reading() as connection:
-        check_flag_rules(connection, where)
+        check_open_flags(connection, where, of="the list of flagged answers")
         ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
         rules, unasked = implying_rules(connection, who.id)
     question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"

@@ -143,7 +143,10 @@ def create_queue(
         if queue_id is None:
             raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
         if rules.subject != PAIRS:
-            _check_flags(connection, rules.where, states=rules.flagged_only)
+            if rules.flagged_only:
+                check_open_flags(connection, rules.where, of="a queue")
+            else:
+                check_flag_rules(connection, rules.where)
         queue = queue_by_id(connection, queue_id)
         assign(connection, queue.id, [person.id for person in assigned])
         if queue.rules.training:
@@ -402,12 +405,12 @@ def check_flag_rules(connection: Connection, where: RowFilter) -> None:
         raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(RULE_NAMED)}")
 
 
-def _check_flags(connection: Connection, where: RowFilter, *, states: bool) -> None:
-    """Raise `BadInput` for a rule that does not exist, or (``states``) a filter that no open flag can ever match."""
+def check_open_flags(connection: Connection, where: RowFilter, *, of: str) -> None:
+    """Raise `BadInput` for a rule that does not exist, or a state of flags other than open; ``of`` names the list."""
     check_flag_rules(connection, where)
     decided = [state for state in where.states if state != FlagState.OPEN]
-    if decided and states:
-        raise BadInput(f"a queue has open flags only: leave out state={decided[0]}")
+    if decided:
+        raise BadInput(f"{of} has open flags only: leave out state={decided[0]}")
 
 
 def _people(

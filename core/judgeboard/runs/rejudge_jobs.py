@@ -178,7 +178,8 @@ class RejudgeJob(SharedJob):
             if count_claims(connection, run_id):
                 set_why_stopped(connection, run_id, run.why_stopped or for_all)
                 return
-            reason = run.why_stopped or why
+            # A run that was interrupted has a reason of its own; it would be continued, and block the job for ever.
+            reason = why if why == CANCELLED else run.why_stopped or why
             asked = run_counts(connection, [run_id])[run_id].asked
             if reason is None or asked >= (run.selected or 0):  # the stop came after the last ask
                 finish_run(connection, run_id, RunState.DONE)

@@ -612,6 +612,19 @@ def test_a_rate_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
     assert "If it is still too wide after the last label, plan again." in " ".join(wider.sentences)
 
 
+def test_labels_that_are_all_alike_are_no_reason_to_stop(log: GradedLog) -> None:
+    ids = flagged_log(log)[:400]
+    flag(log, ids[:100], "random_sample")
+    log.reviews({each: {"label": GOOD} for each in ids[:100]})
+    of_versions = planned(log.store, 0.05, "versions")
+    assert of_versions.more > 200, "the share may be 3 %"
+    log.say(log.version("constant"), {each: {"label": GOOD} for each in ids})
+    for question in ("agreement", "kappa"):
+        plan = planned(log.store, 0.05, question, "constant")
+        assert plan.more > 0
+        assert plan.shows > 0
+
+
 def test_a_kappa_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
     ids = flagged_log(log)
     label(log, ids, FLAGGED)

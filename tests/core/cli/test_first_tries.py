@@ -257,11 +257,17 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
     words = ["flags", "list", "--where", "rule=judges_differ", "--db", address(sqlite_store)]
     assert run(words) == 2
     assert "judges_disagree" in capsys.readouterr().err
+    assert run(["flags", "list", "--where", "state=confirmed", "--db", address(sqlite_store)]) == 2
+    assert "leave out state=confirmed" in capsys.readouterr().err
 
 
 def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     db = ["--db", address(sqlite_store)]
     store_answers(sqlite_store, 3)
+    assert run(["worker", *db, "cancel"]) == 2, "it starts no worker"
+    assert "write the subcommand first: judgeboard worker cancel" in capsys.readouterr().err
+    assert run(["worker", "cancl", *db]) == 2
+    assert "subcommands: cancel" in capsys.readouterr().err
     assert run(["worker", "cancel", *db]) == 2
     assert "Ctrl-C" in capsys.readouterr().err, "a command in another terminal is stopped there"
     job = request_rejudge(sqlite_store, judge={"kind": "lexical"}, mode="plain", actor="cli:mara")

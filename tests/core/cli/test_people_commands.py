@@ -43,6 +43,16 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     assert [event["kind"] for event in events] == ["remove_person", "change_role", "add_person", "add_person"]
 
 
+def test_a_role_is_refused_for_a_name_which_has_all_permissions(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = ["--db", address(sqlite_store)]
+    assert run(["people", "add", "Zoe", "--role", "auditor", *db]) == 2
+    assert "leave out --role" in capsys.readouterr().err
+    assert run(["people", "list", "--json", *db]) == 0
+    assert json.loads(capsys.readouterr().out)["people"] == []
+
+
 def test_a_name_from_before_sign_in_is_removed_and_added_again(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:

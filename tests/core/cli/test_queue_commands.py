@@ -371,6 +371,10 @@ def test_training_tells_the_gold_label_and_people_work_shows_how_each_person_rev
 def test_all_answers_of_a_filter_are_decided_and_undone(case: QueueCase, typed: Typed) -> None:
     case.flagged(0.1, 0.2)
     case.flagged(0.3, query_type="chat")
+    for verb in (("dismiss",), ("confirm",), ("tag", "--mode", "x")):
+        error = typed("mara", "queue", *verb, "--where", "state=dismissed", "--yes", code=2)
+        assert "leave out state=dismissed" in error
+    assert case.flag_states() == ["open"] * 3, "a filter that cannot match decides nothing"
     decide = ("queue", "dismiss", "--where", "query_type=chat")
     assert "--yes" in typed("mara", *decide, "--json", code=2)
     done = typed("mara", *decide, "--yes", "--json")

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -142,6 +143,26 @@ def test_all_workers_stop_a_cancelled_job_and_the_last_stores_its_end(
         worker.stop(60)
     assert (job.state, job.asked) == ("cancelled", 8)
     assert claims(postgres_log) == []
+
+
+@pytest.mark.postgres
+def test_a_job_that_is_cancelled_between_two_workers_ends_and_can_be_asked_for_again(
+    postgres_log: Store, endpoint: HeldEndpoint
+) -> None:
+    endpoint.hold_after(0)
+    job_id = ask(postgres_log, rag(endpoint))
+    first = Jobs(postgres_log, "one")
+    first.look()
+    until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
+    Timer(0.2, endpoint.release).start()
+    first.stop(60)
+    assert runs(postgres_log)[0]["state"] == "interrupted"
+    cancel_job(postgres_log, job_id, "Mara")
+    second = Jobs(postgres_log, "two")
+    second.look()
+    assert ended(postgres_log, job_id).state == "cancelled"
+    second.stop(60)
+    assert ask(postgres_log, rag(endpoint)) != job_id
 
 
 @pytest.mark.postgres
