@@ -694,15 +694,6 @@ def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(log: Gra
 
 
 @on_sqlite
-def test_a_random_sample_with_flagged_answers_describes_all_answers(log: GradedLog, judged: list[int]) -> None:
-    flag(log, judged)
-    flag(log, judged[:6], "low_groundedness")
-    label(log, judged[:20], judged[:8])
-    notes = {each.code for each in measure_agreement(log.store).notes}
-    assert not notes & {"selection", "some_flagged"}
-
-
-@on_sqlite
 def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged)
     label(log, judged, judged[:20])
