@@ -69,8 +69,14 @@ from .methods.pairwise import (
     pairs_between as pairs_between,
     pairs_in_file as pairs_in_file,
 )
-from .methods.refine import Refined as Refined, Refiner as Refiner, RefineRule as RefineRule, refine as refine
-from .methods.refine import refine_pending as refine_pending, refine_pending_async as refine_pending_async
+from .methods.refine import (
+    Refined as Refined,
+    Refiner as Refiner,
+    RefineRule as RefineRule,
+    refine as refine,
+    refine_pending as refine_pending,
+    refine_pending_async as refine_pending_async,
+)
 from .methods.reflect import (
     ReflectRule as ReflectRule,
     reflect_pending as reflect_pending,

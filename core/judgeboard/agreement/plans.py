@@ -416,9 +416,9 @@ def _for_judge(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
     if known is not None and known.shows == 0 and (plan.target == "app" or pilot.n < pilot.answers):
         known = None  # all labels or all verdicts are alike: they do not tell how much the figure varies
     if known is None:
-        needed = labels_for_kappa(plan.reach, 1.0 if figure == "kappa" else _WIDEST_OF_SHARE)
-        if plan.target == "these":  # with all answers labelled, no sampling error is left
-            needed = math.ceil(needed / (1 + needed / pilot.answers))
+        deviation = 1.0 if figure == "kappa" else _WIDEST_OF_SHARE
+        of_these = pilot.answers if plan.target == "these" else None
+        needed = labels_for_kappa(plan.reach, deviation, answers=of_these)
         there = 0 if sample.has_gap else pilot.n
         more, effect = min(max(needed - there, 0), pilot.answers - pilot.n), 1.0
         shows = plan.reach * math.sqrt(max(needed / pilot.answers, 1.0))

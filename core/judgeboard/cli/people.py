@@ -42,8 +42,8 @@ def people_add(address: str, role: str) -> None:
     from judgeboard.people.roster import add_person
 
     origin = SIGNED_IN if "@" in address else ENTERED
-    given = click.get_current_context().get_parameter_source("role") is not ParameterSource.DEFAULT
-    if origin == ENTERED and given:
+    role_is_given = click.get_current_context().get_parameter_source("role") is not ParameterSource.DEFAULT
+    if origin == ENTERED and role_is_given:
         raise BadInput("a person with a NAME has all permissions: leave out --role, or give an E-MAIL")
     try:
         person = add_person(options.open_store(), address, Role(role), options.actor(), origin=origin)

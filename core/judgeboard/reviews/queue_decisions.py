@@ -323,10 +323,10 @@ def _checked_decision(
     review: NewReview,
 ) -> NewReview:
     """Return a review with its item and the decision on it, after checking its content."""
-    review = replace(review, queue_item_id=item.id, pair_id=item.pair_id)
+    shown = None if item.pair_id is None else order_for(item.pair_id, review.reviewer_id)
+    review = replace(review, queue_item_id=item.id, pair_id=item.pair_id, shown=shown)
     if isinstance(decision, Preference):
-        shown = order_for(item.pair_id or 0, review.reviewer_id)
-        review = replace(review, preferences={OVERALL: AspectPreference(decision)}, shown=shown)
+        review = replace(review, preferences={OVERALL: AspectPreference(decision)})
     else:
         review = replace(review, decision=decision, flag_ids=flags_to_decide(connection, item))
     return checked_review(connection, response, review)

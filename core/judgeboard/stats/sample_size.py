@@ -42,7 +42,12 @@ def labels_by_lot(
     With ``answers``, the share is that of these answers, and otherwise that of the app.
     """
     n = share * (1 - share) * design_effect / (half_width / Z) ** 2
-    return _whole(n if answers is None else n / (1 + n / answers))
+    return _whole(_in_all(n, answers))
+
+
+def _in_all(n: float, answers: int | None) -> float:
+    """Return the labels for a figure of these ``answers``: with a label of each, no sampling error is left."""
+    return n if answers is None else n / (1 + n / answers)
 
 
 def stratified_half_width(
@@ -69,12 +74,15 @@ def stratified_half_width(
     return Z * math.sqrt(design_effect * (float(np.square(weights) @ (inside / counts)) + between))
 
 
-def labels_for_kappa(half_width: float, deviation: float = 1.0, design_effect: float = 1.0) -> int:
+def labels_for_kappa(
+    half_width: float, deviation: float = 1.0, design_effect: float = 1.0, *, answers: int | None = None
+) -> int:
     """Return the labels that give kappa a 95 % interval of plus or minus ``half_width``.
 
-    ``deviation`` is the standard deviation of `kappa_influence`; 1 if it is not known.
+    ``deviation`` is the standard deviation of `kappa_influence`; 1 if it is not known. With ``answers``, the kappa is
+    that of these answers, and otherwise that of the app.
     """
-    return _whole(design_effect * (Z * deviation / half_width) ** 2)
+    return _whole(_in_all(design_effect * (Z * deviation / half_width) ** 2, answers))
 
 
 def labels_for_outcome(bound: float, share: float) -> int | None:

@@ -297,10 +297,16 @@ def find_review(
 
     One of the three is given.
     """
-    columns = {"id": review_id, "request_key": request_key, "replaces": replaces}
-    (condition,) = (REVIEW.c[name] == value for name, value in columns.items() if value is not None)
-    row = connection.execute(_REVIEWS.where(condition)).one_or_none()
+    query = _REVIEWS.where(_with_one_of(REVIEW, review_id, request_key, replaces))
+    row = connection.execute(query).one_or_none()
     return None if row is None else _all_stored(connection, [row])[0]
+
+
+def _with_one_of(table: Table, id_: int | None, request_key: str | None, replaces: int | None) -> ColumnElement[bool]:
+    """Return the condition for the one value that is given."""
+    values = {"id": id_, "request_key": request_key, "replaces": replaces}
+    (condition,) = (table.c[name] == value for name, value in values.items() if value is not None)
+    return condition
 
 
 def reviews_of_bulk(
@@ -559,9 +565,8 @@ def find_comment(
 
     One of the three is given.
     """
-    columns = {"id": comment_id, "request_key": request_key, "replaces": replaces}
-    (condition,) = (COMMENT.c[name] == value for name, value in columns.items() if value is not None)
-    row = connection.execute(_COMMENTS.where(condition)).one_or_none()
+    query = _COMMENTS.where(_with_one_of(COMMENT, comment_id, request_key, replaces))
+    row = connection.execute(query).one_or_none()
     return None if row is None else record_of(Comment, row)
 
 

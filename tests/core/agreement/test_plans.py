@@ -612,6 +612,14 @@ def test_a_rate_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
     assert "If it is still too wide after the last label, plan again." in " ".join(wider.sentences)
 
 
+def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(log: GradedLog) -> None:
+    log.say(log.version(), {each: {"label": GOOD} for each in log.answers(60)})
+    app, these = (planned(log.store, 0.07, "agreement", target=target) for target in ("app", "these"))
+    assert (app.enough, app.more) == (False, 60)
+    assert these.enough
+    assert 0 < these.more < 60
+
+
 def test_labels_that_are_all_alike_are_no_reason_to_stop(log: GradedLog) -> None:
     ids = flagged_log(log)[:400]
     flag(log, ids[:100], "random_sample")

@@ -694,6 +694,18 @@ def test_too_few_labels_are_no_interval_even_if_some_people_were_unsure(log: Gra
 
 
 @on_sqlite
+def test_a_random_sample_with_flagged_answers_is_not_said_to_be_chosen(log: GradedLog, judged: list[int]) -> None:
+    flag(log, judged[:30])
+    log.flag(judged[:6], "low_groundedness")
+    for each in judged[:6]:
+        log.decide(each, "low_groundedness", Decision.CONFIRM, label=BAD)
+    label(log, judged[6:30])
+    agreement = measure_agreement(log.store)
+    assert "a random sample of all 40 answers" in agreement.sentence
+    assert not {"selection", "some_flagged"} & {each.code for each in agreement.notes}
+
+
+@on_sqlite
 def test_people_who_differ_are_said(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged)
     label(log, judged, judged[:20])
