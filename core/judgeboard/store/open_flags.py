@@ -34,6 +34,8 @@ def queue_list(connection: Connection, where: RowFilter, sort: str, reviewer_id:
     order = order_named(sort)
     own, elsewhere = flag_conditions(connection, where)
     own += _leads(where, own)
+    if where.states and FlagState.OPEN not in where.states:
+        own.append(FLAG.c.state.in_(where.states))  # the list has open flags only, so it is empty
     return KeyedList(
         connection,
         FLAG,

@@ -223,6 +223,7 @@ def check_queue(case: ReviewedLog, where: RowFilter) -> None:
         for flag in case.open_flags()
         if flag["response_id"] in answers
         and (not where.rules or flag["rule"] in where.rules)
+        and (not where.states or flag["state"] in where.states)
         and (where.judge is None or flag["judge_name"] == where.judge)
         and _within(flag["groundedness"], where.min_score, where.max_score)
         and _within(flag["quality"], where.min_quality, where.max_quality)
