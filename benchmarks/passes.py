@@ -1,0 +1,177 @@
+"""Counts what a datum passes on its way: the record types and the source files of a row, a press and a kappa.
+
+Imports a file of answers, presses Y on an item of a queue, and computes a kappa, each a second time, so that nothing is
+prepared any more. A record type is counted if at least one of its records is made on the way, a file if one of its
+functions is called. For the imported rows, only what happens at least once for each of them counts.
+
+    python benchmarks/passes.py [--list]
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, is_dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from judgeboard.cli.app import run
+from judgeboard.domain import Decision, Label, QueueOrder
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.queues import create_queue
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.opening import open_store
+from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.settings import set_setting
+from judgeboard_dashboard.review.actions import QueueActions
+from judgeboard_dashboard.review.drafts import ReviewSession
+from judgeboard_dashboard.review.leases import begin
+from judgeboard_dashboard.review.signals import primary_verdict
+
+ROWS = 40
+PACKAGES = ("/judgeboard/", "/judgeboard_dashboard/")
+
+
+@dataclass
+class Way:
+    """How often each record type was made and each file entered, by name."""
+
+    records: Counter[str] = field(default_factory=Counter)
+    files: Counter[str] = field(default_factory=Counter)
+
+    def at_least(self, times: int) -> "Way":
+        """Return what happened at least so often."""
+        return Way(
+            *(Counter({name: n for name, n in seen.items() if n >= times}) for seen in (self.records, self.files))
+        )
+
+
+@contextmanager
+def followed() -> Iterator[Way]:
+    """Follow all calls of this thread until the end of the block."""
+    way = Way()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event != "call":
+            return
+        code = frame.f_code
+        place = next((code.co_filename.partition(each) for each in PACKAGES if each in code.co_filename), None)
+        if place is not None and "/site-packages/" not in place[0]:
+            way.files[place[1][1:] + place[2]] += 1
+        if code.co_name in {"__init__", "__new__"} and code.co_varnames:
+            first = frame.f_locals.get(code.co_varnames[0])
+            made = first if isinstance(first, type) else type(first)
+            fields = is_dataclass(made) or hasattr(made, "_fields") or hasattr(made, "model_fields")
+            if fields and made.__module__.startswith("judgeboard"):
+                way.records[f"{made.__module__}.{made.__qualname__}"] += 1
+
+    sys.setprofile(note)
+    try:
+        yield way
+    finally:
+        sys.setprofile(None)
+
+
+def command(*words: str) -> None:
+    """Run a command of Judgeboard in this process, without its output."""
+    with contextlib.redirect_stdout(io.StringIO()) as shown, contextlib.redirect_stderr(shown):
+        code = run(words)
+    if code:
+        raise SystemExit(f"judgeboard {' '.join(words)}: exit code {code}\n{shown.getvalue()}")
+
+
+def imported_rows(folder: Path, database: Path) -> Way:
+    """Import answers with a judge's scores twice, and follow the second import."""
+    for batch in range(2):
+        log = folder / f"log-{batch}.jsonl"
+        rows = [
+            {
+                "id": f"{batch}-{number}",
+                "question": f"Which rock is number {number}?",
+                "answer": f"Basalt {number}.",
+                "passages": ["Granite cools slowly.", "Basalt cools fast."],
+                "feedback": number % 2,
+                "human_label": "hallucinated" if number % 3 else "grounded",
+            }
+            for number in range(ROWS)
+        ]
+        log.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        with followed() as way:
+            command("import", str(log), "--db", str(database), "--source", "log")
+    return way.at_least(ROWS)
+
+
+def pressed_key(store: Store) -> Way:
+    """Press Y on the first two items of a queue, and follow the second press."""
+    mara = ensure_reviewer(store, "page", "Mara")
+    with store.writing() as connection:
+        set_setting(connection, "implied_labels", (), "benchmark")  # else the first decision asks
+    create_queue(store, QueueRules("q", RowFilter(), QueueOrder.OLDEST, 1), by="benchmark", assigned=[mara])
+    work, session = begin(store, "q", mara), ReviewSession()
+    for place in range(2):
+        work.lease_items(1)
+        leased = work.current
+        if leased is None or leased.item is None:
+            raise SystemExit("the queue has no item")
+        leased.shown = True
+        actions = QueueActions(
+            store=store,
+            session=session,
+            reviewer=mara,
+            row=f"q{place}",
+            request_key=session.request_key(f"q{place}"),
+            subject=leased.subject,
+            name=leased.name,
+            seconds=lambda: 3.0,
+            judgment=primary_verdict(leased.item),
+            work=work,
+            leased=leased,
+        )
+        draft = session.draft(leased.subject)
+        draft.label, draft.groundedness, draft.quality = Label.HALLUCINATED, 0.5, 2
+        with followed() as way:
+            actions.decide(Decision.CONFIRM)
+        if work.done != place + 1:
+            raise SystemExit(f"the press was not stored: {session.message}")
+    return way
+
+
+def kappa(database: Path) -> Way:
+    """Compute agreement twice, and follow the second."""
+    command("judge", "--judge", "lexical", "--yes", "--db", str(database))
+    for _ in range(2):
+        with followed() as way:
+            command("agreement", "--db", str(database))
+    return way
+
+
+def main() -> int:
+    """Follow, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print the names of the record types and files")
+    listed = parser.parse_args().list
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        database = folder / "ways.db"
+        store = open_store(database, create=True)
+        ways = {"imported row": imported_rows(folder, database)}
+        ways["press of Y"] = pressed_key(store)
+        ways["kappa"] = kappa(database)
+        store.close()
+    for what, way in ways.items():
+        print(f"{what:14} {len(way.records):3} record types   {len(way.files):3} files")
+        if listed:
+            for each, times in [*sorted(way.records.items()), *sorted(way.files.items())]:
+                print(f"    {times:6}  {each}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
