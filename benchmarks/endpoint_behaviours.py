@@ -392,7 +392,8 @@ def main() -> int:
     options.add_argument("--judge", nargs=2, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.judge:
-        judge(*chosen.judge, chosen.timeout)
+        address, behaviour = chosen.judge
+        judge(address, behaviour, chosen.timeout)
         return 0
     port: multiprocessing.Queue[int] = multiprocessing.Queue()
     server = multiprocessing.Process(target=serve, args=(port,), daemon=True)

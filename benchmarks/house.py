@@ -122,8 +122,8 @@ def main() -> int:
     recorded: dict[str, int] = {}
     if RECORDED.exists():
         for line in RECORDED.read_text(encoding="utf-8").splitlines():
-            what, _, number = line.rpartition(": ")
-            recorded[what] = int(number)
+            what, _, count = line.rpartition(": ")
+            recorded[what] = int(count)
     for what, number in figures.items():
         before = f"   before: {recorded[what]:>7,}" if what in recorded and not asked.write else ""
         print(f"{what:28} {number:>9,}{before}")

@@ -70,11 +70,13 @@ def _pages(n: int, ids: IntArray) -> dict[str, Callable[[], object]]:
     people = rng.random(n)
     judge = np.clip(people + rng.normal(0, 0.3, n), 0, 1)
     labels = np.array(LABEL.categories)
-    of_label = [labels[(side > 0.5).astype(np.int64)] for side in (judge, people)]
-    of_quality = [np.clip(np.ceil(side * 4), 1, 4).astype(np.int64) for side in (judge, people)]
+    label_by_judge, label_by_people = (labels[(side > 0.5).astype(np.int64)] for side in (judge, people))
+    quality_by_judge, quality_by_people = (
+        np.clip(np.ceil(side * 4), 1, 4).astype(np.int64) for side in (judge, people)
+    )
     return {
-        "label": lambda: pair_statistics(*of_label, LABEL, ids, scores=judge),
-        "quality": lambda: pair_statistics(*of_quality, QUALITY, ids),
+        "label": lambda: pair_statistics(label_by_judge, label_by_people, LABEL, ids, scores=judge),
+        "quality": lambda: pair_statistics(quality_by_judge, quality_by_people, QUALITY, ids),
         "groundedness": lambda: pair_statistics(judge, people, GROUNDEDNESS, ids),
     }
 

@@ -98,7 +98,14 @@ def _few_labels(
     labelled[rng.choice(answers, labels, replace=False)] = True
     split = judged[labelled].any() and not judged[labelled].all()
     strata = judged.astype(np.int64) if split else np.zeros(answers, dtype=np.int64)
-    return summed(strata, judged * 1.0, np.arange(answers), 2 if split else 1, labelled, bad[labelled] * 1.0)
+    return summed(
+        strata,
+        judged.astype(np.float64),
+        np.arange(answers),
+        2 if split else 1,
+        labelled,
+        bad[labelled].astype(np.float64),
+    )
 
 
 def _rate_of_these(rng: np.random.Generator, bad_share: float, labels: int) -> Draw:
@@ -137,7 +144,9 @@ def _rate_of_groups(rng: np.random.Generator, groups_n: int, size: int, within: 
     bad = _alike(rng, groups, bad_share, within)
     judged = rng.random(n) < np.where(bad, SENSITIVITY, 1 - SPECIFICITY)
     labelled = rng.random(n) < 0.5
-    sums = summed(judged.astype(np.int64), judged * 1.0, groups.codes, 2, labelled, bad[labelled] * 1.0)
+    sums = summed(
+        judged.astype(np.int64), judged.astype(np.float64), groups.codes, 2, labelled, bad[labelled].astype(np.float64)
+    )
     counts = strata_of(*sums)
     return {
         "post-stratified, t of the groups": ends_of(rate(counts, "app", app_effect(*sums))),
@@ -157,7 +166,7 @@ def _share_of_pairs(rng: np.random.Generator, questions: int, size: int, true: f
         "Wilson with design effect, t of the rarer class": ends_of(share(hits, groups)),
         "Wilson with design effect": (float(low[0]), float(high[0])),
         "bootstrap by question": ends_of(drawn),
-        "Student's t": ends_of(mean_estimate(hits * 1.0, groups)),
+        "Student's t": ends_of(mean_estimate(hits.astype(np.float64), groups)),
     }
 
 

@@ -84,7 +84,8 @@ def world_scores(world: World, n: int, rng: np.random.Generator) -> tuple[FloatA
 
     def noise() -> FloatArray:
         common = rng.standard_normal(groups[-1] + 1)[groups]
-        return math.sqrt(world.within) * common + math.sqrt(1 - world.within) * rng.standard_normal(n)
+        noisy: FloatArray = math.sqrt(world.within) * common + math.sqrt(1 - world.within) * rng.standard_normal(n)
+        return noisy
 
     people = noise()
     judge = (world.apart * people + noise()) / math.hypot(world.apart, 1)
@@ -163,14 +164,14 @@ def _rates(
     )
     yield "share of a group", share(values == 1, groups)
     yield "mean by group", mean_estimate(people, groups)
-    of_strata = np.bincount(strata, minlength=2)
-    hits = of_strata * [0, 1], of_strata
+    of_strata: IntArray = np.bincount(strata, minlength=2).astype(np.int64)
+    hits = of_strata * np.array([0, 1], dtype=np.int64), of_strata
     scored = np.ones(2, dtype=np.bool_)
     yield "judge alone, share", judge_alone(population, scored, hits, None, "app")
     yield "judge alone, mean", judge_alone(population, scored, None, "the logit", "app")
     halves = np.arange(n) < n // 2 // rows_per_group(groups) * rows_per_group(groups)
-    windows = [_window(half, strata, values, groups, labelled) for half in (halves, ~halves)]
-    yield "change of two windows", window_change(*windows).change
+    before, after = (_window(half, strata, values, groups, labelled) for half in (halves, ~halves))
+    yield "change of two windows", window_change(before, after).change
     judged_bad = [0.0, 1.0]
     effect = app_effect(population, labels)
     yield "judge's error", rate(strata_of(population, labels), "app", effect, judged_bad)
@@ -192,7 +193,7 @@ def rows_per_group(groups: Grouping) -> int:
 def _window(half: BoolArray, strata: IntArray, values: FloatArray, groups: Grouping, labelled: BoolArray) -> Window:
     inside = labelled[half]
     population, labels = summed(
-        strata[half], 1.0 - strata[half], groups.at(half).codes, 2, inside, values[half][inside]
+        strata[half], (1.0 - strata[half]).astype(np.float64), groups.at(half).codes, 2, inside, values[half][inside]
     )
     return Window(strata_of(population, labels), app_effect(population, labels))
 
@@ -321,8 +322,8 @@ def _versions(
     flips = (of_first != of_second)[:: rows_per_group(groups)]
     yield "versions, changed verdicts", flip_rate(int(flips.sum()), len(flips))
     names = np.array(LABEL.categories)
-    labels = [names[np.where(each, 0, 1)] for each in (of_first, of_second, bad)]
-    shared = judges_and_people(*labels, LABEL, groups)
+    first, other, people_said = (names[np.where(each, 0, 1)] for each in (of_first, of_second, bad))
+    shared = judges_and_people(first, other, people_said, LABEL, groups)
     if shared is not None:
         yield "judges beyond people", shared.excess
     raters = np.stack([people, np.clip(people + rng.normal(0, 0.15, n), 0, 1), second], axis=1)
@@ -358,4 +359,5 @@ def _health(
 
 
 def _ratio_sums(upper: FloatArray, lower: FloatArray) -> RatioSums:
-    return RatioSums(len(upper), upper.sum(), lower.sum(), upper @ upper, lower @ lower, upper @ lower)
+    products = (float(left @ right) for left, right in ((upper, upper), (lower, lower), (upper, lower)))
+    return RatioSums(len(upper), float(upper.sum()), float(lower.sum()), *products)

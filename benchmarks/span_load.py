@@ -59,7 +59,7 @@ def batch(traces: int, chance: random.Random) -> bytes:
                 span.parent_span_id = IN_SPAN + (number * 4).to_bytes(4)
             for key, value in (("openinference.span.kind", kind), *attributes.items()):
                 span.attributes.add(key=key).value.string_value = value
-    return request.SerializeToString()
+    return bytes(request.SerializeToString())
 
 
 def _send(load: Load, sender: int, start: Any, results: Any) -> None:
@@ -114,7 +114,8 @@ class Sending:
 
 def start_sending(load: Load) -> Sending:
     """Start the senders once all have made their requests."""
-    start, results = multiprocessing.Barrier(load.senders + 1), multiprocessing.Queue()
+    start = multiprocessing.Barrier(load.senders + 1)
+    results: multiprocessing.Queue[Any] = multiprocessing.Queue()
     processes = [
         multiprocessing.Process(target=_send, args=(load, number, start, results)) for number in range(load.senders)
     ]

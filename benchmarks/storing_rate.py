@@ -12,7 +12,7 @@ from pathlib import Path
 
 from judgeboard.domain import Attempt, Feedback, FeedbackKind, JudgeVersion, Response, Status, Verdict
 from judgeboard.store.engine import Store
-from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_judgments, store_responses
@@ -43,7 +43,12 @@ def verdict(number: int) -> Verdict:
     low = number % 5 == 0
     attempts = (Attempt("first", "ok", RAW, 500, 100, 200),)
     return Verdict(
-        Status.OK, 0.3 if low else 0.8, 1 if low else 3, reasoning="because " * 30, raw=RAW, attempts=attempts
+        Status.OK,
+        raw=RAW,
+        attempts=attempts,
+        groundedness=0.3 if low else 0.8,
+        quality=1 if low else 3,
+        reasoning="because " * 30,
     )
 
 
@@ -68,11 +73,12 @@ def measure(store: Store, rows: int, batch: int) -> None:
     print(f"batch {batch}: {'CPU ms/row':>26}   elapsed")
     print(f"  responses, new          {timed(rows, store_log)}")
     print(f"  responses, again        {timed(rows, store_log)}")
-    for name, params in (("rag", {}), ("nli", {}), ("rag", {"temperature": 1})):
+    judges: tuple[tuple[str, dict[str, int]], ...] = (("rag", {}), ("nli", {}), ("rag", {"temperature": 1}))
+    for name, params in judges:
         with store.writing() as connection:
             version = ensure_version(connection, JudgeVersion(name, name, params=params))
 
-        def judge(version=version) -> None:  # noqa: ANN001 - bound for the loop
+        def judge(version: StoredVersion = version) -> None:  # bound for the loop
             for start in range(0, rows, batch):
                 items = [NewJudgment(ids[at], 0, 0, verdict(at)) for at in range(start, min(start + batch, rows))]
                 with store.writing() as connection:

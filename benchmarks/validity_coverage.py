@@ -375,7 +375,8 @@ def _alarms(points: list[tuple[float, float]], direction: Any) -> list[int]:
 
 def _limits(_known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Line]:
     """One test where exactly a tenth of the verdicts is wrong; 100 groups of 6 answers whose errors correlate."""
-    lines, risk, groups = {}, 0.1, grouping(np.repeat(np.arange(100), 6), 600)
+    lines: dict[str, Line] = {}
+    risk, groups = 0.1, grouping(np.repeat(np.arange(100), 6), 600)
     for correlation, published in AT_THE_LIMIT.items():
         names = [f"a test at the limit passes, correlation {correlation:g}, {how}" for how in ("by answer", "D")]
         lines |= {name: Line(share) for name, share in zip(names, published, strict=True)}
@@ -392,7 +393,7 @@ def _promises(known: "Known", rng: np.random.Generator, draws: int) -> dict[str,
     lines: dict[str, Line] = {}
     members = known.answers.members()
     for name, (badness, judged) in known.judges.items():
-        confidence = np.round(np.maximum(badness, 1 - badness), 9)
+        confidence: FloatArray = np.round(np.maximum(badness, 1 - badness), 9).astype(np.float64)
         wrong, grid = judged != known.answers.bad, score_grid(confidence)
         for agreement in (0.8, 0.9):
             line = lines[f"promise broken, agreement {agreement:g}, {name}"] = Line(5, promise=True)
@@ -413,7 +414,7 @@ def _promises(known: "Known", rng: np.random.Generator, draws: int) -> dict[str,
 
 
 def _apps(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Line]:
-    lines = {}
+    lines: dict[str, Line] = {}
     change, scores = known.change
     truth, one = float(change.mean()), np.zeros(len(change), dtype=np.int64)
     for n, (predicted, alone) in APPS.items():
@@ -440,7 +441,7 @@ def _decided(known: "Known", seed: int, draws: int) -> IntArray:
     """Return the labels that decide, shape (cases, draws): two-sided at 10 % is one-sided at 5 % here."""
     rng, answers = np.random.default_rng(seed), known.answers
     ways = ((answers.bad, 1.0, 0.0), ((answers.bad - answers.judged + 1) / 2, 2.0, answers.judged.mean() - 1))
-    decided = []
+    decided: list[list[int]] = []
     for _ in range(draws):
         order = rng.permutation(len(answers))
         decided.append([])

@@ -452,7 +452,9 @@ def compared(store: Store, name: str, expected: Counter[tuple[object, ...]], stu
     """Print how far the stored reviews of a person are those that were pressed; return how many are not."""
     with store.reading() as connection:
         rows = connection.execute(text(REVIEWS), {"name": name, "after": 0}).all()
-    stored = Counter((row.decision, row.stage, row.groundedness, row.label) for row in rows)
+    stored: Counter[tuple[object, ...]] = Counter(
+        (row.decision, row.stage, row.groundedness, row.label) for row in rows
+    )
     lost, doubled = (expected - stored).total(), (stored - expected).total()
     print(f"{name}: {lost} lost, {doubled} doubled, {stuck} stuck", flush=True)
     return lost + doubled

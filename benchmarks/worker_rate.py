@@ -112,7 +112,7 @@ def rate(store: Store, workers: int, rows: list[Response], base_url: str, concur
         ids = store_responses(connection, rows).new
     of_rows = select(JUDGMENT.c.created_at, JUDGMENT.c.response_id).where(JUDGMENT.c.response_id >= min(ids))
 
-    def judged() -> list[Row[Any]]:
+    def judged() -> list[Row[Any, Any]]:
         with store.reading() as connection:
             judgments = connection.execute(of_rows.order_by(JUDGMENT.c.created_at)).all()
         return list(judgments) if len(judgments) >= len(rows) else []
