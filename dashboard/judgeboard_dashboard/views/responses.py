@@ -29,6 +29,7 @@ from judgeboard_dashboard.session import current_query, page, problem, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
+    MORE_PARTS,
     Choices,
     Chosen,
     Query,
@@ -58,7 +59,7 @@ from judgeboard_dashboard.widgets.tables import (
 from judgeboard_dashboard.widgets.texts import ago, count, empty
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
-MORE = ("judge", "score", "graded", "source", "model", "days")
+MORE = ("judge", "score", "graded", *MORE_PARTS, "days")
 
 
 def _of_judge(name: str) -> Callable[[ResponseLine], Any]:
