@@ -1,11 +1,11 @@
 """The value types of Judgeboard: immutable, validated on construction, without I/O."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from judgeboard.text import number_words
 
@@ -319,20 +319,29 @@ class LogField:
     """How a text of the log is imported and shown.
 
     ``names`` are its names in logs, the most specific first. *Item* shows it as ``label``. If it
-    ``tells_the_generator`` of the answer, blind reviewers do not see it.
+    ``tells_the_generator`` of the answer, blind reviewers do not see it. If it is ``listed``, it is a column of the
+    lists of open flags and of answers.
     """
 
     label: str
     names: tuple[str, ...]
     tells_the_generator: bool = False
+    listed: bool = False
 
 
-def log_field(label: str, *names: str, tells_the_generator: bool = False, filtered: TextFilter | None = None) -> Any:
-    """A text of the log in `Response`: imported, stored, exported, and shown on *Item*, without more code.
+def log_field(
+    label: str,
+    *names: str,
+    tells_the_generator: bool = False,
+    listed: bool = False,
+    filtered: TextFilter | None = None,
+) -> Any:
+    """A text of the log in `Response`: imported, stored, exported, and shown on *Item* and in lists, without more code.
 
     If answers are ``filtered`` by it, the filter needs no more code either, and its column needs an index.
     """
-    return field(default=None, metadata={"log": LogField(label, names, tells_the_generator), "filter": filtered})
+    of_log = LogField(label, names, tells_the_generator, listed)
+    return field(default=None, metadata={"log": of_log, "filter": filtered})
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +382,8 @@ LOG_FIELDS: Mapping[str, LogField] = {
     each.name: each.metadata["log"] for each in fields(Response) if "log" in each.metadata
 }
 """The texts of the log that need no code of their own, by the name of their field in `Response`."""
+LISTED = tuple(name for name, each in LOG_FIELDS.items() if each.listed)
+"""The names of those in lists."""
 
 # The order in help, descriptions and printed filters; the filters of other fields follow.
 _FIRST = ("query_type", "source", "generator_model", "external_id")
@@ -381,6 +392,21 @@ TEXT_FILTERS: Mapping[str, TextFilter] = {
     name: text_filter for name in dict.fromkeys((*_FIRST, *_FILTERS)) if (text_filter := _FILTERS[name])
 }
 """The texts of the log by which answers are filtered, by the name of their field in `Response`."""
+
+Class = TypeVar("Class", bound=type)
+
+
+def with_fields(names: Iterable[str], type_: object, default: object) -> Callable[[Class], Class]:
+    """A decorator below `dataclass`: it adds a field for each of these names that the class does not have."""
+
+    def add(to: Class) -> Class:
+        for name in names:
+            if name not in to.__annotations__:
+                to.__annotations__[name] = type_
+                setattr(to, name, default)
+        return to
+
+    return add
 
 
 class Turn(NamedTuple):

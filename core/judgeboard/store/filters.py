@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from judgeboard.domain import TEXT_FILTERS, FlagState, ResponseKind, Status
+from judgeboard.domain import TEXT_FILTERS, FlagState, ResponseKind, Status, with_fields
 from judgeboard.errors import BadInput
 from judgeboard.text import EPOCH, counted, day_words, number_words, unstorable, utc_day
 
@@ -198,20 +198,8 @@ def _json_value(text: str) -> Scalar | None:
     return value if isinstance(value, str | int | float) else None
 
 
-Class = TypeVar("Class", bound=type)
-
-
-def _with_text_filters(row_filter: Class) -> Class:
-    """Add the fields of the `TEXT_FILTERS` that the class does not name itself."""
-    for each in TEXT_FILTERS.values():
-        if each.plural not in row_filter.__annotations__:
-            row_filter.__annotations__[each.plural] = tuple[str, ...]
-            setattr(row_filter, each.plural, ())
-    return row_filter
-
-
 @dataclass(frozen=True, slots=True)
-@_with_text_filters
+@with_fields((each.plural for each in TEXT_FILTERS.values()), tuple[str, ...], ())
 class RowFilter:
     """A filter of answers. All fields must match; a tuple matches by any value, an empty tuple or None always matches.
 

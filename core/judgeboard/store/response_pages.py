@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select
 
-from judgeboard.domain import FlagState
+from judgeboard.domain import LISTED, FlagState, with_fields
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.filter_conditions import (
@@ -189,6 +189,7 @@ class JudgedLine:
 
 
 @dataclass(frozen=True, slots=True)
+@with_fields(LISTED, str | None, None)
 class ResponseLine:
     """An answer in the list; ``judged`` is the verdict of the filter's judge, by default the primary judge's.
 
@@ -225,7 +226,7 @@ def response_page(
 
 
 def _lines(connection: Connection, where: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
-    names = ("id", "external_id", "source", "query_type", "generator_model", "asked_at")
+    names = dict.fromkeys(("id", "external_id", "source", "query_type", "generator_model", "asked_at", *LISTED))
     query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(RESPONSE.c.id.in_(ids))
     feedback, judged = latest_feedback(connection, ids), _judged(connection, where, ids)
     counted = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)

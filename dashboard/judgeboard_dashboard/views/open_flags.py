@@ -25,6 +25,7 @@ from judgeboard_dashboard.widgets.filters import (
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, start_button
 from judgeboard_dashboard.widgets.tables import (
+    LOG_COLUMNS,
     PAGE_SIZE,
     all_lines,
     current_page,
@@ -48,6 +49,7 @@ COLUMNS: Columns[QueueLine] = {
     Column("Answer", width=300): lambda line: one_line(line.answer),
     Column("Type", width=85): lambda line: line.query_type,
     Column("Asked", width=85): lambda line: ago(line.asked_at) if line.asked_at else None,
+    **LOG_COLUMNS,
     Column("Id", width=125): lambda line: line.external_id,
 }
 

@@ -48,6 +48,7 @@ from judgeboard_dashboard.widgets.navigation import (
     item,
 )
 from judgeboard_dashboard.widgets.tables import (
+    LOG_COLUMNS,
     PAGE_SIZE,
     all_lines,
     current_page,
@@ -87,6 +88,7 @@ COLUMNS: Columns[ResponseLine] = {
     Column("Judges", "count", width=60, help="Number of judges with a usable verdict"): lambda line: line.judges,
     Column("Reviews", "count", width=65, help="Number of current reviews by people"): lambda line: line.reviews,
     Column("Flag", width=60, help="Whether the answer has an open flag"): lambda line: "open" if line.flag_id else None,
+    **LOG_COLUMNS,
     Column("Id", width=125): lambda line: line.external_id,
 }
 

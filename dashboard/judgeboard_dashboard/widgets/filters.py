@@ -127,8 +127,8 @@ RANGES: tuple[tuple[str, ...], ...] = (("min_score", "max_score"), ("min_quality
 class Choices:
     """The choices of the fields, ``parts`` by field; a field in the row without choices is not shown."""
 
-    rules: Sequence[str] = ()
-    parts: Mapping[str, Sequence[str]] = MappingProxyType({})
+    rules: Sequence[str]
+    parts: Mapping[str, Sequence[str]]
     judges: Sequence[str] = ()
     sorts: Mapping[str, str] | None = None
     metadata: Sequence[MetadataField] = ()
