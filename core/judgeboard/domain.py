@@ -1,11 +1,11 @@
 """The value types of Judgeboard: immutable, validated on construction, without I/O."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from judgeboard.text import number_words
 
@@ -297,21 +297,51 @@ class Feedback:
 
 
 @dataclass(frozen=True, slots=True)
+class TextFilter:
+    """How answers are filtered by a text of the log.
+
+    ``name`` is its name in --where and in addresses, ``help`` its words there. ``words`` stand before a value in the
+    description of a filter, and label the field of pages. Without ``words``, too many values occur to choose from them.
+    """
+
+    name: str
+    help: str
+    words: str = ""
+
+    @property
+    def plural(self) -> str:
+        """The name of the values in `judgeboard.store.filters.RowFilter` and in JSON."""
+        return f"{self.name}s"
+
+
+@dataclass(frozen=True, slots=True)
 class LogField:
     """How a text of the log is imported and shown.
 
     ``names`` are its names in logs, the most specific first. *Item* shows it as ``label``. If it
-    ``tells_the_generator`` of the answer, blind reviewers do not see it.
+    ``tells_the_generator`` of the answer, blind reviewers do not see it. If it is ``listed``, it is a column of the
+    lists of open flags and of answers.
     """
 
     label: str
     names: tuple[str, ...]
     tells_the_generator: bool = False
+    listed: bool = False
 
 
-def log_field(label: str, *names: str, tells_the_generator: bool = False) -> Any:
-    """A text of the log in `Response`: imported, stored, exported, and shown on *Item*, without more code."""
-    return field(default=None, metadata={"log": LogField(label, names, tells_the_generator)})
+def log_field(
+    label: str,
+    *names: str,
+    tells_the_generator: bool = False,
+    listed: bool = False,
+    filtered: TextFilter | None = None,
+) -> Any:
+    """A text of the log in `Response`: imported, stored, exported, and shown on *Item* and in lists, without more code.
+
+    If answers are ``filtered`` by it, the filter needs no more code either, and its column needs an index.
+    """
+    of_log = LogField(label, names, tells_the_generator, listed)
+    return field(default=None, metadata={"log": of_log, "filter": filtered})
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,18 +352,21 @@ class Response:
     response, ``derived_from`` is the id of that response.
     """
 
-    source: str
-    external_id: str
+    source: str = field(metadata={"filter": TextFilter("source", "source of the log", "source")})
+    external_id: str = field(metadata={"filter": TextFilter("id", "external id of the answer")})
     query: str
     answer: str
     passages: tuple[str, ...] | None = None
-    query_type: str = "unspecified"
+    query_type: str = field(
+        default="unspecified", metadata={"filter": TextFilter("query_type", "type of the question", "query type")}
+    )
     generator_model: str | None = log_field(
         "model",
         *("generator_model", "model", "generator", "model_name", "generator_name", "llm_model", "llm"),
         *("model_id", "llm_model_name", "attributes_llm_model_name", "engine", "ai_model", "model_used"),
         *("llm_used", "llm_name", "model_identifier", "generation_model"),
         tells_the_generator=True,
+        filtered=TextFilter("model", "model that wrote the answer", "written by"),
     )
     generator_cost: float | None = None
     messages: tuple[dict[str, Any], ...] | None = None
@@ -345,8 +378,35 @@ class Response:
     derived_from: int | None = None
 
 
-LOG_FIELDS: Mapping[str, LogField] = {each.name: each.metadata["log"] for each in fields(Response) if each.metadata}
+LOG_FIELDS: Mapping[str, LogField] = {
+    each.name: each.metadata["log"] for each in fields(Response) if "log" in each.metadata
+}
 """The texts of the log that need no code of their own, by the name of their field in `Response`."""
+LISTED = tuple(name for name, each in LOG_FIELDS.items() if each.listed)
+"""The names of those in lists."""
+
+# The order in help, descriptions and printed filters; the filters of other fields follow.
+_FIRST = ("query_type", "source", "generator_model", "external_id")
+_FILTERS = {each.name: each.metadata.get("filter") for each in fields(Response)}
+TEXT_FILTERS: Mapping[str, TextFilter] = {
+    name: text_filter for name in dict.fromkeys((*_FIRST, *_FILTERS)) if (text_filter := _FILTERS[name])
+}
+"""The texts of the log by which answers are filtered, by the name of their field in `Response`."""
+
+Class = TypeVar("Class", bound=type)
+
+
+def with_fields(names: Iterable[str], type_: object, default: object) -> Callable[[Class], Class]:
+    """A decorator below `dataclass`: it adds a field for each of these names that the class does not have."""
+
+    def add(to: Class) -> Class:
+        for name in names:
+            if name not in to.__annotations__:
+                to.__annotations__[name] = type_
+                setattr(to, name, default)
+        return to
+
+    return add
 
 
 class Turn(NamedTuple):

@@ -427,6 +427,7 @@ depends_on = None
 def upgrade() -> None:
     \"""Add the column.\"""
     op.add_column("response", sa.Column("region", sa.String()))
+    op.create_index("ix_response_region", "response", ["region"])
 """
 ITEM = """
 from judgeboard.store.opening import open_store
@@ -436,12 +437,49 @@ from judgeboard_dashboard.review.context import context_block
 with open_store("log.db").reading() as connection:
     print(context_block(load_item(connection, 3)))
 """
+LISTS = """
+import json
+from pathlib import Path
+import judgeboard_dashboard
+from streamlit.testing.v1 import AppTest
+
+def shown(page):
+    app = AppTest.from_file(str(Path(judgeboard_dashboard.__file__).parent / "app.py"), default_timeout=60)
+    app.query_params["region"] = "Valais"
+    app.switch_page(f"views/{page}.py").run()
+    assert not app.exception, app.exception
+    (table,) = app.dataframe
+    fields = [[each.options, each.value] for each in app.multiselect if each.label == "Region"]
+    chips = [each.label for each in app.button if each.label.endswith("✕")]
+    return list(table.value["Id"]), list(table.value["Region"]), fields, chips
+
+print(json.dumps([shown("open_flags"), shown("responses")]))
+"""
+PLANS = """
+import json
+from query_plans import plans_of
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.open_flags import queue_page
+from judgeboard.store.opening import open_store
+from judgeboard.store.response_pages import response_page
+
+store, where = open_store("log.db"), RowFilter(regions=("Valais",))
+with store.reading() as connection, plans_of(store) as plans:
+    ids = [page(connection, where).lines[0].external_id for page in (queue_page, response_page)]
+print(json.dumps([ids, [plan for plan in plans if "MATERIALIZE found" in plan]]))
+"""
 
 
 def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
-    """It is imported, exported, shown on Item and forgotten; a log that has no value stays as it was."""
+    """It is imported, exported, shown on Item, listed, filtered by and forgotten.
+
+    A log that has no value stays as it was.
+    """
     log = rows(copy)
+    checks = copy.folder / "checks.yaml"
+    checks.write_text("checks:\n  - {name: says it, equals: it is}\n", encoding="utf-8")
     copy.judgeboard("import", str(log))
+    copy.judgeboard("flags", "checks", str(checks))
     (copy.package / "store" / "migrations" / "versions" / "9999_region.py").write_text(REVISION.format(head=HEAD))
     for file, old, new in (
         ("store/migrations/__init__.py", f'"{HEAD}"', '"9999"'),
@@ -450,7 +488,8 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
             "    derived_from: int | None = None\n\n\nLOG_FIELDS",
             (
                 "    derived_from: int | None = None\n"
-                '    region: str | None = log_field("region", "land")\n\n\nLOG_FIELDS'
+                '    region: str | None = log_field("region", "land", listed=True,'
+                ' filtered=TextFilter("region", "region of the user", "region"))\n\n\nLOG_FIELDS'
             ),
         ),
         (
@@ -460,6 +499,11 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
                 "    region: str | None = column(forgotten=True, completed=True)\n"
                 "    passages: tuple[Any, ...] | None = column(JsonTuple"
             ),
+        ),
+        (
+            "store/tables/answers.py",
+            '        Index("ix_response_model", "generator_model"),\n',
+            '        Index("ix_response_model", "generator_model"),\n        Index("ix_response_region", "region"),\n',
         ),
         (
             "client/sending.py",
@@ -479,13 +523,30 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
     shutil.copytree(DASHBOARD, copy.folder / DASHBOARD.name, ignore=shutil.ignore_patterns("__pycache__"))
     copy.judgeboard("db", "migrate")
     assert "all 2 rows are already stored" in copy.judgeboard("import", str(log))
-    log.write_text('{"id": "3", "question": "Is it loud?", "answer": "yes", "land": "Valais"}\n', encoding="utf-8")
-    assert "1 new" in copy.judgeboard("import", str(log))
+    of_land = [
+        {"id": id_, "question": "Is it loud?", "answer": "yes", "land": land}
+        for id_, land in (("3", "Valais"), ("4", "Uri"))
+    ]
+    log.write_text("".join(json.dumps(row) + "\n" for row in of_land), encoding="utf-8")
+    assert "2 new" in copy.judgeboard("import", str(log))
     item = copy.run("-c", ITEM)
     assert "region" in item
     assert "Valais" in item
     exported = [json.loads(line) for line in copy.judgeboard("export", "responses", "-o", "-").splitlines()]
-    assert [row["region"] for row in exported] == [None, None, "Valais"]
+    assert [row["region"] for row in exported] == [None, None, "Valais", "Uri"]
+    where = "--where", "region=Valais"
+    (of_region,) = copy.judgeboard("export", "responses", *where, "-o", "-").splitlines()
+    assert json.loads(of_region)["external_id"] == "3"
+    listed = json.loads(copy.judgeboard("flags", "list", *where, "--json"))
+    assert [(flag["external_id"], flag["region"]) for flag in listed["flags"]] == [("3", "Valais")]
+    assert "region: region of the user" in " ".join(copy.judgeboard("flags", "list", "--help").split())
+    of_flags, of_answers = json.loads(copy.run("-c", LISTS, JUDGEBOARD_DB=str(copy.folder / "log.db")))
+    assert of_flags == [["3"], ["Valais"], [], ["Region Valais ✕"]]
+    assert of_answers == [["3"], ["Valais"], [[["Uri", "Valais"], ["Valais"]]], ["Region Valais ✕"]]
+    ids, plans = json.loads(copy.run("-c", PLANS))
+    assert ids == ["3", "3"]
+    assert len(plans) == 2
+    assert all("ix_response_region (region=?)" in plan for plan in plans), plans
     copy.judgeboard("db", "forget", "3", "--yes")
     with closing(sqlite3.connect(copy.folder / "log.db")) as database:
-        assert database.execute("SELECT region FROM response").fetchall() == [(None,), (None,), (None,)]
+        assert database.execute("SELECT region FROM response").fetchall() == [(None,), (None,), (None,), ("Uri",)]

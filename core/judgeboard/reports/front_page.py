@@ -19,7 +19,7 @@ from judgeboard.stats.pair_statistics import STATISTICS
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.overview import count_responses
-from judgeboard.store.response_pages import response_facets
+from judgeboard.store.response_pages import logged_values
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted, day_words, some_of
 from judgeboard.trends.trend import Trend, trend
@@ -74,7 +74,7 @@ def log_summary(connection: Connection, results: Sequence[AgreementResult]) -> L
         loaded = LabelledAnswers(connection, version)
         scores = loaded.answers.scores
         below = share_of_judged(loaded.judged(~np.isnan(scores), scores < low.threshold - HALF_STEP))
-    return LogSummary(utc_now().date(), response_facets(connection).sources, count_responses(connection), low, below)
+    return LogSummary(utc_now().date(), logged_values(connection, "source"), count_responses(connection), low, below)
 
 
 def front_page(result: AgreementResult, log: LogSummary) -> Iterator[str]:

@@ -17,14 +17,17 @@ from judgeboard.store.day_sums import DaySums
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filter_conditions import needs_verdict
-from judgeboard.store.filters import RowFilter
+from judgeboard.store.filters import PARTS, RowFilter
 from judgeboard.store.issues import LONGEST_TITLE, Issue, answers_by_day, flags_by_state, insert_issue, list_issues
 from judgeboard.text import utc_day
 from judgeboard.trends.periods import PlausibleDays, by_period, start_of
 from judgeboard.trends.trend import Point
 
 # These fields choose the answers in which a problem is counted. The other fields are signs of the problem.
-_AMONG = ("query_types", "sources", "models", "kinds", "metadata", "day_from", "day_to", "no_time", "graded")
+_AMONG = (
+    *(each.plural for each in PARTS.values()),
+    *("kinds", "metadata", "day_from", "day_to", "no_time", "graded"),
+)
 
 
 def issue_filter(where: RowFilter) -> RowFilter:
@@ -88,7 +91,7 @@ class IssueFigures:
 def measure_issue(connection: Connection, issue: Issue, now: datetime | None = None) -> IssueFigures:
     """Return the figures of an issue.
 
-    The shares are of the answers with the same query types, sources, models, metadata and days. If the filter names
+    The shares are of the answers in the same `PARTS` of the log, with the same metadata and days. If the filter names
     failure modes, only reviewed answers count. If the filter limits the score, only answers with a score count.
     """
     where, fixed_day = issue.where, issue.fixed_day

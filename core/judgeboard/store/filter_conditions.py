@@ -3,8 +3,9 @@
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
-from judgeboard.domain import FeedbackKind, FlagState, Label, Status
+from judgeboard.domain import TEXT_FILTERS, FeedbackKind, FlagState, Label, Status
 from judgeboard.errors import BadInput
 from judgeboard.settings.model import Thresholds
 from judgeboard.store.filters import SCORE_FIELDS, RowFilter, own_label_conditions
@@ -25,10 +26,26 @@ from judgeboard.store.tables import (
     VERSION,
 )
 
+Columns = ReadOnlyColumnCollection[str, ColumnElement[Any]]
 
-def value_conditions(*columns: tuple[tuple[str, ...], ColumnElement[str | None]]) -> list[ColumnElement[bool]]:
-    """Return, for each column with values, the condition that it equals one of them."""
-    return [column.in_(values) for values, column in columns if values]
+
+def text_conditions(where: RowFilter, columns: Columns) -> list[ColumnElement[bool]]:
+    """Return the conditions on texts of the log, of `response` or copied from it, that are in ``columns``."""
+    return [columns[name].in_(values) for name, values in where.texts.items() if name in columns]
+
+
+def other_text_conditions(
+    where: RowFilter, columns: Columns, response_id: ColumnElement[int | None]
+) -> list[ColumnElement[bool]]:
+    """Return the condition on ``response_id`` for texts of the log that are not in ``columns``, if there are any."""
+    answer = RESPONSE.alias("named")
+    texts = [answer.c[name].in_(values) for name, values in where.texts.items() if name not in columns]
+    return [response_id.in_(select(answer.c.id).where(*texts))] if texts else []
+
+
+def rule_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
+    """Return the filter's condition on the rule of a flag, if it has rules."""
+    return [FLAG.c.rule.in_(where.rules)] if where.rules else []
 
 
 def _within(column: ColumnElement[Any], low: float | None, high: float | None) -> list[ColumnElement[bool]]:
@@ -135,7 +152,7 @@ def of_judge(connection: Connection, where: RowFilter) -> list[ColumnElement[boo
 def verdict_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
     """Return the filter's conditions on a current verdict, including its copies of the response's columns."""
     conditions = of_judge(connection, where)
-    conditions += value_conditions((where.query_types, CURRENT.c.query_type), (where.sources, CURRENT.c.source))
+    conditions += text_conditions(where, CURRENT.c)
     conditions += day_conditions(where, CURRENT.c.asked_day)
     conditions += score_conditions(where, CURRENT.c.groundedness, CURRENT.c.quality)
     if where.unscored is not None:
@@ -203,9 +220,7 @@ def _reviewed(connection: Connection, where: RowFilter, response_id: ColumnEleme
 
 
 def _flagged(where: RowFilter) -> Select[tuple[int]]:
-    query = select(FLAG.c.response_id)
-    if where.rules:
-        query = query.where(FLAG.c.rule.in_(where.rules))
+    query = select(FLAG.c.response_id).where(*rule_conditions(where))
     states = where.states or tuple(state.value for state in FlagState if state is not FlagState.SUPERSEDED)
     return query.where(FLAG.c.state.in_(states))
 
@@ -231,28 +246,19 @@ def _with_latest_status(where: RowFilter) -> Select[tuple[int]]:
 
 def response_conditions(connection: Connection, where: RowFilter) -> list[ColumnElement[bool]]:
     """Return the conditions on a response; a status refers to the latest judgment (by the filter's judge, if any)."""
-    own = value_conditions(
-        (where.query_types, RESPONSE.c.query_type),
-        (where.sources, RESPONSE.c.source),
-        (where.models, RESPONSE.c.generator_model),
-        (where.ids, RESPONSE.c.external_id),
-    )
-    own += day_conditions(where, RESPONSE.c.asked_day)
+    own = text_conditions(where, RESPONSE.c) + day_conditions(where, RESPONSE.c.asked_day)
     kind = RESPONSE.c.kind.in_(where.kinds) if where.kinds else LOGGED
     return [kind, *own, *subquery_conditions(connection, where, RESPONSE.c.id)]
 
 
 def pair_conditions(where: RowFilter) -> list[ColumnElement[bool]]:
     """Return the conditions on a pair; raise BadInput if the filter has a field that pairs do not have."""
-    own = RowFilter(query_types=where.query_types, sources=where.sources, models=where.models, ids=where.ids)
-    if where != own:
-        raise BadInput("pairs can be filtered only by query_type, source, model and id")
-    named = ((where.query_types, PAIR.c.query_type), (where.sources, PAIR.c.source), (where.ids, PAIR.c.external_id))
-    conditions = value_conditions(*named)
-    if where.models:  # of either answer
-        written = select(RESPONSE.c.id).where(RESPONSE.c.generator_model.in_(where.models))
-        conditions.append(PAIR.c.response_a_id.in_(written) | PAIR.c.response_b_id.in_(written))
-    return conditions
+    names = [each.name for each in TEXT_FILTERS.values()]
+    if where.without(*(each.plural for each in TEXT_FILTERS.values())) != RowFilter():
+        raise BadInput(f"pairs can be filtered only by {', '.join(names[:-1])} and {names[-1]}")
+    sides = PAIR.c.response_a_id, PAIR.c.response_b_id
+    of_either = [condition for side in sides for condition in other_text_conditions(where, PAIR.c, side)]
+    return text_conditions(where, PAIR.c) + ([or_(*of_either)] if of_either else [])
 
 
 def flag_conditions(
@@ -263,19 +269,13 @@ def flag_conditions(
     The flag has its own columns for rule, judge, scores, day, source and query type, and the queue's indexes contain
     them. A judge's side, a missing score and a judge version need other tables.
     """
-    own = value_conditions(
-        (where.rules, FLAG.c.rule),
-        (where.query_types, FLAG.c.query_type),
-        (where.sources, FLAG.c.source),
-        ((where.judge,) if where.judge else (), FLAG.c.judge_name),
-    )
+    own = rule_conditions(where) + text_conditions(where, FLAG.c)
+    own += [FLAG.c.judge_name == where.judge] if where.judge else []
     own += day_conditions(where, FLAG.c.asked_day)
     own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
     looked_up = where.without("rules", "states", *SCORE_FIELDS)
     if where.judge_side is None and where.unscored is None and where.judge_version is None:
         looked_up = looked_up.without("judge")
     elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
-    named = value_conditions((where.models, RESPONSE.c.generator_model), (where.ids, RESPONSE.c.external_id))
-    if named:
-        elsewhere.append(FLAG.c.response_id.in_(select(RESPONSE.c.id).where(*named)))
+    elsewhere += other_text_conditions(where, FLAG.c, FLAG.c.response_id)
     return own, elsewhere

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from typing import Any, Literal, NamedTuple, get_args
 
-from judgeboard.domain import FlagState, ResponseKind, Status
+from judgeboard.domain import TEXT_FILTERS, FlagState, ResponseKind, Status, with_fields
 from judgeboard.errors import BadInput
 from judgeboard.text import EPOCH, counted, day_words, number_words, unstorable, utc_day
 
@@ -26,10 +26,7 @@ OWN_LABEL = "own_label"
 
 # Every field of --where with its help. If a field is repeated, any of its values matches.
 WHERE_FIELDS: dict[str, str] = {
-    "query_type": "type of the question",
-    "source": "source of the log",
-    "model": "model that wrote the answer",
-    "id": "external id of the answer",
+    **{each.name: each.help for each in TEXT_FILTERS.values()},
     "rule": "rule that flagged the answer (low_groundedness, feedback_gap, ...)",
     "state": "state of the answer's flag: open, confirmed, dismissed, superseded",
     "status": "status of the judge's latest judgment: ok, unparsable, refused, error",
@@ -56,16 +53,15 @@ WHERE_FIELDS: dict[str, str] = {
     "metadata.tokens<=100 compares numbers",
 }
 MANY_FIELDS = {
-    "query_type": "query_types",
-    "source": "sources",
-    "model": "models",
-    "id": "ids",
+    **{each.name: each.plural for each in TEXT_FILTERS.values()},
     "rule": "rules",
     "state": "states",
     "status": "statuses",
     "failure_mode": "failure_modes",
     OWN_LABEL: "own_labels",
 }
+PARTS = {column: each for column, each in TEXT_FILTERS.items() if each.words}
+"""The texts of the log that divide it into parts, of which pages offer the values."""
 SCORE_FIELDS = {"min_score": float, "max_score": float, "min_quality": int, "max_quality": int}
 DAY_FIELDS = {"from": "day_from", "to": "day_to"}
 
@@ -203,6 +199,7 @@ def _json_value(text: str) -> Scalar | None:
 
 
 @dataclass(frozen=True, slots=True)
+@with_fields((each.plural for each in TEXT_FILTERS.values()), tuple[str, ...], ())
 class RowFilter:
     """A filter of answers. All fields must match; a tuple matches by any value, an empty tuple or None always matches.
 
@@ -265,6 +262,11 @@ class RowFilter:
         _check_range("quality", self.min_quality, self.max_quality, 1, 4)
         if self.day_from is not None and self.day_to is not None and self.day_from > self.day_to:
             raise BadInput(f"from {day_words(self.day_from)} to {day_words(self.day_to)} contains no day")
+
+    @property
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """The values of the `TEXT_FILTERS` that are set, by their column of the log."""
+        return {column: values for column, each in TEXT_FILTERS.items() if (values := getattr(self, each.plural))}
 
     def without(self, *names: str) -> "RowFilter":
         """Return the filter without these fields."""
@@ -376,8 +378,11 @@ def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
         where.query_types,
         tuple(rule.replace("_", " ") for rule in where.rules),
         tuple(f"flag {state}" for state in where.states),
-        tuple(f"source {source}" for source in where.sources),
-        tuple(f"written by {model}" for model in where.models),
+        *(
+            tuple(f"{each.words} {value}" for value in getattr(where, each.plural))
+            for column, each in PARTS.items()
+            if column != "query_type"
+        ),
         tuple(f"latest judgment {status}" for status in where.statuses),
         tuple(f"kind {kind.replace('_', ' ')}" for kind in where.kinds),
         tuple(f"failure mode {mode}" for mode in where.failure_modes),

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, li
 
 from judgeboard.domain import FlagState, IssueState, Label
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.store.filter_conditions import response_conditions, value_conditions
+from judgeboard.store.filter_conditions import response_conditions, rule_conditions
 from judgeboard.store.filters import RowFilter, from_dict
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, LOGGED, columns_of, insert_or_skip, record_of, rows_with
@@ -86,7 +86,7 @@ def flags_by_state(connection: Connection, where: RowFilter) -> dict[str, int]:
     query = select(FLAG.c.state, func.count()).where(
         FLAG.c.state != FlagState.SUPERSEDED.value,
         FLAG.c.response_id.in_(answers),
-        *value_conditions((where.rules, FLAG.c.rule)),
+        *rule_conditions(where),
     )
     counts = {state.value: n for state, n in connection.execute(query.group_by(FLAG.c.state))}
     return {"open": 0, "confirmed": 0, "dismissed": 0} | counts

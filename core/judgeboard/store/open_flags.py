@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, literal_column, null, or_, select
 from sqlalchemy.sql.util import ClauseAdapter
 
-from judgeboard.domain import FlagState
+from judgeboard.domain import LISTED, FlagState, with_fields
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import why
 from judgeboard.store.filter_conditions import flag_conditions
@@ -199,6 +199,7 @@ def order_named(name: str) -> Order:
 
 
 @dataclass(frozen=True, slots=True)
+@with_fields(LISTED, str | None, None)
 class QueueLine:
     """An answer with its open flags, the worst first; ``flag_id`` is its worst flag that matches the filter.
 
@@ -273,7 +274,8 @@ def _lines(connection: Connection, flag_ids: Sequence[int]) -> tuple[QueueLine, 
         FLAG.c[name]
         for name in ("id", "response_id", "severity", "groundedness", "quality", "query_type", "judge_name")
     )
-    query = select(*own, RESPONSE.c.external_id, RESPONSE.c.source, RESPONSE.c.asked_at, QUESTION, ANSWER)
+    of_answer = (RESPONSE.c[name] for name in ("external_id", "source", "asked_at", *LISTED))
+    query = select(*own, *of_answer, QUESTION, ANSWER)
     query = query.join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id).where(FLAG.c.id.in_(flag_ids))
     rows = connection.execute(query).all()
     response_ids = [row.response_id for row in rows]

@@ -1,6 +1,6 @@
 """Pages of logged answers with a filter and an order, the choices of the filter, and columns of facts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from sqlalchemy import ColumnElement, Connection, Select, func, literal_column, select
 
-from judgeboard.domain import FlagState
+from judgeboard.domain import LISTED, FlagState, with_fields
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.filter_conditions import (
@@ -17,11 +17,12 @@ from judgeboard.store.filter_conditions import (
     day_conditions,
     indexed_matches,
     of_judge,
+    other_text_conditions,
     subquery_conditions,
-    value_conditions,
+    text_conditions,
     verdict_conditions,
 )
-from judgeboard.store.filters import METADATA, SCORE_FIELDS, RowFilter, metadata_field, metadata_path
+from judgeboard.store.filters import METADATA, PARTS, SCORE_FIELDS, RowFilter, metadata_field, metadata_path
 from judgeboard.store.judge_versions import list_versions, version_title
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
 from judgeboard.store.metadata import as_stored, index_name, indexed_fields, metadata_value, with_metadata
@@ -43,6 +44,11 @@ from judgeboard.store.tables import CURRENT, FLAG, RESPONSE, REVIEW, VERSION
 # The expression of the index. Answers without a time come first in it, and last if the newest answers come first.
 _ASKED: ColumnElement[Any] = literal_column(f"coalesce(response.asked_day, {NO_DAY})")
 _LAST_DAY = 9_999_999
+# The columns of answers that the list reads from its index alone, and those that it counts by.
+_LISTED, _COUNTED = (
+    next(index.columns for index in RESPONSE.indexes if index.name == name)
+    for name in ("ix_response_asked", "ix_response_share")
+)
 _FEW = 5_000  # looking up so many ids is faster than reading an index of the whole log
 
 NEWEST = Order(
@@ -107,18 +113,12 @@ def response_list(connection: Connection, where: RowFilter, sort: str) -> KeyedL
 
 def _of_answers(connection: Connection, where: RowFilter, order: Order, *, narrow: bool) -> KeyedList:
     by_time = order.value is NEWEST.value
-    own = value_conditions(
-        (where.query_types, RESPONSE.c.query_type),
-        (where.sources, RESPONSE.c.source),
-        (where.models, RESPONSE.c.generator_model),
-    )
-    own += day_conditions(where, RESPONSE.c.asked_day)
+    own = text_conditions(where, _LISTED) + day_conditions(where, RESPONSE.c.asked_day)
     if where.day_from is not None or where.day_to is not None:
         own.append(_ASKED.between(where.day_from or 0, _LAST_DAY if where.day_to is None else where.day_to))
     elsewhere = subquery_conditions(connection, where, RESPONSE.c.id)
-    if where.ids:
-        elsewhere.append(_named(where, RESPONSE.c.id))
-    only_share = by_time and not where.sources and not where.models
+    elsewhere += other_text_conditions(where, _LISTED, RESPONSE.c.id)
+    only_share = by_time and all(name in _COUNTED for name in where.texts)
     return KeyedList(
         connection,
         RESPONSE,
@@ -136,11 +136,7 @@ def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow:
     if not where.statuses:
         of_answers = of_answers.without("judge", "judge_version")
     elsewhere = subquery_conditions(connection, of_answers, CURRENT.c.response_id)
-    if where.ids:
-        elsewhere.append(_named(where, CURRENT.c.response_id))
-    if where.models:
-        written = select(RESPONSE.c.id).where(RESPONSE.c.generator_model.in_(where.models))
-        elsewhere.append(CURRENT.c.response_id.in_(written))
+    elsewhere += other_text_conditions(where, CURRENT.c, CURRENT.c.response_id)
     # The index of scores is by judge name; the verdicts of one version are sorted without an index.
     by_name = where.judge_version is None
     read_index = LOWEST.index if by_name else "ix_current_judgment_version_trend"
@@ -155,33 +151,27 @@ def _by_score(connection: Connection, where: RowFilter, order: Order, *, narrow:
     )
 
 
-def _named(where: RowFilter, response_id: ColumnElement[int]) -> ColumnElement[bool]:
-    named = RESPONSE.alias("named")
-    return response_id.in_(select(named.c.id).where(named.c.external_id.in_(where.ids)))
-
-
 @dataclass(frozen=True, slots=True)
 class ResponseFacets:
-    """Values that occur in the log, sorted, at most 200 of each; ``judges`` are names."""
+    """Values that occur in the log, sorted, at most 200 of each: of the `PARTS` by name, and names of judges."""
 
-    query_types: tuple[str, ...]
-    sources: tuple[str, ...]
-    models: tuple[str, ...]
+    parts: Mapping[str, tuple[str, ...]]
     judges: tuple[str, ...]
 
 
 def response_facets(connection: Connection) -> ResponseFacets:
     """Return the choices of the filter, with one index seek per value."""
     return ResponseFacets(
-        query_types=occurring_values(connection, RESPONSE.c.query_type, LOGGED),
-        sources=_logged(connection, RESPONSE.c.source),
-        models=_logged(connection, RESPONSE.c.generator_model),
+        parts={each.name: logged_values(connection, column) for column, each in PARTS.items()},
         judges=tuple(sorted({version.name for version in list_versions(connection)})),
     )
 
 
-def _logged(connection: Connection, column: ColumnElement[str]) -> tuple[str, ...]:
-    """The values that logged answers have; values of other kinds, such as suite answers, are left out."""
+def logged_values(connection: Connection, part: str) -> tuple[str, ...]:
+    """Return the values of logged answers in one of the `PARTS`, without other kinds, such as suite answers."""
+    column = RESPONSE.c[part]
+    if part == "query_type":  # its index begins with the kind
+        return occurring_values(connection, column, LOGGED)
     return tuple(
         value for value in occurring_values(connection, column) if any_row(connection, column == value, LOGGED)
     )
@@ -199,6 +189,7 @@ class JudgedLine:
 
 
 @dataclass(frozen=True, slots=True)
+@with_fields(LISTED, str | None, None)
 class ResponseLine:
     """An answer in the list; ``judged`` is the verdict of the filter's judge, by default the primary judge's.
 
@@ -235,7 +226,7 @@ def response_page(
 
 
 def _lines(connection: Connection, where: RowFilter, ids: Sequence[int]) -> tuple[ResponseLine, ...]:
-    names = ("id", "external_id", "source", "query_type", "generator_model", "asked_at")
+    names = dict.fromkeys(("id", "external_id", "source", "query_type", "generator_model", "asked_at", *LISTED))
     query = select(*(RESPONSE.c[name] for name in names), QUESTION, ANSWER).where(RESPONSE.c.id.in_(ids))
     feedback, judged = latest_feedback(connection, ids), _judged(connection, where, ids)
     counted = select(CURRENT.c.response_id, func.count()).group_by(CURRENT.c.response_id)

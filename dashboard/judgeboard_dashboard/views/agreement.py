@@ -65,7 +65,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     versions_table,
 )
 from judgeboard_dashboard.widgets.filters import (
-    PARTS,
+    PART_FIELDS,
     choose,
     grade_field,
     part_of_log,
@@ -80,7 +80,7 @@ from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import bold_numbers, capital, caption, empty, heading, note, sentence
 
 MOST_NOTES = 2
-FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", *PARTS)
+FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", *PART_FIELDS)
 LEADS = {
     "one_class": "Only one category.",
     "not_conclusive": "Not conclusive yet.",

@@ -29,6 +29,7 @@ from judgeboard_dashboard.session import ask_reviewer, page, reading, saving, st
 from judgeboard_dashboard.widgets.charts import end_of_shares, trend
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
+    MORE_PARTS,
     Choices,
     as_date,
     as_day,
@@ -114,7 +115,7 @@ def _new_issue() -> None:
             Choices.of_answers(response_facets(connection), metadata_fields(connection)),
             failure_modes=tuple(list_modes(connection)),
         )
-    more = ("failure_mode", "judge", "source", "model", "score", "days")
+    more = ("failure_mode", "judge", *MORE_PARTS, "score", "days")
     chosen = filter_row("issues", choices, more=more, own={"new": "1"})
     write_address("issues", chosen.query)
     if chosen.where == RowFilter():

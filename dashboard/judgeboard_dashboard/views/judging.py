@@ -199,8 +199,8 @@ def _form() -> None:
     with left:
         name = st.text_input("Name", key="judging_name", max_chars=LONGEST_NAME)
         chosen = _judge_fields("judging")
-        sources = st.multiselect("Sources", facets.sources, key="judging_sources", placeholder="All")
-        query_types = st.multiselect("Query types", facets.query_types, key="judging_types", placeholder="All")
+        sources = st.multiselect("Sources", facets.parts["source"], key="judging_sources", placeholder="All")
+        query_types = st.multiselect("Query types", facets.parts["query_type"], key="judging_types", placeholder="All")
         flags = st.multiselect(
             "Flagged by", [rule.name for rule in RULES], key="judging_flags", placeholder="Flagged or not"
         )

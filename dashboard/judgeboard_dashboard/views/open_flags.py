@@ -25,6 +25,7 @@ from judgeboard_dashboard.widgets.filters import (
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, start_button
 from judgeboard_dashboard.widgets.tables import (
+    LOG_COLUMNS,
     PAGE_SIZE,
     all_lines,
     current_page,
@@ -48,6 +49,7 @@ COLUMNS: Columns[QueueLine] = {
     Column("Answer", width=300): lambda line: one_line(line.answer),
     Column("Type", width=85): lambda line: line.query_type,
     Column("Asked", width=85): lambda line: ago(line.asked_at) if line.asked_at else None,
+    **LOG_COLUMNS,
     Column("Id", width=125): lambda line: line.external_id,
 }
 
@@ -60,7 +62,8 @@ def open_flags() -> None:
     with reading() as connection:
         facets = queue_facets(connection)
         known = metadata_fields(connection)
-        choices = Choices(facets.rules, facets.query_types, facets.sources, facets.judges, sorts=SORTS, metadata=known)
+        parts = {"query_type": facets.query_types, "source": facets.sources}
+        choices = Choices(facets.rules, parts, facets.judges, sorts=SORTS, metadata=known)
         chosen = filter_row("open_flags", choices)
         turned = current_page("open_flags", chosen.query)
         flags = queue_page(

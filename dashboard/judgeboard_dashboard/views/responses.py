@@ -29,6 +29,7 @@ from judgeboard_dashboard.session import current_query, page, problem, reading
 from judgeboard_dashboard.widgets.bulk import Selectable, bulk_outcome, select_button, selecting_rows
 from judgeboard_dashboard.widgets.filters import (
     FIELDS,
+    MORE_PARTS,
     Choices,
     Chosen,
     Query,
@@ -47,6 +48,7 @@ from judgeboard_dashboard.widgets.navigation import (
     item,
 )
 from judgeboard_dashboard.widgets.tables import (
+    LOG_COLUMNS,
     PAGE_SIZE,
     all_lines,
     current_page,
@@ -58,7 +60,7 @@ from judgeboard_dashboard.widgets.tables import (
 from judgeboard_dashboard.widgets.texts import ago, count, empty
 
 MAX_EXPORTED = 50_000  # rows in one file; `judgeboard export` has no limit
-MORE = ("judge", "score", "graded", "source", "model", "days")
+MORE = ("judge", "score", "graded", *MORE_PARTS, "days")
 
 
 def _of_judge(name: str) -> Callable[[ResponseLine], Any]:
@@ -86,6 +88,7 @@ COLUMNS: Columns[ResponseLine] = {
     Column("Judges", "count", width=60, help="Number of judges with a usable verdict"): lambda line: line.judges,
     Column("Reviews", "count", width=65, help="Number of current reviews by people"): lambda line: line.reviews,
     Column("Flag", width=60, help="Whether the answer has an open flag"): lambda line: "open" if line.flag_id else None,
+    **LOG_COLUMNS,
     Column("Id", width=125): lambda line: line.external_id,
 }
 

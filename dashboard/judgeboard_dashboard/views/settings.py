@@ -12,7 +12,7 @@ from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
 from judgeboard.settings.model import THRESHOLDS, Settings, bounds
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_open_flags, count_responses
-from judgeboard.store.response_pages import response_facets
+from judgeboard.store.response_pages import logged_values
 from judgeboard.store.settings import PRIMARY_JUDGE, SETTING_KEYS, SettingLine, setting_origins
 from judgeboard.store.statements import batches
 from judgeboard_dashboard.evidence import show, tag
@@ -41,7 +41,7 @@ def rules() -> None:
     with reading() as connection:
         lines = setting_origins(connection)
         listed, retired = list_versions(connection), retired_versions(connection)
-        query_types = response_facets(connection).query_types
+        query_types = logged_values(connection, "query_type")
         answers, open_flags = count_responses(connection), count_open_flags(connection)
     left, right = stacking_columns("settings", [1, 1])
     with left:

@@ -19,6 +19,7 @@ from judgeboard.store.filters import (
     METADATA,
     MISSING,
     OWN_LABEL,
+    PARTS,
     WHERE_FIELDS,
     RowFilter,
     describe,
@@ -115,19 +116,20 @@ def _texts(where: RowFilter, field: str) -> list[str]:
 
 # The fields in the row; all others are behind "More filters".
 ROW = ("text", "rule", "query_type")
+# The fields that limit a page to parts of the log.
+PART_FIELDS = {each.name: each for each in PARTS.values()}
+MORE_PARTS = tuple(name for name in PART_FIELDS if name not in ROW)
 # Both ends of a range share a chip.
 RANGES: tuple[tuple[str, ...], ...] = (("min_score", "max_score"), ("min_quality", "max_quality"), ("from", "to"))
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The choices of the fields; a field without choices is not shown."""
+    """The choices of the fields, ``parts`` by field; a field in the row without choices is not shown."""
 
-    rules: Sequence[str] = ()
-    query_types: Sequence[str] = ()
-    sources: Sequence[str] = ()
+    rules: Sequence[str]
+    parts: Mapping[str, Sequence[str]]
     judges: Sequence[str] = ()
-    models: Sequence[str] = ()
     sorts: Mapping[str, str] | None = None
     metadata: Sequence[MetadataField] = ()
     failure_modes: Sequence[str] = ()
@@ -138,10 +140,8 @@ class Choices:
         """Return the choices of a page about all logged answers."""
         return cls(
             rules=tuple(rule.name for rule in RULES),
-            query_types=facets.query_types,
-            sources=facets.sources,
+            parts=facets.parts,
             judges=facets.judges,
-            models=facets.models,
             metadata=metadata,
         )
 
@@ -228,7 +228,7 @@ def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
 
 
 _SHOWN = (
-    *("rule", "query_type", "source", "model", OWN_LABEL, "failure_mode", "judge", "graded"),
+    *("rule", *PART_FIELDS, OWN_LABEL, "failure_mode", "judge", "graded"),
     *("min_score", "max_score", "from", "to"),
 )
 
@@ -253,8 +253,9 @@ def _in_row(where: RowFilter, page: str, choices: Choices) -> RowFilter:
     where = replace(where, text=text)
     if choices.rules or where.rules:
         where = _several(where, page, "rule", "Rule", "All rules", choices.rules, words=rule_words)
-    if choices.query_types or where.query_types:
-        where = _several(where, page, "query_type", "Query type", "All types", choices.query_types)
+    query_types = choices.parts.get("query_type", ())
+    if query_types or where.query_types:
+        where = _several(where, page, "query_type", "Query type", "All types", query_types)
     return where
 
 
@@ -280,11 +281,11 @@ def _in_popover(where: RowFilter, page: str, choices: Choices, more: Sequence[st
         judges = sorted({*choices.judges, *([where.judge] if where.judge else [])})
         judge = st.selectbox("Judge", judges, index=None, key=f"{page}_judge", placeholder="Any judge")
         where = replace(where, judge=judge)
-    for field, label, none, values in (
-        ("source", "Source", "All sources", choices.sources),
-        ("model", "Written by", "All models", choices.models),
-        ("failure_mode", "Failure mode", "Any or none", choices.failure_modes),
-    ):
+    parts = [
+        (name, capital(PART_FIELDS[name].words), f"All {MANY_FIELDS[name]}", choices.parts.get(name, ()))
+        for name in MORE_PARTS
+    ]
+    for field, label, none, values in (*parts, ("failure_mode", "Failure mode", "Any or none", choices.failure_modes)):
         if field in more:
             where = _several(where, page, field, label, none, values, width="stretch")
     if "score" in more:
@@ -487,9 +488,6 @@ def implied_field(*, disabled: bool) -> bool:
     )
 
 
-PARTS = ("query_type", "source", "model")
-
-
 def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
     """Show the fields that limit a page to a part of the log, bound to the address.
 
@@ -497,16 +495,18 @@ def part_of_log(*, implied_matter: bool) -> tuple[RowFilter, bool]:
     """
     with reading() as connection:
         facets = response_facets(connection)
-    used = sum(bool(st.query_params.get_all(name)) for name in (*PARTS, "implied"))
-    fields = (("Query type", facets.query_types), ("Source", facets.sources), ("Written by", facets.models))
+    used = sum(bool(st.query_params.get_all(name)) for name in (*PART_FIELDS, "implied"))
     with st.popover(f"Filter · {used}" if used else "Filter", icon=":material/tune:"):
-        chosen = [
-            st.multiselect(label, names, key=name, bind="query-params", placeholder="All")
-            for name, (label, names) in zip(PARTS, fields, strict=True)
-        ]
+        chosen: dict[str, Any] = {
+            each.plural: tuple(
+                st.multiselect(
+                    capital(each.words), facets.parts[name], key=name, bind="query-params", placeholder="All"
+                )
+            )
+            for name, each in PART_FIELDS.items()
+        }
         implied_labels = implied_field(disabled=not implied_matter)
-    query_types, sources, models = map(tuple, chosen)
-    return RowFilter(query_types=query_types, sources=sources, models=models), implied_labels
+    return RowFilter(**chosen), implied_labels
 
 
 def people_field(graders: Mapping[str, int], grade: GradeName) -> int | None:

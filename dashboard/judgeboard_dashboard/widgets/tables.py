@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
-from judgeboard.domain import Estimate
-from judgeboard.reports.output import Column, Table, cell_text, to_csv
+from judgeboard.domain import LISTED, LOG_FIELDS, Estimate
+from judgeboard.reports.output import Column, Columns, Table, cell_text, to_csv
 from judgeboard.store.listing import LinePage
 from judgeboard.text import storable_or_none
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.session import as_now
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import Rows, clickable_chart, row_clicked
-from judgeboard_dashboard.widgets.texts import caption, count
+from judgeboard_dashboard.widgets.texts import capital, caption, count
 from judgeboard_dashboard.window import window_width
 
 if TYPE_CHECKING:
@@ -216,6 +216,14 @@ def column_settings(table: Table) -> dict[str, Any]:
 def one_line(text: str | None) -> str | None:
     """Return a text without line breaks, for a cell."""
     return None if text is None else " ".join(text.split())
+
+
+def _of_log(name: str) -> Callable[[object], str | None]:
+    return lambda line: one_line(getattr(line, name))
+
+
+LOG_COLUMNS: Columns[Any] = {Column(capital(LOG_FIELDS[name].label), width=100): _of_log(name) for name in LISTED}
+"""The columns of the texts of the log that are listed."""
 
 
 def csv_button(rows: Table | Callable[[], Table], name: str, *, key: str) -> None:

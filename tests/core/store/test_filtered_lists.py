@@ -287,13 +287,15 @@ def test_a_log_is_filtered_by_what_occurs_in_it(store: Store) -> None:
             ensure_version(connection, JudgeVersion(name, name))
         ensure_version(connection, JudgeVersion("rag", "rag", params={"temperature": 1}))
         facets = response_facets(connection)
-    assert facets == ResponseFacets(("QA", "Äpfel"), ("app", "shop"), ("m1", "m2"), ("lexical", "rag"))
+    assert facets == ResponseFacets(
+        {"query_type": ("QA", "Äpfel"), "source": ("app", "shop"), "model": ("m1", "m2")}, ("lexical", "rag")
+    )
 
 
 @on_sqlite
 def test_an_empty_log_offers_nothing(store: Store) -> None:
     with store.reading() as connection:
-        assert response_facets(connection) == ResponseFacets((), (), (), ())
+        assert response_facets(connection) == ResponseFacets({"query_type": (), "source": (), "model": ()}, ())
 
 
 def found(store: Store, text: str, viewer: int | None = None, *, all_queues: bool = True) -> list[NamedRow]:
