@@ -177,9 +177,10 @@ def config_command(schema: bool) -> int:
     `default`. If several of them have a value, the first in this order counts. If the environment or judgeboard.toml
     gives a value, the page Settings cannot change it.
 
-    Exit code 2: the database exists but cannot be opened.
+    Exit code 2: the database exists but cannot be opened, or a value cannot be used.
     """
     from judgeboard.errors import JudgeboardError, MissingDatabase
+    from judgeboard.health.project import settings_faults
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings.model import Settings, load_settings, shown_settings
     from judgeboard.store.settings import settings_in_force
@@ -193,8 +194,11 @@ def config_command(schema: bool) -> int:
         database = store.shown_url
         with store.reading() as connection:
             settings = settings_in_force(connection)
+            faults = [*settings_faults(settings, connection)]
     except JudgeboardError as error:
-        database = str(error)
+        if database and isinstance(error, BadInput):
+            raise
+        database, faults = str(error), [*settings_faults(settings, None)]
         code = 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
     rows = shown_settings(settings, PROVIDERS)
     width = max(len(each.name) for each in rows)
@@ -203,4 +207,7 @@ def config_command(schema: bool) -> int:
     ]
     settings_json = [{"name": each.name, "value": each.value, "origin": each.origin} for each in rows]
     options.show({"database": database, "settings": settings_json}, [f"database in use: {database}", *lines])
+    for fault in faults:
+        options.echo(f"judgeboard: {fault}", err=True)
+        code = fault.exit_code
     return code

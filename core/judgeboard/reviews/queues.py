@@ -398,9 +398,11 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
     }
 
 
-def check_flag_rules(connection: Connection, where: RowFilter) -> None:
-    """Raise `BadInput` for a rule of a filter that neither exists nor has flags."""
-    unknown = values_without_rows(connection, "rule", [rule for rule in where.rules if rule not in RULE_NAMED])
+def check_flag_rules(connection: Connection | None, where: RowFilter) -> None:
+    """Raise `BadInput` for a rule of a filter that neither exists nor has flags in the database, if there is one."""
+    unknown = [rule for rule in where.rules if rule not in RULE_NAMED]
+    if connection is not None:
+        unknown = values_without_rows(connection, "rule", unknown)
     if unknown:
         raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(RULE_NAMED)}")
 
