@@ -11,11 +11,14 @@ import pytest
 from cli_commands import every_command
 from judgeboard.cli.app import root, run
 from judgeboard.cli.corrections import MOVED
-from judgeboard.domain import Response
+from judgeboard.domain import JudgeVersion, Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.runs.jobs import job_progress, request_rejudge
 from judgeboard.store.engine import Store
+from judgeboard.store.jobs import get_job, set_run
+from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.overview import count_open_flags
+from judgeboard.store.runs import start_or_continue_run
 from judgeboard.store.storing import store_responses
 from judging_log import address, store_answers
 
@@ -288,3 +291,12 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.
     assert second in listed
     assert run(["worker", "cancel", first, *db]) == 0
     assert [job_progress(sqlite_store, each).state for each in (first, second)] == ["cancelled", "waiting"]
+    with sqlite_store.writing() as connection:  # as a worker does
+        version = ensure_version(connection, JudgeVersion("two", "lexical"))
+        begun = start_or_continue_run(connection, version, mode="all", where=None, limit=None, actor="cli:mara")
+        set_run(connection, second, begun.id)
+    capsys.readouterr()
+    assert run(["worker", "cancel", second, *db]) == 0, "the id of a job names it also after its run has begun"
+    assert capsys.readouterr().out == "Cancelled after 0 of 3 answers. Verdicts are kept.\n"
+    with sqlite_store.reading() as connection:
+        assert get_job(connection, second).cancelled_at is not None
