@@ -1,6 +1,7 @@
 """The commands `init` and `config`: write the project file, and show every setting."""
 
 import json
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
@@ -29,23 +31,28 @@ HEAD = """\
 def init_command(files: tuple[str, ...], source: str) -> None:
     """Write the project file judgeboard.toml into this folder. It has the database, a judge and the columns of LOG.
 
-    The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed.
+    The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed. With --config,
+    the file is written to that path.
     """
-    from judgeboard.settings.project_file import PROJECT_FILE
+    from judgeboard.formats.files import write_whole
+    from judgeboard.settings.project_file import PROJECT_FILE, leave_project_file
 
-    path = Path(PROJECT_FILE)
+    named = leave_project_file()  # it does not exist yet
+    path = named or Path(PROJECT_FILE)
     if path.exists():
         raise BadInput(f"{path} exists already: edit it, or remove it first")
     logs = [_log(file) for file in files]
     text = "\n".join([HEAD, *_judge_lines(), *_source_lines(source, logs), EXAMPLES])
-    with path.open("x", encoding="utf-8") as file:
-        file.write(f"{text.rstrip()}\n")
-    click.echo(f"{path}: written. `judgeboard config` shows all settings. The first import creates the database.")
+    write_whole(path, lambda file: file.write(f"{text.rstrip()}\n".encode()), private=False)
+    is_typed = click.get_current_context().get_parameter_source("config") is ParameterSource.COMMANDLINE
+    config = ("--config", str(named)) if is_typed else ()
+    shown = shlex.join(["judgeboard", "config", *config])
+    click.echo(f"{path}: written. `{shown}` shows all settings. The first import creates the database.")
     if not logs:
-        options.suggest("import", "LOG")
+        options.suggest("import", "LOG", *config)
     for log in logs:
-        options.suggest("import", log.file, *(() if source == "default" else ("--source", source)))
-    options.suggest("judge")
+        options.suggest("import", log.file, *(() if source == "default" else ("--source", source)), *config)
+    options.suggest("judge", *config)
 
 
 class _Log(NamedTuple):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -93,6 +94,34 @@ def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
     assert (folder / "judgeboard.db").exists()
     assert run(["init", name]) == 2
     assert "judgeboard.toml exists already" in capsys.readouterr().err
+
+
+def test_init_writes_its_file_whole_or_not_at_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # as on a disk with room for 100 bytes
+    try:
+        assert run(["init"]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "judgeboard.toml cannot be written" in capsys.readouterr().err
+    assert list(folder.iterdir()) == []
+    assert run(["init"]) == 0
+    assert load_settings().judges["lexical"].kind == "lexical"
+
+
+def test_init_writes_to_the_path_of_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"], encoding="utf-8")
+    path = folder / "team.toml"
+    assert run(["init", "flat.jsonl", "--config", "team.toml"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{path}: written. `judgeboard config --config {path}` shows all settings.")
+    assert not (folder / "judgeboard.toml").exists()
+    commands = [line.removeprefix("next: judgeboard ") for line in err.splitlines()]
+    assert commands == [f"import flat.jsonl --config {path}", f"judge --config {path}"]
+    for command in commands:
+        assert run(command.split()) == 0
+    assert run(["init", "--config", "team.toml"]) == 2
+    assert "team.toml exists already" in capsys.readouterr().err
 
 
 def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder: Path) -> None:
