@@ -83,6 +83,11 @@ def permitted(action: Action) -> bool:
     return not sign_in().asked or may(signed_in(), action)
 
 
+def refusal(action: Action) -> str | None:
+    """Return why the person may not do this, None if they may: a control that is shown disabled says it as its help."""
+    return None if permitted(action) else why_not(action, role_of(signed_in()))
+
+
 def may_open(name: str) -> bool:
     """Return whether the person may open a view, named by its file."""
     return name not in MANAGED or permitted(Action.SEE_MANAGED)

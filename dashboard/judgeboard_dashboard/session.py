@@ -28,7 +28,7 @@ from judgeboard.store.outages import outage_words
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.row_filter import hides_rows
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.sign_in import SignInEnded, check_sign_in, claims, sign_in, verified_address
+from judgeboard_dashboard.sign_in import SignInEnded, SignIns, check_sign_in, claims, sign_in, verified_address
 
 _log = logging.getLogger("judgeboard.dashboard")
 Figures = TypeVar("Figures")
@@ -105,6 +105,7 @@ _VIEW, _VISIT = "open_view", "page_visit"
 _SUGGESTED, _REPLACED = "name_suggested", "name_replaced"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
 _ARRIVED = "arrived"
+_BEGUN = SignIns()  # those with a stored event: a page that is loaded again begins another session of Streamlit
 _OPENING = Lock()
 
 
@@ -265,9 +266,14 @@ def signed_in() -> Reviewer:
     address = None if sign_in().fault else verified_address()
     if address is None:
         raise NotAllowed("Sign in first.")
-    arrives = st.session_state.get(_ARRIVED) != address
+    database = store()
+    begun = {**claims(), "address": address, "database": database.shown_url}
+    arrives = st.session_state.get(_ARRIVED) != address and begun not in _BEGUN
     st.session_state[_ARRIVED] = address
-    return admit(store(), address, arrives=arrives)
+    person = admit(database, address, arrives=arrives)
+    if arrives:
+        _BEGUN.add(begun)
+    return person
 
 
 def reviewer_name() -> str:

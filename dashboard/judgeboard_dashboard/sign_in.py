@@ -100,11 +100,10 @@ class SignInEnded(NotAllowed):
     """A sign-in ended: the person signed out, or the identity provider's token has expired."""
 
 
-class EndedSignIns:
-    """The sign-ins that people ended on this server, at most ``most`` of them: then the oldest is forgotten.
+class SignIns:
+    """A record of sign-ins on this server, at most ``most`` of them: then the oldest is forgotten.
 
-    Signing out deletes the cookie of the browser. It ends neither the other tabs nor a copy of the cookie: they are
-    refused here. A sign-in is known by the hash of its claims, which contain the time and a random number.
+    A sign-in is known by the hash of its claims, which contain the time and a random number.
     """
 
     def __init__(self, most: int = 10_000) -> None:
@@ -113,7 +112,7 @@ class EndedSignIns:
         self._lock = threading.Lock()
 
     def add(self, person: Mapping[str, Any]) -> None:
-        """End the sign-in with these claims."""
+        """Add the sign-in with these claims, until its token expires."""
         now = time.time()
         with self._lock:
             self._forget_at = {key: at for key, at in self._forget_at.items() if at > now}
@@ -122,7 +121,7 @@ class EndedSignIns:
             self._forget_at[self._key(person)] = _expires_at(person) or now + COOKIE_SECONDS
 
     def __contains__(self, person: Mapping[str, Any]) -> bool:
-        """Whether the sign-in with these claims was ended."""
+        """Whether the sign-in with these claims was added."""
         return self._key(person) in self._forget_at
 
     @staticmethod
@@ -130,7 +129,9 @@ class EndedSignIns:
         return hashlib.sha256(json.dumps(person, sort_keys=True, default=str).encode()).hexdigest()
 
 
-_ended = EndedSignIns()
+# Signing out deletes the cookie of the browser. It ends neither the other tabs nor a copy of the cookie: they are
+# refused because of this record.
+_ended = SignIns()
 
 
 def sign_out() -> None:

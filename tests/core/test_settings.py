@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from judgeboard.cli.app import root
 from judgeboard.errors import BadInput
 from judgeboard.settings.masking import masked
-from judgeboard.settings.model import load_settings, provider_address, provider_key, shown_settings
+from judgeboard.settings.model import Settings, load_settings, provider_address, provider_key, shown_settings
 from judgeboard.settings.sections import SECTIONS, Price, fields_of
 
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
@@ -196,6 +197,27 @@ def test_a_mistake_in_the_project_file_is_one_line_with_its_place(project: Path,
         load_settings()
     assert "\n" not in str(caught.value)
     assert "sk-1" not in str(caught.value)
+
+
+def test_no_wrong_value_shows_a_sentence_about_types_of_python(project: Path) -> None:
+    values = ['"abc"', "true", "-1", "1.5", "1e400", "[1]", "[[1]]", "{a = 1}", "2026-01-01", "99999999"]
+    required = {"suites": {"file": '"f"'}, "alerts": {"when": '"spend"', "to": '"command"'}}
+    texts = [f"{name} = {value}" for name in Settings.model_fields for value in values]
+    texts += [f"[judges.a.price]\noutput = 1\ninput = {value}" for value in values]
+    for section, table in SECTIONS.items():
+        texts += [f"[{section}]\na = {value}" for value in values]
+        for name in fields_of(table):
+            others = "".join(f"{key} = {value}\n" for key, value in required.get(section, {}).items() if key != name)
+            texts += [f"[{section}.a]\n{others}{name} = {value}" for value in values]
+    faults = []
+    for text in texts:
+        project.write_text(text)
+        try:
+            load_settings()
+        except BadInput as error:
+            faults.append(str(error))
+    assert len(faults) > 500
+    assert [fault for fault in faults if re.search("Input|valid |unable|Decimal|pathlib|tuple", fault)] == []
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.util import calc_hash
 
-from app_pages import OpenPage
+from app_pages import OpenPage, shown
 from judgeboard.store.filters import RowFilter
 from judgeboard_dashboard.widgets.filters import filter_in, only, query_of
+from page_rows import PageRows
 
 
 @pytest.mark.usefixtures("page_rows")
@@ -90,3 +91,17 @@ def test_a_range_upside_down_keeps_its_first_end() -> None:
     where, ignored = filter_in({"min_score": ["0.8"], "max_score": ["0.2"]})
     assert where == RowFilter(min_score=0.8)
     assert ignored == ["max_score=0.2"]
+
+
+@pytest.mark.parametrize(("name", "query"), [("queues", {"new": "every"}), ("item", {}), ("responses", {})])
+def test_a_page_names_a_filter_that_it_cannot_read_and_what_is_allowed(
+    page_rows: PageRows, open_page: OpenPage, name: str, query: dict[str, str]
+) -> None:
+    bad = {"min_score": "abc", "state": "opened", "metadata.tokens>": "many", "judge_version": "v2"}
+    sentence = (
+        "These filters are not valid and are ignored: state=opened (state of the answer's flag: open, confirmed, "
+        "dismissed, superseded); min_score=abc (lowest groundedness, 0 to 1); judge_version=v2 (id of one judge "
+        "version); metadata.tokens>=many (value of a metadata field"
+    )
+    assert sentence in shown(open_page(name, source="log", **query, **bad))
+    assert "not valid" not in shown(open_page(name, source="log", **query))

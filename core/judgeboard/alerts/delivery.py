@@ -24,7 +24,7 @@ from judgeboard.domain import MessageKind
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.settings.masking import without_secrets
 from judgeboard.settings.model import load_settings, variable_of
-from judgeboard.store.alerts import Delivery, begin_attempt, due_deliveries, end_attempt
+from judgeboard.store.alerts import Delivery, begin_attempt, due_deliveries, end_attempt, get_delivery
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 
@@ -38,15 +38,18 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-def deliver_due(store: Store, clock: Callable[[], datetime]) -> int:
-    """Send the messages that are due and return how many were sent.
+def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[Delivery]:
+    """Send the messages that are due, and return them as they are afterwards.
 
     Each attempt is stored before it is made. If the process ends during an attempt, nobody knows whether the message
     arrived: it is sent again later, with the same id.
     """
     with store.reading() as connection:
         due = due_deliveries(connection, clock())
-    return sum(deliver(store, each, clock()) is None for each in due)
+    for each in due:
+        deliver(store, each, clock())
+    with store.reading() as connection:
+        return [get_delivery(connection, each.id) for each in due]
 
 
 def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:

@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
@@ -25,6 +25,7 @@ from judgeboard.store.alerts import (
     close_event,
     get_delivery,
     list_alert_rules,
+    refused_deliveries,
     resolve_event,
     set_alert_problem,
     store_delivery,
@@ -150,17 +151,26 @@ def _store(connection: Connection, rule: AlertRule, met: list[Met], now: datetim
             close_event(connection, event.id)
 
 
-def check(store: Store, now: datetime | None = None) -> int:
-    """Evaluate all active rules, send what is due, and return the number of messages that were sent.
+class Sent(NamedTuple):
+    """The messages that were sent, and those that could not be sent, now or before; most are tried again later."""
 
-    ``now`` replaces the clock.
-    """
+    sent: list[Delivery]
+    not_sent: list[Delivery]
+
+
+def check(store: Store, now: datetime | None = None) -> Sent:
+    """Evaluate all active rules and send the messages that are due. ``now`` replaces the clock."""
 
     def clock() -> datetime:
         return now or utc_now()
 
     evaluate(store, clock(), every=timedelta(0))
-    return deliver_due(store, clock)
+    tried = deliver_due(store, clock)
+    with store.reading() as connection:
+        again = refused_deliveries(connection)
+    return Sent(
+        [each for each in tried if each.state == "sent"], [each for each in tried if each.state == "failed"] + again
+    )
 
 
 def follow(store: Store, closing: threading.Event) -> None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, time, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -28,7 +29,7 @@ from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.settings.fields import CLOSED, Text
 from judgeboard.settings.model import ENVIRONMENT, load_settings
 from judgeboard.settings.project_file import project_file
-from judgeboard.settings.sections import AlertSettings
+from judgeboard.settings.sections import AlertSettings, fields_of
 from judgeboard.store.alerts import (
     Level,
     NewAlertRule,
@@ -269,8 +270,17 @@ def _rules_in(path: Path | None) -> _RulesIn:
     if project is None or not alerts:
         raise MissingOption("judgeboard.toml has no [alerts.NAME]: add one, or name a file of rules", "alerts.yaml")
     return _RulesIn(
-        project.fail, {("alerts", name): WrittenRule(name=name, **asdict(alert)) for name, alert in alerts.items()}
+        partial(fault_in_project, project.fail),
+        {("alerts", name): WrittenRule(name=name, **asdict(alert)) for name, alert in alerts.items()},
     )
+
+
+def fault_in_project(fail: Callable[..., BadInput], error: str, *keys: str) -> BadInput:
+    """Return an error about the table of a rule in the project file, at the field that `checked_rule` names first."""
+    field, _, reason = error.partition(": ")
+    if field in fields_of(AlertSettings):
+        return fail(f"is not usable: {reason}", *keys, field)
+    return fail(f"is not usable: {error}", *keys)
 
 
 def import_alert_rules(store: Store, path: Path | None, actor: Actor) -> ImportedRules:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from judgeboard.cli import options
-from judgeboard.store.filters import RowFilter, parse_where
+from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -
     from judgeboard.agreement.rates import measure_rate
     from judgeboard.reports.rates import rate_lines
 
-    elsewhere = parse_where(labels_from) if labels_from else None
+    elsewhere = options.selection(labels_from) if labels_from else None
     result = measure_rate(options.seen(options.open_store()), where=where, labels_from=elsewhere, **chosen)
     options.show(result, rate_lines(result))
 

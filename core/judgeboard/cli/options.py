@@ -8,7 +8,7 @@ import re
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from functools import partial
@@ -20,7 +20,7 @@ import click
 from judgeboard.cli.groups import CommandGroup
 from judgeboard.cli.help import GROUPS, Command
 from judgeboard.cli.loading import end_loading
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.text import as_utc, counted, storable, with_db
 
@@ -267,7 +267,23 @@ def _day(context: click.Context, option: click.Parameter, text: str | None) -> N
 
 def _selected(context: click.Context, _option: click.Parameter, conditions: tuple[str, ...]) -> RowFilter:
     days = [context.meta[name] for name in ("since", "until") if name in context.meta]
-    return parse_where([*conditions, *days])
+    return selection([*conditions, *days])
+
+
+def selection(conditions: Sequence[str]) -> RowFilter:
+    """Return the filter of --where, whose rules exist or have flags in the database. Raises BadInput otherwise."""
+    where = parse_where(conditions)
+    if where.rules:
+        from judgeboard.flags.rules import RULE_NAMED
+        from judgeboard.reviews.queues import check_flag_rules
+
+        if not RULE_NAMED.keys() >= {*where.rules}:
+            try:
+                with open_store().reading() as connection:
+                    check_flag_rules(connection, where)
+            except MissingDatabase:
+                check_flag_rules(None, where)
+    return where
 
 
 where: Callable[[F], F] = decorator(

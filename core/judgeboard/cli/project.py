@@ -1,6 +1,7 @@
 """The commands `init` and `config`: write the project file, and show every setting."""
 
 import json
+import shlex
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
@@ -29,23 +31,28 @@ HEAD = """\
 def init_command(files: tuple[str, ...], source: str) -> None:
     """Write the project file judgeboard.toml into this folder. It has the database, a judge and the columns of LOG.
 
-    The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed.
+    The judge is a model if a key is set, otherwise the offline judge. An existing file is not changed. With --config,
+    the file is written to that path.
     """
-    from judgeboard.settings.project_file import PROJECT_FILE
+    from judgeboard.formats.files import write_whole
+    from judgeboard.settings.project_file import PROJECT_FILE, leave_project_file
 
-    path = Path(PROJECT_FILE)
+    named = leave_project_file()  # it does not exist yet
+    path = named or Path(PROJECT_FILE)
     if path.exists():
         raise BadInput(f"{path} exists already: edit it, or remove it first")
     logs = [_log(file) for file in files]
     text = "\n".join([HEAD, *_judge_lines(), *_source_lines(source, logs), EXAMPLES])
-    with path.open("x", encoding="utf-8") as file:
-        file.write(f"{text.rstrip()}\n")
-    click.echo(f"{path}: written. `judgeboard config` shows all settings. The first import creates the database.")
+    write_whole(path, lambda file: file.write(f"{text.rstrip()}\n".encode()), private=False)
+    is_typed = click.get_current_context().get_parameter_source("config") is ParameterSource.COMMANDLINE
+    config = ("--config", str(named)) if is_typed else ()
+    shown = shlex.join(["judgeboard", "config", *config])
+    click.echo(f"{path}: written. `{shown}` shows all settings. The first import creates the database.")
     if not logs:
-        options.suggest("import", "LOG")
+        options.suggest("import", "LOG", *config)
     for log in logs:
-        options.suggest("import", log.file, *(() if source == "default" else ("--source", source)))
-    options.suggest("judge")
+        options.suggest("import", log.file, *(() if source == "default" else ("--source", source)), *config)
+    options.suggest("judge", *config)
 
 
 class _Log(NamedTuple):
@@ -177,9 +184,10 @@ def config_command(schema: bool) -> int:
     `default`. If several of them have a value, the first in this order counts. If the environment or judgeboard.toml
     gives a value, the page Settings cannot change it.
 
-    Exit code 2: the database exists but cannot be opened.
+    Exit code 2: the database exists but cannot be opened, or a value cannot be used.
     """
     from judgeboard.errors import JudgeboardError, MissingDatabase
+    from judgeboard.health.project import settings_faults
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings.model import Settings, load_settings, shown_settings
     from judgeboard.store.settings import settings_in_force
@@ -193,8 +201,11 @@ def config_command(schema: bool) -> int:
         database = store.shown_url
         with store.reading() as connection:
             settings = settings_in_force(connection)
+            faults = [*settings_faults(settings, connection)]
     except JudgeboardError as error:
-        database = str(error)
+        if database and isinstance(error, BadInput):
+            raise
+        database, faults = str(error), [*settings_faults(settings, None)]
         code = 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
     rows = shown_settings(settings, PROVIDERS)
     width = max(len(each.name) for each in rows)
@@ -203,4 +214,7 @@ def config_command(schema: bool) -> int:
     ]
     settings_json = [{"name": each.name, "value": each.value, "origin": each.origin} for each in rows]
     options.show({"database": database, "settings": settings_json}, [f"database in use: {database}", *lines])
+    for fault in faults:
+        options.echo(f"judgeboard: {fault}", err=True)
+        code = fault.exit_code
     return code

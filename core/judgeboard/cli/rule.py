@@ -575,17 +575,20 @@ def rule_check() -> int:
     """Evaluate the alert rules now, for cron.
 
     Sends the messages that are due. A worker does this every minute. Paused rules are left out. Exit code 1 if an event
-    is open, or a rule cannot be evaluated.
+    is open, a rule cannot be evaluated, or a message could not be sent. Such a message is tried again.
     """
     from judgeboard.alerts.events import check
     from judgeboard.store.alerts import list_alert_rules, open_events
 
     store = options.open_store()
-    sent = check(store)
+    sent, not_sent = check(store)
     with store.reading() as connection:
         events, rules = open_events(connection), list_alert_rules(connection)
     problems = {rule.name: rule.problem for rule in rules if rule.problem and rule.state is RuleState.ACTIVE}
     lines = [*_event_lines(events), *(f"{name} cannot be evaluated: {problem}" for name, problem in problems.items())]
-    lines.append(f"{counted(len(events), 'open event')}, {counted(sent, 'message')} sent")
-    options.show({"open": [event for _, event in events], "problems": problems, "sent": sent}, lines)
-    return int(bool(events or problems))
+    lines += _delivery_lines(not_sent)
+    counts = f"{counted(len(events), 'open event')}, {counted(len(sent), 'message')} sent"
+    lines.append(f"{counts}, {len(not_sent):,} not sent" if not_sent else counts)
+    result = {"open": [event for _, event in events], "problems": problems, "sent": len(sent), "not_sent": not_sent}
+    options.show(result, lines)
+    return int(bool(events or problems or not_sent))

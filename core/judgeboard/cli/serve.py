@@ -53,25 +53,26 @@ def worker_command() -> None:
 def cancel(job: str | None) -> None:
     """Cancel a job. Its running calls are finished and stored.
 
-    RUN is the number of the job's run, as in `judgeboard db events --kind run`. If the job has no run yet, give JOB,
-    the id of the job. Without an argument, the command cancels the job if there is only one. If there are several jobs,
+    RUN is the number of the job's run, as in `judgeboard db events --kind run`. JOB is the id of the job, also before
+    its run begins. Without an argument, the command cancels the job if there is only one. If there are several jobs,
     it lists them with their numbers and ids. A command in another terminal is no job: stop it there with Ctrl-C.
     """
     from judgeboard.runs.jobs import cancel_job, open_jobs
 
     store = options.open_store()
-    jobs = {each.id if each.run_id is None else str(each.run_id): each for each in open_jobs(store)}
-    jobs = {name: each for name, each in jobs.items() if each.state != "stopping"}
-    if job is not None and job not in jobs:
+    jobs = [each for each in open_jobs(store) if each.state != "stopping"]
+    named = [each for each in jobs if job in {None, each.id, str(each.run_id)}]
+    if job is not None and not named:
         raise BadInput(
             f"there is no waiting or running job {job}: it has ended or is stopping, or it is a command, which Ctrl-C "
             "stops in its terminal"
         )
     if not jobs:
         raise BadInput("no job is waiting or running. A command in another terminal is stopped there with Ctrl-C")
-    if job is None and len(jobs) > 1:
-        raise BadInput(f"{len(jobs)} jobs are waiting or running: name one of {', '.join(jobs)}")
-    chosen = next(iter(jobs.values())) if job is None else jobs[job]
+    if len(named) > 1:
+        names = ", ".join(each.id if each.run_id is None else str(each.run_id) for each in named)
+        raise BadInput(f"{len(named)} jobs are waiting or running: name one of {names}")
+    [chosen] = named
     cancel_job(store, chosen.id, options.actor())
     done = f"after {chosen.asked:,} of {counted(chosen.selected, 'answer')}"
     click.echo(f"Cancelled {'before it began' if chosen.run_id is None else done}. Verdicts are kept.")

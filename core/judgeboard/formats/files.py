@@ -250,8 +250,8 @@ def owner_only(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
-    """Write a file whole or not at all, and return the result of ``write``. Only its owner can read it.
+def write_whole(path: Path, write: Callable[[BinaryIO], T], *, private: bool = True) -> T:
+    """Write a file whole or not at all, and return the result of ``write``. If ``private``, only its owner can read it.
 
     A symbolic link is kept, and its target is written. A pipe or a device is written directly, because it has no
     content to replace. A SQLite database is never replaced.
@@ -260,7 +260,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T]) -> T:
         file = _replaceable(path)
         if file is not None:
             refuse_database(file)
-            return _replace(file, write)
+            return _replace(file, write, private=private)
         with path.open("wb") as stream:
             return write(stream)
     except OSError as error:
@@ -288,10 +288,10 @@ def _replaceable(path: Path) -> Path | None:
     return file if S_ISREG(kind) and file.exists() and file.samefile(path) else None
 
 
-def _replace(path: Path, write: Callable[[BinaryIO], T]) -> T:
+def _replace(path: Path, write: Callable[[BinaryIO], T], *, private: bool) -> T:
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        with open(part, "xb", opener=owner_only) as stream:
+        with open(part, "xb", opener=owner_only if private else None) as stream:
             result = write(stream)
             stream.flush()
             os.fsync(stream.fileno())

@@ -11,6 +11,7 @@ from stat import S_IROTH, filemode
 
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import DamagedDatabase, JudgeboardError
+from judgeboard.health.project import settings_faults
 from judgeboard.llm.endpoint import choose_provider
 from judgeboard.runs.judging import make_judge
 from judgeboard.settings.masking import masked
@@ -91,10 +92,14 @@ def _hash_findings(store: Store) -> Iterator[Finding]:
 
 
 def _settings_findings(store: Store) -> Iterator[Finding]:
-    """Compare the settings of this terminal with those of the servers and workers on the database."""
-    here = setting_hashes(load_settings())
+    """Look for faults of the settings, and compare them with those of the servers and workers on the database."""
+    settings = load_settings()
+    here = setting_hashes(settings)
     with store.reading() as connection:
         workers = worker_settings(connection)
+        yield from (
+            Finding(ok=False, what="settings", fix=str(fault)) for fault in settings_faults(settings, connection)
+        )
     fix = "use the same judgeboard.toml and variables on all machines; `judgeboard config` shows those of this terminal"
     for worker in workers:
         names = sorted(name for name in {*here, *worker.hashes} if here.get(name) != worker.hashes.get(name))

@@ -40,7 +40,13 @@ from judgeboard.store.reviewers import (
     store_reviewer,
     take_up_imports,
 )
-from judgeboard.store.settings import check_query_types, primary_judge, set_setting
+from judgeboard.store.settings import (
+    check_primary_judge,
+    check_query_types,
+    primary_judge,
+    set_setting,
+    settings_in_force,
+)
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
@@ -371,10 +377,11 @@ class FlagSummary:
 def flags_to_supersede(store: Readable, **changed: Any) -> int:
     """Return how many open flags `raise_flags` would supersede with the settings in force. Changes nothing.
 
-    ``changed`` are thresholds by name that take the place of those in force.
+    ``changed`` are thresholds by name that take the place of those in force. Raises BadInput as `raise_flags` does.
     """
     total, last = 0, 0
     with store.reading() as connection:
+        check_primary_judge(connection, settings_in_force(connection))
         while ids := with_open_flags(connection, after=last, limit=AT_ONCE):
             total += count_to_supersede(connection, ids, changed)
             last = ids[-1]
@@ -393,10 +400,12 @@ def raise_flags(
     ``progress`` is called with the number of responses done and the total.
 
     Raises:
-        BadInput: The environment sets a threshold outside its range, or names a query type that no answer has.
+        BadInput: The environment sets a threshold outside its range, or names a query type that no answer has. Or the
+            environment or the project file names a primary judge that does not exist.
     """
     summary = FlagSummary()
     with store.reading() as connection:
+        check_primary_judge(connection, settings_in_force(connection))
         total = connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one()
         if total:
             check_query_types(connection, variable_of("always_review"), load_settings().always_review or ())

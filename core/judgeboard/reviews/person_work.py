@@ -13,6 +13,7 @@ from judgeboard.domain import Action, Decision, Estimate
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.reviews.outcome import differences
 from judgeboard.reviews.queue_work import QueueWork, work_in
+from judgeboard.reviews.queues import assign_people
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.means import difference_of_means, median
@@ -34,7 +35,6 @@ from judgeboard.store.own_reviews import (
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
 from judgeboard.store.queues import (
     Queue,
-    assign,
     list_queues,
     may_take_from,
     queue_by_id,
@@ -135,14 +135,15 @@ def reassign(
 ) -> list[str]:
     """Assign a person's open queues (or only the named ``queues``) to another person; return the queues' names.
 
-    The person's leases in them end, so that the other person gets these items too. Reviews keep their author.
+    The person's leases in them end, so that the other person gets these items too. Reviews keep their author. Raises
+    BadInput if the other person may not review.
     """
     at = now or utc_now()
     with allowed(store, by, Action.ASSIGN) as connection:
         assigned = queues_by_person(connection).get(person.id, [])
         moved = [queue for queue in assigned if not queues or queue.name in queues]
         for queue in moved:
-            assign(connection, queue.id, [to.id])
+            assign_people(connection, queue.id, [to])
             unassign(connection, queue.id, [person.id])
             if queue.rules.training:
                 add_training_items(connection, queue, to.id, at)

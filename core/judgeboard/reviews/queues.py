@@ -7,10 +7,21 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Preference, QueueOrder, QueueState
+from judgeboard.domain import (
+    Action,
+    Decision,
+    FlagState,
+    Grade,
+    ItemState,
+    Preference,
+    QueueOrder,
+    QueueState,
+    Role,
+)
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULE_NAMED
-from judgeboard.people.permissions import Actor, actor_name, allowed
+from judgeboard.people.permissions import Actor, actor_name, allowed, role_now
+from judgeboard.people.roster import list_people
 from judgeboard.reviews.outcome import update_flag_states
 from judgeboard.stats.estimates import percent
 from judgeboard.store.clock import utc_now
@@ -50,6 +61,7 @@ from judgeboard.store.queues import (
 from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.reviews import lock_flag
 from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
+from judgeboard.text import some_of
 
 ASKED = ("label", "groundedness", "quality")
 
@@ -122,8 +134,8 @@ def create_queue(
     ``schema`` is the title of a label schema ("support v2", or a name for its newest version): reviewers fill in its
     fields in place of the grades of ``rules``. With a ``plan``, the items are a random sample of each
     stratum (`draw_by_stratum`), and the strata are stored. Raises NoPeople for a blind queue that is not assigned,
-    BadInput if a queue has this name already, no flag can ever match, or the rules do not fit the plan; NotFound if
-    there is no such schema.
+    BadInput if a queue has this name already, no flag can ever match, the rules do not fit the plan, or one of the
+    people may not review; NotFound if there is no such schema.
     """
     at = now or utc_now()
     check_people(rules, assigned)
@@ -148,7 +160,7 @@ def create_queue(
             else:
                 check_flag_rules(connection, rules.where)
         queue = queue_by_id(connection, queue_id)
-        assign(connection, queue.id, [person.id for person in assigned])
+        assign_people(connection, queue.id, assigned)
         if queue.rules.training:
             created = CreatedQueue(queue, _fill_training(connection, queue, assigned, at))
         elif plan is not None:
@@ -170,6 +182,18 @@ def check_people(rules: QueueRules, people: Collection[Reviewer]) -> None:
     """Raise `NoPeople` if a blind queue would be assigned to nobody: it would hide its answers from everybody."""
     if rules.blind and not people:
         raise NoPeople("a blind queue hides its answers from its reviewers, so it must name them: assign it to them")
+
+
+def assign_people(connection: Connection, queue_id: int, people: Collection[Reviewer]) -> None:
+    """Assign a queue to people. Raises BadInput, with the names of those who may review, if one of them may not."""
+    before = {person.id for person in assignees(connection, queue_id)}
+    for person in people:
+        role = role_now(connection, person)
+        if person.id not in before and Action.REVIEW not in role.actions:
+            may_review = (line.person.name for line in list_people(connection) if Action.REVIEW in line.role.actions)
+            why = "was removed" if role is Role.NONE else f"has the role {role}"
+            raise BadInput(f"{person.name} may not review: this person {why}. People who may: {some_of(may_review)}")
+    assign(connection, queue_id, [person.id for person in people])
 
 
 def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = None) -> Queue:
@@ -198,14 +222,15 @@ def assign_queue(
 ) -> Queue:
     """Assign a queue to people and remove other people from it.
 
-    Raises BadInput if it is closed, and NoPeople if it is blind and nobody would be left.
+    Raises BadInput if it is closed or one of the people may not review, and NoPeople if it is blind and nobody would be
+    left.
     """
     at = now or utc_now()
     with allowed(store, by, Action.ASSIGN) as connection:
         queue = queue_named(connection, name)
         check_open(queue)
         added, removed = [person.id for person in add], [person.id for person in remove]
-        assign(connection, queue.id, added)
+        assign_people(connection, queue.id, add)
         unassign(connection, queue.id, removed)
         check_people(queue.rules, assignees(connection, queue.id))
         if queue.rules.training:
@@ -398,9 +423,11 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
     }
 
 
-def check_flag_rules(connection: Connection, where: RowFilter) -> None:
-    """Raise `BadInput` for a rule of a filter that neither exists nor has flags."""
-    unknown = values_without_rows(connection, "rule", [rule for rule in where.rules if rule not in RULE_NAMED])
+def check_flag_rules(connection: Connection | None, where: RowFilter) -> None:
+    """Raise `BadInput` for a rule of a filter that neither exists nor has flags in the database, if there is one."""
+    unknown = [rule for rule in where.rules if rule not in RULE_NAMED]
+    if connection is not None:
+        unknown = values_without_rows(connection, "rule", unknown)
     if unknown:
         raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(RULE_NAMED)}")
 

@@ -370,12 +370,22 @@ class Settings(Thresholds, BaseSettings):
             return self._file.line_of(name, *keys)
         return "stored" if name in self._stored else "default"
 
+    def fail(self, reason: str, *keys: str) -> BadInput:
+        """Return an error about the value at ``keys`` that names its place: a variable, or a line of the file."""
+        return _fault(reason, keys, self._file, os.environ)
+
 
 class _Environment(EnvSettingsSource):
     """The variables, but for that of the checks: it names a file, which may change while a server runs."""
 
     def __call__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__call__().items() if name != "checks"}
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except ValueError:
+            raise BadInput(f"{variable_of(field_name)} is not usable: it must be a table in JSON") from None
 
 
 def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
@@ -460,13 +470,18 @@ def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapp
     """Return the first fault as an error that names its place. Unknown names come first: a name may be misspelt."""
     fault = min(error.errors(), key=lambda each: each["type"] not in _UNKNOWN)
     keys = tuple(str(step) for step in fault["loc"]) or (str(fault["ctx"]["error"]).split(maxsplit=1)[0],)
-    reason = _reason(fault, keys)
-    variable = variable_of(keys[0])
-    if environment.get(variable):  # the message leaves out the value, which may be a secret
-        return BadInput(f"{variable} is not usable: it {reason}")
-    shown = fault["input"]
-    if reason.startswith("must") and isinstance(shown, str | int | float) and len(str(shown)) < 80:
+    reason, shown = _reason(fault, keys), fault["input"]
+    # The value of a variable is left out: it may be a secret.
+    is_short = isinstance(shown, str | int | float) and len(str(shown)) < 80
+    if reason.startswith("must") and is_short and not environment.get(variable_of(keys[0])):
         reason += f", not {number_words(shown) if isinstance(shown, float) else repr(shown)}"
+    return _fault(reason, keys, file, environment)
+
+
+def _fault(reason: str, keys: Sequence[str], file: ProjectFile | None, environment: Mapping[str, str]) -> BadInput:
+    variable = variable_of(keys[0])
+    if environment.get(variable):
+        return BadInput(f"{variable} is not usable: it {reason}")
     if file is not None and keys[0] in file.values:
         return file.fail(reason, *keys)
     return BadInput(f"{'.'.join(keys)} {reason}")
@@ -488,16 +503,34 @@ def _reason(fault: "ErrorDetails", keys: Sequence[str]) -> str:
         return str(fault["ctx"]["error"]).removeprefix(f"{keys[0]} ")
     if fault["type"] == "string_too_long":
         return f"has more than {fault['ctx']['max_length']:,} characters: {len(fault['input']):,}"
-    words = {
-        "bool_parsing": "must be true or false",
-        "bool_type": "must be true or false",
-        "tuple_type": "must be a list",
-        "missing": "is required",
-        "model_type": "must be a table",
-        "model_attributes_type": "must be a table",
-        "dataclass_type": "must be a table",
-    }
-    return words.get(fault["type"], fault["msg"].replace("Input should", "must"))
+    # The sentences of pydantic are about its types, not about the file.
+    words = _WORDS.get(fault["type"].removesuffix("_type").removesuffix("_parsing"), "is not usable")
+    return words.format(**fault.get("ctx", {}))
+
+
+# By the kind of a fault, without the ending that tells a wrong type from a text that cannot be read.
+_WORDS = {
+    "missing": "is required",
+    "bool": "must be true or false",
+    "string": "must be a text",
+    "int": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float": "must be a number",
+    "decimal": "must be a number",
+    "finite_number": "must be a finite number",
+    "greater_than": "must be above {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than": "must be below {lt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "literal_error": "must be {expected}",
+    "enum": "must be {expected}",
+    "path": "must be the path of a file",
+    "tuple": "must be a list",
+    "dict": "must be a table",
+    "model": "must be a table",
+    "model_attributes": "must be a table",
+    "dataclass": "must be a table",
+}
 
 
 def variable_of(name: str) -> str:

@@ -74,6 +74,12 @@ def use_project_file(path: str) -> None:
     os.environ[CONFIG] = str(Path(path).expanduser().absolute())
 
 
+def leave_project_file() -> Path | None:
+    """Stop using the project file that JUDGEBOARD_CONFIG names in this process, and return its path."""
+    named = os.environ.pop(CONFIG, None)
+    return Path(named) if named else None
+
+
 def project_file() -> ProjectFile | None:
     """Return the file that JUDGEBOARD_CONFIG names, otherwise the nearest ``judgeboard.toml`` above, None without one.
 

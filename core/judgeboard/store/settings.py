@@ -10,6 +10,7 @@ from sqlalchemy import Connection, exists, func, insert, select
 from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
+from judgeboard.judges.kinds import JUDGES
 from judgeboard.settings.model import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
@@ -103,6 +104,26 @@ def rules_in_force(connection: Connection) -> RulesInForce:
     """Return thresholds and primary judge in two statements."""
     settings = settings_in_force(connection)
     return RulesInForce(settings.thresholds, settings.primary_judge or _first_judge(connection))
+
+
+def check_primary_judge(connection: Connection | None, settings: Settings, *new: str) -> None:
+    """Raise BadInput if the environment or the project file names a primary judge that does not exist.
+
+    The flag rules for low scores would flag nothing. A judge exists if the project file describes it, if it has a
+    version in the database, or if it is among the ``new`` ones. Before the first judge, each kind is a name too.
+    """
+    name = settings.primary_judge
+    if name is None or settings.origin(PRIMARY_JUDGE) == "stored":
+        return
+    stored = [] if connection is None else [version.name for version in list_versions(connection)]
+    if name in {*settings.judges, *new, *(stored or JUDGES)}:
+        return
+    known = ", ".join(dict.fromkeys((*settings.judges, *stored))) or "none"
+    raise settings.fail(
+        f"names no judge, so no answer is flagged for a low score. Judges: {known}. Correct the name, or describe the "
+        f"judge under [judges]",
+        PRIMARY_JUDGE,
+    )
 
 
 def set_setting(connection: Connection, key: str, value: Any, by: str, now: datetime | None = None) -> None:

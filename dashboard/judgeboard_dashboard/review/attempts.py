@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from judgeboard.domain import Action
 from judgeboard.methods.attempts import AttemptSequence, ShownAttempt, select_attempt, selected_attempt
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import Html, beginning, both_sides, show, tag
+from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
 from judgeboard_dashboard.session import stacking_columns
@@ -69,6 +71,7 @@ def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> 
     bound, reviewer = AttemptActions(actions, attempts), actions.reviewer
     sequence, attempt = attempts[bound.at]
     selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
+    refused = refusal(Action.REVIEW)
     with st.container(key="attempts", gap="small"):
         with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
             show(_title(sequence, len(sequences)))
@@ -79,8 +82,9 @@ def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> 
                 key="select",
                 shortcut="0",
                 chosen=selected,
-                disabled=attempt.response_id is None,
-                tip="Your name and the time are stored with the selection. Press the key again to deselect it.",
+                disabled=attempt.response_id is None or refused is not None,
+                tip=refused
+                or "Your name and the time are stored with the selection. Press the key again to deselect it.",
             )
         left, right = stacking_columns("attempts", [1, 1.35], gap="small")
         with left:

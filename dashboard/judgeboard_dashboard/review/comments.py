@@ -6,6 +6,7 @@ from functools import partial
 
 import streamlit as st
 
+from judgeboard.domain import Action
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.store.engine import Store
@@ -14,6 +15,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import Comment
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, as_label, tag
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import safely
 from judgeboard_dashboard.review.drafts import CommentDraft, ReviewSession
 from judgeboard_dashboard.widgets.keys import Press, Turn, key_button, keyboard, take_press
@@ -110,7 +112,7 @@ def comment_fields(actions: CommentActions, comments: Sequence[Comment]) -> None
     Nobody comments on an answer that is blind for them: others would read what they think of it.
     """
     reviewer = actions.reviewer
-    if reviewer is None or actions.item.hidden:
+    if reviewer is None or actions.item.hidden or not permitted(Action.REVIEW):
         return
     draft, response_id = actions.session.comment(actions.item.response_id), actions.item.response_id
     key = _field(response_id, draft)

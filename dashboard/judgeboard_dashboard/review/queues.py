@@ -40,7 +40,6 @@ from judgeboard_dashboard.review.leases import follow_work
 from judgeboard_dashboard.review.schema_editor import schema_editor
 from judgeboard_dashboard.session import (
     ask_reviewer,
-    current_query,
     problem,
     reading,
     saving,
@@ -49,7 +48,7 @@ from judgeboard_dashboard.session import (
 )
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
-from judgeboard_dashboard.widgets.filters import filter_in, query_of
+from judgeboard_dashboard.widgets.filters import filter_in_address, query_of
 from judgeboard_dashboard.widgets.navigation import EVERY_ITEM, Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
 from judgeboard_dashboard.widgets.texts import (
@@ -321,7 +320,7 @@ def new_queue() -> None:
     reviewer = ask_reviewer()
     if reviewer is None:
         return
-    where, _ = filter_in(current_query())
+    where = filter_in_address()
     with st.container(key="new_queue_top", horizontal=True, vertical_alignment="center", gap="small"):
         heading("New queue")
         st.button("Back to the queues", key="new_queue_back", type="tertiary", on_click=go, kwargs={"new": None})

@@ -10,11 +10,10 @@ import streamlit as st
 
 from judgeboard.domain import Action, Decision, Label, Preference, Shown
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
-from judgeboard.people.permissions import role_of, why_not
 from judgeboard.reviews.decisions import IMPLIED
 from judgeboard.reviews.shown import stored_side
 from judgeboard_dashboard.evidence import Html, show, tag
-from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
@@ -25,7 +24,6 @@ from judgeboard_dashboard.session import (
     name_is_suggested,
     open_rows,
     reviewer_name,
-    signed_in,
     visit,
 )
 from judgeboard_dashboard.widgets.keys import Turn, key_button, keyboard, listen, longest_pause
@@ -175,8 +173,8 @@ def bar(
     the buttons for grades. ``form`` draws a form in place of the choices.
     """
     with st.bottom, st.container(key="bar", horizontal=True, vertical_alignment="bottom", gap="small"):
-        if not permitted(Action.REVIEW):
-            show(tag("div", why_not(Action.REVIEW, role_of(signed_in())), cls="jb-cap"))
+        if (reason := refusal(Action.REVIEW)) is not None:
+            show(tag("div", reason, cls="jb-cap"))
             return
         if grades is not None:
             grades()

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from judgeboard.domain import ClaimMark, ClaimStatus
+from judgeboard.domain import Action, ClaimMark, ClaimStatus
 from judgeboard.formats.label_schema import FieldType
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.judges.words import content_words, sentence_spans
@@ -16,6 +16,7 @@ from judgeboard.methods.serving import served_words
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
+from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.claims import (
     STATUS_WORDS,
@@ -471,7 +472,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
     noun = "claim" if any(statement.judgment_id is not None for statement in marks.statements) else "sentence"
     statement = None if marks.at is None else marks.statements[marks.at]
     mark = None if statement is None else marks.shown.get(subject_of(statement))
-    disabled = not marks.statements
+    disabled, refused = not marks.statements, refusal(Action.REVIEW)
     with st.container(key="tools", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
         show(_statement_line(marks, noun, None if mark is None else mark.status))
         if actions.differs():
@@ -502,8 +503,8 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
                 shortcut=shortcut,
                 quiet=not chosen,
                 chosen=chosen,
-                disabled=disabled,
-                tip=tip,
+                disabled=disabled or refused is not None,
+                tip=refused or tip,
             )
         key_button(
             "Whole texts" if actions.session.by_sentence else "By sentence",

@@ -76,8 +76,8 @@ from judgeboard_dashboard.review.signals import (
 )
 from judgeboard_dashboard.review.texts import answer_panes, item_texts, pair_block
 from judgeboard_dashboard.review.undo import review_skipped, undo_in_queue, undo_review
-from judgeboard_dashboard.session import current_query, current_reviewer, open_rows, page, reading, store
-from judgeboard_dashboard.widgets.filters import filter_in
+from judgeboard_dashboard.session import current_reviewer, open_rows, page, reading, store
+from judgeboard_dashboard.widgets.filters import filter_in_address
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
 from judgeboard_dashboard.widgets.keys import Turn
 from judgeboard_dashboard.widgets.navigation import Rows, flagged, number_in_address
@@ -105,7 +105,7 @@ KINDS: dict[str, str] = {
 def review_item() -> None:
     """Show the answer that the address names, or the first open flag of the list."""
     session, reviewer = review_session(), current_reviewer()
-    where, _ = filter_in(current_query())
+    where = filter_in_address()
     sort = st.query_params.get("sort", DEFAULT_SORT)
     listing = Listing(where, sort if sort in SORTS else DEFAULT_SORT)
     take_input(session)

@@ -66,10 +66,11 @@ def rejudge() -> None:
     if missing := missing_words(address.response):
         problem(f"{missing} Choose a judge, or complete its fields, and start the job here.")
     with left, st.container(border=True, key="rejudge_form"):
-        if address.response is not None or permitted(Action.REJUDGE_MANY):
+        needed = Action.REJUDGE_MANY if address.response is None else Action.REJUDGE_ONE
+        if permitted(needed):
             address = form(address, where)
         else:
-            ask_reviewer(to=Action.REJUDGE_MANY)
+            ask_reviewer(to=needed)
     write_address(PAGE, {**query, **address.query()})
     with right:
         show_trial()
@@ -182,8 +183,9 @@ def _panel(job: JobProgress) -> None:
             requested = f" · {about} · requested by {job.actor}, {requested_at}"
             show(tag("div", tag("b", name), requested, cls="jb-say jb-line"))
             person = current_reviewer()
-            permitted = person is None or person.name == job.actor or may(person, Action.CANCEL_JOBS)
-            if permitted and not job.finished and job.state != "stopping":
+            own = person is not None and person.name == job.actor
+            may_cancel = person is None or may(person, Action.REJUDGE_ONE if own else Action.CANCEL_JOBS)
+            if may_cancel and not job.finished and job.state != "stopping":
                 st.button(
                     "Cancel job",
                     key="job_cancel",

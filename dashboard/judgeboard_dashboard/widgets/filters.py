@@ -17,6 +17,7 @@ from judgeboard.store.filters import (
     DAY_FIELDS,
     MANY_FIELDS,
     METADATA,
+    METADATA_FIELD,
     MISSING,
     OWN_LABEL,
     PARTS,
@@ -55,6 +56,21 @@ def filter_in(query: Mapping[str, Sequence[str]]) -> tuple[RowFilter, list[str]]
         except BadInput:
             ignored.append(f"{field}={value}")
     return _parsed(good), ignored
+
+
+def filter_in_address() -> RowFilter:
+    """Return the filter in the address. Name its invalid parts, which are ignored, and what each may be."""
+    where, ignored = filter_in(current_query())
+    if ignored:
+        parts = (f"{part} ({_allowed(part.partition('=')[0])})" for part in ignored)
+        problem(f"These filters are not valid and are ignored: {'; '.join(parts)}")
+    return where
+
+
+def _allowed(field: str) -> str:
+    if field == _VERSION:
+        return "id of one judge version"
+    return WHERE_FIELDS[METADATA_FIELD if field.startswith(METADATA) else field]
 
 
 def query_of(where: RowFilter) -> Query:
@@ -209,10 +225,7 @@ def write_address(page: str, query: Query) -> None:
 
 def _from_address(page: str, choices: Choices) -> tuple[RowFilter, str]:
     """Return the filter and order of the address; set the fields if the browser has changed the address."""
-    query = current_query()
-    where, ignored = filter_in(query)
-    if ignored:
-        problem(f"These filters are not valid and are ignored: {', '.join(ignored)}")
+    query, where = current_query(), filter_in_address()
     sorts = list(choices.sorts or ())
     asked = query.get("sort", [""])[-1]
     sort = asked if asked in sorts else next(iter(sorts), "")

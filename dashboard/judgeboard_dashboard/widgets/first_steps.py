@@ -13,7 +13,7 @@ from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps
 from judgeboard.store.overview import work_state
 from judgeboard.store.responses import last_response_id
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import may_open, permitted
+from judgeboard_dashboard.gate import permitted, refusal
 from judgeboard_dashboard.review.queues import EVERY
 from judgeboard_dashboard.session import open_rows, reading
 from judgeboard_dashboard.widgets.texts import caption, clock, count, day, empty, heading, with_database
@@ -28,6 +28,7 @@ class StepWords(NamedTuple):
     icon: str
     page: str
     query: dict[str, str]
+    action: Action
 
 
 STEPS: dict[Step, StepWords] = {
@@ -38,6 +39,7 @@ STEPS: dict[Step, StepWords] = {
         ":material/upload_file:",
         "imports",
         {},
+        Action.IMPORT,
     ),
     "judge": StepWords(
         "Judge them",
@@ -46,6 +48,7 @@ STEPS: dict[Step, StepWords] = {
         ":material/gavel:",
         "rejudge",
         {"rows": "plain"},
+        Action.REJUDGE_MANY,
     ),
     "review": StepWords(
         f"Review {REVIEWS} answers",
@@ -54,6 +57,7 @@ STEPS: dict[Step, StepWords] = {
         ":material/play_arrow:",
         "item",
         {},
+        Action.REVIEW,
     ),
     "agree": StepWords(
         "See how far the judge agrees with you",
@@ -62,6 +66,7 @@ STEPS: dict[Step, StepWords] = {
         ":material/play_arrow:",
         "item",
         {},
+        Action.REVIEW,
     ),
 }
 
@@ -103,8 +108,8 @@ def next_button(
     if steps.next is None or steps.next not in among:
         return False
     step = STEPS[steps.next]
-    if not may_open(step.page):
-        caption("A lead does this.")
+    if (reason := refusal(step.action)) is not None:
+        caption(reason)
     elif st.button(step.button, key=f"{key}_step", type="primary", icon=step.icon, wrap=False):
         open_rows(step.page, **step.query)
     return True

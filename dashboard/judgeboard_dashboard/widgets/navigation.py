@@ -13,7 +13,7 @@ from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.ratings import Human
 from judgeboard.store.filters import METADATA, METADATA_FIELD, RowFilter
-from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.gate import permitted, refusal
 from judgeboard_dashboard.session import current_query, open_rows, reading
 from judgeboard_dashboard.widgets.filters import filter_in, query_of
 
@@ -109,8 +109,10 @@ def open_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> N
 
 
 def start_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
-    """Show the main button of a list, which opens its first rows (key Enter)."""
+    """Show the main button of a list, which opens its first rows for a review (key Enter)."""
     looks = {"type": "primary", "icon": ":material/play_arrow:", "shortcut": "Enter", **options}
+    if (reason := refusal(Action.REVIEW)) is not None:
+        looks |= {"disabled": True, "help": reason}
     open_button(label, rows, key=key, **looks)
 
 

@@ -179,6 +179,27 @@ def test_what_a_paused_or_removed_rule_would_send_is_not_sent(sqlite_store: Stor
     assert [body["rule"] for body in hook.bodies] == ["paused", "removed", "paused"]
 
 
+def test_a_message_that_cannot_be_sent_is_named_by_the_command_until_it_is_sent(
+    sqlite_store: Store, hook: Hook, capsys: pytest.CaptureFixture[str]
+) -> None:
+    began = datetime.now(UTC) - HOUR
+    add_alert_rule(sqlite_store, WrittenRule(name="workers", when="missing_worker", to=TO_HOOK), "Mara", began)
+    check(sqlite_store, began)
+    begin_worker(sqlite_store)
+    hook.status = 503
+    for words in ("is tried", "waits for the next attempt"):
+        assert run(["rule", "check", "--db", address(sqlite_store)]) == 1, words
+        out = capsys.readouterr().out
+        assert f"workers (resolved) to {TO_HOOK[0]}: waiting after 1 attempt: the webhook answered 503\n" in out
+        assert out.endswith("0 open events, 0 messages sent, 1 not sent\n")
+    assert run(["rule", "check", "--json", "--db", address(sqlite_store)]) == 1
+    assert [each["error"] for each in json.loads(capsys.readouterr().out)["not_sent"]] == ["the webhook answered 503"]
+    hook.status = 200
+    assert [each.kind for each in check(sqlite_store, began + 2 * HOUR).sent] == [MessageKind.RESOLVED]
+    assert run(["rule", "check", "--db", address(sqlite_store)]) == 0
+    assert capsys.readouterr().out == "0 open events, 0 messages sent\n"
+
+
 def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
     log, now = GradedLog(store), datetime.now(UTC)
     judge, other = log.version("rag"), log.version("other")

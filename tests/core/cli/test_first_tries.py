@@ -11,11 +11,14 @@ import pytest
 from cli_commands import every_command
 from judgeboard.cli.app import root, run
 from judgeboard.cli.corrections import MOVED
-from judgeboard.domain import Response
+from judgeboard.domain import JudgeVersion, Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.runs.jobs import job_progress, request_rejudge
 from judgeboard.store.engine import Store
+from judgeboard.store.jobs import get_job, set_run
+from judgeboard.store.judge_versions import ensure_version, list_versions
 from judgeboard.store.overview import count_open_flags
+from judgeboard.store.runs import start_or_continue_run
 from judgeboard.store.storing import store_responses
 from judging_log import address, store_answers
 
@@ -254,9 +257,25 @@ def test_a_suggestion_is_what_was_meant_or_an_example(
 def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["flags", "list", "--where", "rule=judges_differ", "--db", address(sqlite_store)]
-    assert run(words) == 2
-    assert "judges_disagree" in capsys.readouterr().err
+    rule, db = ("--where", "rule=judges_differ"), ["--db", address(sqlite_store)]
+    commands = [
+        ["flags", "list", *rule],
+        ["problem", "create", "Wrong dates", *rule],
+        ["export", "responses", "-o", "-", *rule],
+        ["judge", "lexical", *rule],
+        ["labels", "rate", *rule],
+        ["labels", "rate", "--labels-from", rule[1]],
+        ["agreement", *rule],
+        ["queue", "create", "q", *rule],
+        ["rule", "add", "judge", "live", "--judge", "lexical", *rule],
+    ]
+    for words in commands:
+        assert run([*words, *db]) == 2, words
+        assert "there is no rule 'judges_differ'; rules: low_groundedness, " in capsys.readouterr().err, words
+    assert run(["judge", "lexical", *rule, "--db", "none.db"]) == 2
+    assert "rules: low_groundedness, " in capsys.readouterr().err
+    with sqlite_store.reading() as connection:
+        assert not list_versions(connection)
     assert run(["flags", "list", "--where", "state=confirmed", "--db", address(sqlite_store)]) == 2
     assert "leave out state=confirmed" in capsys.readouterr().err
 
@@ -288,3 +307,12 @@ def test_a_job_is_cancelled_from_a_terminal(sqlite_store: Store, capsys: pytest.
     assert second in listed
     assert run(["worker", "cancel", first, *db]) == 0
     assert [job_progress(sqlite_store, each).state for each in (first, second)] == ["cancelled", "waiting"]
+    with sqlite_store.writing() as connection:  # as a worker does
+        version = ensure_version(connection, JudgeVersion("two", "lexical"))
+        begun = start_or_continue_run(connection, version, mode="all", where=None, limit=None, actor="cli:mara")
+        set_run(connection, second, begun.id)
+    capsys.readouterr()
+    assert run(["worker", "cancel", second, *db]) == 0, "the id of a job names it also after its run has begun"
+    assert capsys.readouterr().out == "Cancelled after 0 of 3 answers. Verdicts are kept.\n"
+    with sqlite_store.reading() as connection:
+        assert get_job(connection, second).cancelled_at is not None

@@ -43,6 +43,32 @@ def test_people_are_added_promoted_listed_and_removed(sqlite_store: Store, capsy
     assert [event["kind"] for event in events] == ["remove_person", "change_role", "add_person", "add_person"]
 
 
+def test_a_queue_is_assigned_only_to_people_who_may_review(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    db = ["--db", address(sqlite_store)]
+    store_answers(sqlite_store, 3)
+    for name, role in (("ann", "lead"), ("bob", "reviewer"), ("vic", "viewer"), ("aud", "auditor"), ("old", "lead")):
+        assert run(["people", "add", f"{name}@example.org", "--role", role, *db]) == 0
+    assert run(["people", "remove", "old@example.org", *db]) == 0
+    assert run(["queue", "create", "q", "--assign", "bob@example.org", *db]) == 0
+    reasons = {"vic": "has the role viewer", "aud": "has the role auditor", "old": "was removed"}
+    for name, why in reasons.items():
+        capsys.readouterr()
+        assert run(["queue", "create", "other", "--assign", f"ann@example.org,{name}@example.org", *db]) == 2
+        assert capsys.readouterr().err == (
+            f"judgeboard: {name}@example.org may not review: this person {why}. People who may: ann@example.org, "
+            "bob@example.org, cli:root\n"
+        )
+        assert run(["queue", "assign", "q", f"{name}@example.org", *db]) == 2
+    capsys.readouterr()
+    assert run(["queue", "list", "--json", *db]) == 0
+    queues = json.loads(capsys.readouterr().out)["queues"]
+    assert [[person["name"] for person in each["assigned_to"]] for each in queues] == [["bob@example.org"]]
+    assert run(["people", "role", "bob@example.org", "viewer", *db]) == 0
+    assert run(["queue", "assign", "q", "ann@example.org,bob@example.org", *db]) == 0, "bob is assigned already"
+
+
 def test_a_role_is_refused_for_a_name_which_has_all_permissions(
     sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,8 @@
 """The project file: `init` writes it for a log, and commands take judges and sources from it."""
 
 import json
+import re
+import resource
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +15,7 @@ from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion, verdict
 from judgeboard.settings.model import load_settings
 from judgeboard.store.opening import open_store
+from judgeboard.store.overview import count_open_flags
 from judgeboard.store.queues import queue_named
 
 ROWS = 30
@@ -91,6 +94,34 @@ def test_init_writes_a_file_with_which_a_log_is_imported_and_judged(
     assert (folder / "judgeboard.db").exists()
     assert run(["init", name]) == 2
     assert "judgeboard.toml exists already" in capsys.readouterr().err
+
+
+def test_init_writes_its_file_whole_or_not_at_all(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))  # as on a disk with room for 100 bytes
+    try:
+        assert run(["init"]) == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert "judgeboard.toml cannot be written" in capsys.readouterr().err
+    assert list(folder.iterdir()) == []
+    assert run(["init"]) == 0
+    assert load_settings().judges["lexical"].kind == "lexical"
+
+
+def test_init_writes_to_the_path_of_config(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"], encoding="utf-8")
+    path = folder / "team.toml"
+    assert run(["init", "flat.jsonl", "--config", "team.toml"]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith(f"{path}: written. `judgeboard config --config {path}` shows all settings.")
+    assert not (folder / "judgeboard.toml").exists()
+    commands = [line.removeprefix("next: judgeboard ") for line in err.splitlines()]
+    assert commands == [f"import flat.jsonl --config {path}", f"judge --config {path}"]
+    for command in commands:
+        assert run(command.split()) == 0
+    assert run(["init", "--config", "team.toml"]) == 2
+    assert "team.toml exists already" in capsys.readouterr().err
 
 
 def test_the_examples_that_init_writes_count_once_their_marks_are_removed(folder: Path) -> None:
@@ -218,7 +249,71 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
     (folder / "judgeboard.toml").write_text('[alerts.bad]\nto = "command"\nwhen = "old"\n')
     assert run(["rule", "import"]) == 2
     err = capsys.readouterr().err
-    assert "judgeboard.toml, line 1: alerts.bad when: no condition 'old'" in err
+    assert "judgeboard.toml, line 3: alerts.bad.when is not usable: no condition 'old'" in err
+
+
+def test_a_primary_judge_that_does_not_exist_is_named_before_it_removes_flags(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "flat.jsonl").write_text(LOGS["flat.jsonl"])
+    file = folder / "judgeboard.toml"
+    file.write_text('low_groundedness = 1\nprimary_judge = "strict"\n[judges.strict]\nkind = "lexical"\n')
+    assert run(["import", "flat.jsonl"]) == 0
+    assert run(["config"]) == 0, "the file describes this judge, which has not judged yet"
+    assert run(["judge", "strict"]) == 0
+    capsys.readouterr()
+    file.write_text('low_groundedness = 1\nprimary_judge = "strcit"\n')
+    fault = f"{file}, line 2: primary_judge names no judge, so no answer is flagged for a low score. Judges: strict."
+    for command, code in ((["config"], 2), (["flags", "apply", "--yes"], 2), (["judge", "lexical"], 2)):
+        assert run(command) == code
+        assert fault in capsys.readouterr().err
+    assert run(["doctor"]) == 1
+    assert fault in capsys.readouterr().out
+    with closing(open_store(None)) as store, store.reading() as connection:
+        assert count_open_flags(connection) == ROWS, "the flags of the low scores stay"
+    (folder / "more.jsonl").write_text(LOGS["chat.jsonl"])
+    assert run(["import", "more.jsonl", "--source", "chat"]) == 0
+    assert f"warning: {fault}" in capsys.readouterr().err
+    assert run(["judge", "strcit", "--judge", "lexical"]) == 0, "a new judge gets this name"
+    assert run(["config"]) == 0
+    file.write_text('primary_judge = "lexical"\n')
+    assert run(["config", "--db", "none.db"]) == 0, "before the first judge, a kind is a name"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('[judges.a]\nkind = "rga"', "line 2: judges.a.kind must be one of rag, .*lexical, not 'rga'"),
+        ('[judges.a]\nprovider = "opnai"', "line 2: judges.a.provider must be one of openai, anthropic, not 'opnai'"),
+        ('[queues.a]\npreset = "wurst"', "line 2: queues.a.preset must be one of random, .*, not 'wurst'"),
+        (
+            '[queues.a]\nneeded = 2\nwhere = {rule = "low"}',
+            "line 3: queues.a.where is not usable: there is no rule 'low'; rules: low_groundedness, ",
+        ),
+        ("[queues.a]\nwhere = {min_score = 7}", "line 2: queues.a.where is not usable: score must be a number from 0"),
+        (
+            '[alerts.a]\nto = "command"\nwhen = "spent"',
+            "line 3: alerts.a.when is not usable: no condition 'spent'; the conditions are ",
+        ),
+        ('[alerts.a]\nto = "fax"\nwhen = "alarm"', "line 1: alerts.a is not usable: unknown destination: write "),
+        (
+            '[judging_rules.a]\nwhere = {colour = "red"}',
+            "line 2: judging_rules.a.where is not usable: .*one of the fields",
+        ),
+    ],
+)
+def test_an_unknown_name_in_a_table_of_the_file_is_an_error_with_its_place(
+    folder: Path, capsys: pytest.CaptureFixture[str], text: str, fault: str
+) -> None:
+    file = folder / "judgeboard.toml"
+    file.write_text(text)
+    assert run(["config"]) == 2
+    output = capsys.readouterr()
+    assert re.search(f"^judgeboard: {re.escape(str(file))}, {fault}", output.err)
+    assert "database in use" in output.out
+    assert run(["db", "migrate", "--db", "log.db"]) == 0
+    assert run(["doctor", "--db", "log.db"]) == 1
+    assert re.search(f"{re.escape(str(file))}, {fault}", capsys.readouterr().out)
 
 
 SUITE = """

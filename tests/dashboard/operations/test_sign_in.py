@@ -25,10 +25,11 @@ from judgeboard.store.tables import DRAFT, METADATA
 from judgeboard_dashboard import server as serving
 from judgeboard_dashboard import session
 from judgeboard_dashboard import sign_in as seam
+from judgeboard_dashboard.app import PAGES
 from judgeboard_dashboard.evidence import as_label
 from judgeboard_dashboard.gate import MANAGED
 from judgeboard_dashboard.review.drafts import draft_writer
-from judgeboard_dashboard.sign_in import EndedSignIns, SignIn, checked_auth, sign_in, verified_address
+from judgeboard_dashboard.sign_in import SignIn, SignIns, checked_auth, sign_in, verified_address
 from judgeboard_dashboard.widgets import texts
 from oidc_provider import COOKIE_SECRET
 from stored_rows import rows_of
@@ -37,7 +38,7 @@ ANN = "ann@example.org"
 PROVIDER = {"client_id": "c", "client_secret": "s", "server_metadata_url": "https://id.example.org/.well-known/x"}
 SHARED = {"redirect_uri": "https://case.example.org/oauth2callback", "cookie_secret": COOKIE_SECRET}
 
-SignedIn = Callable[[str], AppTest]
+SignedIn = Callable[..., AppTest]
 
 
 @pytest.fixture(autouse=True)
@@ -58,9 +59,11 @@ def who(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 @pytest.fixture
 def open_signed_in(who: dict[str, Any]) -> SignedIn:
-    def opened(name: str, **secrets: object) -> AppTest:
+    def opened(name: str, query: Mapping[str, str] | None = None, **secrets: object) -> AppTest:
         app = AppTest.from_file(Path(seam.__file__).with_name("app.py"), default_timeout=60)
         app.secrets["auth"] = SHARED | PROVIDER | secrets
+        for field, value in (query or {}).items():
+            app.query_params[field] = value
         app.switch_page(f"views/{name}.py")
         return app.run()
 
@@ -181,7 +184,7 @@ def test_a_change_in_a_tab_whose_sign_in_has_ended_is_not_made(
 def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
     page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seam, "_ended", EndedSignIns())
+    monkeypatch.setattr(seam, "_ended", SignIns())
     add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
     who.update(email=ANN, email_verified=True, exp=time.time() + 3600, nonce="first")
     tab, other_tab = open_signed_in("open_flags"), open_signed_in("item")
@@ -195,10 +198,26 @@ def test_signing_out_ends_the_other_tabs_and_no_other_sign_in(
     assert "You signed out" not in markup(other_tab.run())
 
 
+def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "claims", lambda: who)
+    who.update(email=ANN, email_verified=True, nonce="first")
+    open_signed_in("item")
+    assert told(sqlite_store).count(("refused", ANN)) == 1
+    add_person(sqlite_store, ANN, Role.REVIEWER, "cli:root")
+    for _ in range(3):
+        assert not open_signed_in("item").exception
+    assert told(sqlite_store).count(("sign_in", ANN)) == 1
+    who.update(nonce="second")
+    open_signed_in("item")
+    assert told(sqlite_store).count(("sign_in", ANN)) == 2
+
+
 def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
     monkeypatch.setattr(seam.time, "time", lambda: clock[0])
-    ended = EndedSignIns(most=2)
+    ended = SignIns(most=2)
     people = [{"sub": "ann", "nonce": str(number), "exp": 1100 + number} for number in range(4)]
     ended.add(people[0])
     ended.add(people[1])
@@ -261,6 +280,44 @@ def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
         assert not page.exception
     assert all_rows(sqlite_store) == before
     assert not [event for event in told(sqlite_store) if event[0] == "refused"], "no button is shown that is refused"
+
+
+STARTS = {"overview_start", "queue_start_button", "queue_review", "judge_pairs", "mark_supported", "mark_unsupported"}
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        *((view, {}) for view in sorted({view for tabs in PAGES.values() for view in tabs} - MANAGED)),
+        ("queues", {"queue": "flagged"}),
+        ("rejudge", {"response": "1"}),
+    ],
+)
+def test_no_page_shows_an_auditor_a_button_that_is_refused(
+    demo_store: Store, open_signed_in, who: dict[str, Any], monkeypatch: pytest.MonkeyPatch, name: str, query: Any
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_DB", str(demo_store.engine.url.database))
+    create_queue(demo_store, QueueRules("flagged"), by="cli:root")
+    add_person(demo_store, ANN, Role.AUDITOR, "cli:root")
+    who.update(email=ANN, email_verified=True)
+
+    def opened() -> AppTest:
+        return open_signed_in(name, query)
+
+    page = opened()
+    starts = [button for button in page.button if button.key in STARTS]
+    reason = "Reviewing is for reviewers, leads and admins; you are an auditor. Ask an admin."
+    assert [button.help for button in starts if button.disabled] == [reason] * len(starts)
+    before = all_rows(demo_store)
+    elsewhere = ("person", "theme_changed", "palette_open")
+    for key in [each.key for each in page.button if not each.disabled and each.key not in elsewhere]:
+        page = opened()
+        page.button(key=key).click().run()
+        assert not page.exception
+    assert all_rows(demo_store) == before
+    assert not [event for event in told(demo_store) if event[0] == "refused"]
+    assert not [field for field in page.text_input if "omment" in field.label]
+    session.store().close()
 
 
 def all_rows(store: Store) -> dict[str, list[Any]]:

@@ -1,0 +1,50 @@
+"""Finds the faults of the project file that otherwise only the command that uses a table would notice."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+
+from sqlalchemy import Connection
+
+from judgeboard.alerts.rules import WrittenRule, checked_rule, fault_in_project
+from judgeboard.errors import BadInput
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.endpoint import PROVIDERS
+from judgeboard.reviews.presets import PRESETS
+from judgeboard.reviews.queues import check_flag_rules
+from judgeboard.settings.model import Settings
+from judgeboard.store.filters import parse_where
+from judgeboard.store.settings import check_primary_judge
+
+_CHOICES: Mapping[tuple[str, str], Mapping[str, object]] = {
+    ("judges", "kind"): JUDGES,
+    ("judges", "provider"): PROVIDERS,
+    ("queues", "preset"): PRESETS,
+    ("judging_rules", "provider"): PROVIDERS,
+}
+
+
+def settings_faults(settings: Settings, connection: Connection | None) -> Iterator[BadInput]:
+    """Yield an error with its place for each setting that names a judge, a kind, a rule or a condition that is unknown.
+
+    Without a database, a rule or a judge that exists only there is unknown.
+    """
+    try:
+        check_primary_judge(connection, settings)
+    except BadInput as error:
+        yield error
+    for (section, field), known in _CHOICES.items():
+        for name, table in getattr(settings, section).items():
+            value = getattr(table, field)
+            if value is not None and value not in known:
+                yield settings.fail(f"must be one of {', '.join(known)}, not {value!r}", section, name, field)
+    for section in ("queues", "judging_rules"):
+        for name, table in getattr(settings, section).items():
+            try:
+                check_flag_rules(connection, parse_where(table.where))
+            except BadInput as error:
+                yield settings.fail(f"is not usable: {error}", section, name, "where")
+    for name, alert in settings.alerts.items():
+        try:
+            checked_rule(WrittenRule(name=name, **asdict(alert)))
+        except BadInput as error:
+            yield fault_in_project(settings.fail, str(error), "alerts", name)
