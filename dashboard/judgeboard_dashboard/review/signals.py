@@ -366,9 +366,9 @@ def audit_lines(item: Item, judgment: ItemJudgment) -> list[Html]:
 
 
 def _user_lines(item: Item) -> list[Html]:
-    if not item.feedback:
+    if not item.response.feedback:
         return [tag("span", "User"), tag("span"), tag("b", "no feedback")]
-    latest = item.feedback[0]
+    latest = item.response.feedback[-1]
     at = day(latest.at) if latest.at else ""
     return [tag("span", "User"), tag("span", at, cls="jb-who"), tag("b", latest.words)]
 
