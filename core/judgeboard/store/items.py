@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Row, Select, select
 
-from judgeboard.domain import LOG_FIELDS, Attempt, Claim, Feedback, FlagState, Grade, Response, ResponseKind, Status
+from judgeboard.domain import LOG_FIELDS, Attempt, Feedback, FlagState, Grade, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
@@ -40,44 +40,22 @@ if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema
 
 
-@dataclass(frozen=True, slots=True)
-class ItemJudgment:
-    """A judgment with the title of its judge version ("rag v3"); ``raw`` is the reply of the model."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemJudgment(Verdict):
+    """A stored verdict with the title of its judge version ("rag v3").
+
+    It is read without its scores on dimensions and its dropped parameters; only `load_calls` reads its attempts.
+    """
 
     id: int
+    judge_version_id: int
     judge_kind: str
     judge_name: str
     version_title: str
     model: str | None
     ask: int
     repeat: int
-    status: str
-    groundedness: float | None
-    quality: int | None
-    label: str | None
-    reasoning: str | None
-    claims: tuple[Claim, ...] | None
-    raw: str | None
-    error: str | None
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCall:
-    """The stored call behind a judgment; ``attempts`` are all its requests to the model."""
-
-    id: int
-    judge_version_id: int
-    status: str
-    raw: str | None
-    error: str | None
-    model_reported: str | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_micro: int | None
-    latency_ms: int | None
-    reply_format: str | None
-    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +225,10 @@ def _feedback(connection: Connection, response_id: int) -> tuple[Feedback, ...]:
     return tuple(Feedback(kind, value, at=at) for kind, value, at in connection.execute(with_hidden_rows(query)))
 
 
+_NOT_READ = {"attempts", "dropped_parameters"}  # attempts repeat the replies, and few readers open them
 _JUDGMENTS: Select[Any] = (
     select(
-        *columns_of(ItemJudgment, JUDGMENT, VERSION),
+        *(each for each in columns_of(ItemJudgment, JUDGMENT, VERSION) if each.name not in _NOT_READ),
         VERSION.c.kind.label("judge_kind"),
         VERSION.c.name.label("judge_name"),
         VERSION.c.number,
@@ -261,12 +240,12 @@ _JUDGMENTS: Select[Any] = (
 
 def _judgments(connection: Connection, response_id: int) -> tuple[ItemJudgment, ...]:
     query = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)
-    return tuple(
-        record_of(
-            ItemJudgment, row, claims=claims_from(row.claims), version_title=version_title(row.judge_name, row.number)
-        )
-        for row in connection.execute(with_hidden_rows(query))
-    )
+    return tuple(map(_judgment, connection.execute(with_hidden_rows(query))))
+
+
+def _judgment(row: Row[Any]) -> ItemJudgment:
+    title = version_title(row.judge_name, row.number)
+    return record_of(ItemJudgment, row, claims=claims_from(row.claims), version_title=title)
 
 
 def _currents(
@@ -290,11 +269,11 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
     return tuple(flags)
 
 
-def load_calls(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, StoredCall]:
-    """Return the calls behind judgments by id, without calls about answers that the reader must review blind."""
-    query = select(*columns_of(StoredCall, JUDGMENT)).where(JUDGMENT.c.id.in_(judgment_ids))
+def load_calls(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, ItemJudgment]:
+    """Return judgments with their attempts by id, without answers that the reader must review blind."""
+    query = _JUDGMENTS.add_columns(JUDGMENT.c.attempts).where(JUDGMENT.c.id.in_(judgment_ids))
     return {
-        row.id: record_of(StoredCall, row, attempts=tuple(Attempt(**attempt) for attempt in row.attempts or ()))
+        row.id: replace(_judgment(row), attempts=tuple(Attempt(**attempt) for attempt in row.attempts or ()))
         for row in connection.execute(query)
     }
 
