@@ -61,12 +61,13 @@ def mark_answer(store: Store, by: Reviewer) -> MarkedAnswer:
                     (f"passage of {name}",),
                     "QA",
                     generator_model=generator,
+                    generator_cost=cost,
                     metadata=extra,
                     asked_at=NOW,
                 )
-                for name, generator, extra in (
-                    ("plain", "plain-model", {}),
-                    ("marked", "mark-generator", {"written_by": "mark-extra"}),
+                for name, generator, cost, extra in (
+                    ("plain", "plain-model", 0.52, {}),
+                    ("marked", "mark-generator", SECOND, {"written_by": "mark-extra"}),
                 )
             ],
         ).new

@@ -295,6 +295,13 @@ class Feedback:
         """The feedback in stars: thumbs up 5, down 1."""
         return self.value if self.kind is FeedbackKind.STARS else 1 + 4 * self.value
 
+    @property
+    def words(self) -> str:
+        """The feedback in words: "thumbs down", "1 star", "3.5 stars"."""
+        if self.kind is FeedbackKind.THUMBS:
+            return "thumbs up" if self.value == 1 else "thumbs down"
+        return f"{self.value:g} star{'' if self.value == 1 else 's'}"
+
 
 @dataclass(frozen=True, slots=True)
 class TextFilter:
@@ -346,10 +353,10 @@ def log_field(
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A logged answer with its query and passages, before it is stored.
+    """A logged answer with its query and passages, before it is stored or as it is stored.
 
     ``passages`` is None if none were logged, and empty if nothing was retrieved. If the answer was made from another
-    response, ``derived_from`` is the id of that response.
+    response, ``derived_from`` is the id of that response. If the texts are forgotten, query and answer are empty.
     """
 
     source: str = field(metadata={"filter": TextFilter("source", "source of the log", "source")})

@@ -435,7 +435,7 @@ from judgeboard.store.items import load_item
 from judgeboard_dashboard.review.context import context_block
 
 with open_store("log.db").reading() as connection:
-    print(context_block(load_item(connection, 3)))
+    print(context_block(load_item(connection, 3).response))
 """
 LISTS = """
 import json

@@ -298,7 +298,7 @@ def test_the_same_keys_after_an_undo_give_the_same_grades_and_a_second_press_rem
         for grade, value in grades:
             bound.give(grade, value)
         bound.draft.choose_mode("wrong figure")
-        marks = MarkActions(session, bound.subject, claims.statements_of(bound.leased.item.answer))
+        marks = MarkActions(session, bound.subject, claims.statements_of(bound.leased.item.response.answer))
         marks.next()
         marks.mark(ClaimStatus.UNSUPPORTED)
         return bound

@@ -118,7 +118,7 @@ def test_the_form_and_the_yaml_are_one_schema(open_page: OpenPage, page_store: S
 def actions_on(item: Item) -> SchemaActions:
     session = ReviewSession()
     session.put_draft(1, Draft(schema=SPANS))
-    return SchemaActions(session, 1, SPANS, item)
+    return SchemaActions(session, 1, SPANS, item.response)
 
 
 SPANS = schema_in("""
@@ -143,7 +143,7 @@ def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store: S
     actions.pick(0)
     actions.draft.selection = {"start": 3, "end": 13, "passage": 0}
     actions.pick(1)
-    statements = MarkActions(actions.session, 1, statements_of(actions.item.answer))
+    statements = MarkActions(actions.session, 1, statements_of(actions.response.answer))
     statements.next()
     statements.next()
     actions.pick(0)  # the second sentence, no longer the selection

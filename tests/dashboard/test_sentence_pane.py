@@ -1,6 +1,9 @@
 """The answer sentence by sentence beside its passages: links both ways, every text as stored, nothing acted on."""
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -19,13 +22,12 @@ GOALS = re.compile(r' href="#([^"]+)"')
 def pane(page_rows, sqlite_store: Store):
     """The pane of an answer by its outside id."""
 
-    def made(name: str, *, whole: bool = False, **changes: object) -> str:
+    def made(name: str, *, whole: bool = False, forgotten_at: datetime | None = None, **changes: Any) -> str:
         with sqlite_store.reading() as connection:
             item = load_item(connection, page_rows.responses[name])
-        for field, value in changes.items():
-            object.__setattr__(item, field, value)
+        item = replace(item, response=replace(item.response, **changes), forgotten_at=forgotten_at)
         claims = item.currents[0].claims or () if item.currents else ()
-        return str(sentence_pane(item, align(item.answer or "", item.passages, claims), [], whole=whole))
+        return str(sentence_pane(item, align(item.response.answer, item.response.passages, claims), [], whole=whole))
 
     return made
 
@@ -68,7 +70,8 @@ def test_a_very_long_answer_is_sent_in_part_until_it_is_asked_for(pane) -> None:
 
 
 def test_a_forgotten_answer_is_said(pane) -> None:
-    assert "This text was removed" in plain(pane("good", answer=None, passages=None))
+    markup = pane("good", forgotten_at=datetime(2026, 3, 12, tzinfo=UTC), query="", answer="", passages=None)
+    assert plain(markup).count("This text was removed") == 3, "the question, the answer and the passages"
 
 
 def test_one_key_switches_and_the_way_is_kept_for_the_next_item(page_rows, open_page) -> None:

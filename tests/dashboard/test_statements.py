@@ -40,7 +40,6 @@ def test_without_claims_or_blind_the_sentences_are_the_statements() -> None:
             ("Granite is hard.", 0, 16, None),
             ("Basalt is soft.", 17, 32, None),
         ]
-    assert statements_of(None, CLAIMS, 7) == ()
 
 
 def test_the_next_statement_comes_after_the_last_the_first() -> None:
@@ -133,7 +132,7 @@ def test_marks_are_saved_with_the_decision(page_rows, open_page, sqlite_store: S
         (2, SUPPORTED, judgment),
         (3, CONTRADICTED, judgment),
     ]
-    assert [item.answer[mark.start : mark.end] for mark in review.grade.claim_marks] == [  # type: ignore[index]
+    assert [item.response.answer[mark.start : mark.end] for mark in review.grade.claim_marks] == [
         "Basalt is older than granite.",
         "Basalt forms columns",
     ]

@@ -11,7 +11,7 @@ from judgeboard.agreement.notes import repeats_sentence
 from judgeboard.agreement.ratings import RESAMPLED
 from judgeboard.agreement.result import AgreementResult, Note, Statistics, measured_versions, of_raters
 from judgeboard.agreement.verdict_changes import Side, side_of
-from judgeboard.domain import OVERALL, Status, Verdict
+from judgeboard.domain import OVERALL, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.pair_orders import NONE
@@ -28,7 +28,6 @@ from judgeboard.store.judge_versions import (
 )
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import is_one_order, order_verdicts
-from judgeboard.store.statements import record_of
 from judgeboard.store.verdicts import RepeatedAnswers, repeated_answers, values_of
 
 
@@ -75,7 +74,7 @@ def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> Answe
     first_ask = [each for each in item.judgments if each.version_title == judgment.version_title and each.ask == 0]
     if not any(each.repeat for each in first_ask):
         return None
-    verdicts = {each.repeat: record_of(Verdict, each) for each in first_ask if each.status == Status.OK}
+    verdicts = {each.repeat: each for each in first_ask if each.status == Status.OK}
     values = {number: values_of(verdict) for number, verdict in verdicts.items()}
     measures = repeated_measures([values], np.zeros(1, dtype=np.int64))
     sides = [side_of(verdict.label, verdict.groundedness, cut) for verdict in verdicts.values()]

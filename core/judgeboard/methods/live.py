@@ -4,7 +4,6 @@ import asyncio
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
@@ -36,6 +35,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version, refuse_retired
 from judgeboard.store.responses import Origin
 from judgeboard.store.runs import run_of_today
+from judgeboard.store.statements import record_of
 from judgeboard.store.storing import store_responses
 
 SERVE = "serve"  # the kind of a run of answers that are judged, but not reflected on
@@ -94,16 +94,16 @@ async def reflect(
             another answer with this id.
         EndpointRefused: The judge's endpoint refuses the key, the model or the address.
     """
-    item = JudgeInput(
-        0,
+    response = Response(
+        source,
+        external_id or uuid.uuid4().hex,
         query,
         answer,
         None if passages is None else tuple(passages),
         query_type,
-        external_id=external_id or uuid.uuid4().hex,
-        turns=earlier_turns(messages),
+        asked_at=utc_now(),
     )
-    live = LiveAnswer(item, messages, generate, rule or ReflectRule(), source)
+    live = LiveAnswer(response, messages, generate, rule or ReflectRule())
     await live.ask(judge, store, options)
     if store is not None:
         await asyncio.to_thread(live.store, store)
@@ -115,19 +115,15 @@ reflect_blocking = blocking(reflect)
 
 @dataclass(eq=False)
 class LiveAnswer:
-    """One answer on its way to its reader; ``item.external_id`` is the id under which it is stored.
+    """One answer on its way to its reader, as the assistant gave it. Without ``generate``, it is only judged.
 
-    Without ``generate``, it is only judged. ``generator_model`` and ``metadata`` are stored with it.
+    The ``messages`` are as the assistant gave them too; the stored response gets them when they are checked.
     """
 
-    item: JudgeInput
+    response: Response
     messages: Sequence[Mapping[str, Any]] | None = None
     generate: Chat | Generator | None = None
     rule: ReflectRule = field(default_factory=ReflectRule)
-    source: str = DEFAULT_SOURCE
-    generator_model: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    asked_at: datetime = field(default_factory=utc_now)
     steps: list[ReflectStep] = field(default_factory=list, init=False)
     _judge: Judge | None = field(default=None, init=False)
 
@@ -139,24 +135,30 @@ class LiveAnswer:
         if options and not isinstance(judge, str):
             raise BadInput(f"{', '.join(sorted(options))}: options apply only to a judge given by name")
         name = "" if self._generator is None else self._generator.endpoint.model
-        task = ReflectTask(Origin(self.item, self.source, self._sent), judged=False, run_id=0, model=name)
+        task = ReflectTask(Origin(self._item, self.response.source, self._sent), judged=False, run_id=0, model=name)
         self._judge = generation.judge_for_call(store, judge, options) if isinstance(judge, str) else judge
         try:
             if (method := self._reflecting) is not None:
                 await method.ask(task, self._keep)
             else:
-                verdict = await self._judge.judge(self.item)
+                verdict = await self._judge.judge(self._item)
                 await self._keep(Answered(task, verdict, verdict))
         finally:
             if isinstance(judge, str):
                 await self._judge.aclose()
 
     @cached_property
+    def _item(self) -> JudgeInput:
+        return record_of(JudgeInput, self.response, response_id=0, turns=earlier_turns(self.messages))
+
+    @cached_property
     def _sent(self) -> generation.Messages | None:
         """The messages for the generator; None without a generator."""
         if self.messages is not None:
             return generation.checked_messages(self.messages)
-        return None if self.generate is None else generation.rebuilt_messages(self.item.query, self.item.passages)
+        if self.generate is None:
+            return None
+        return generation.rebuilt_messages(self.response.query, self.response.passages)
 
     @cached_property
     def _generator(self) -> Generator | None:
@@ -167,7 +169,7 @@ class LiveAnswer:
     @property
     def model(self) -> str | None:
         """The model that made the kept answer, if it is known."""
-        return self._generator.endpoint.model if self._replaced and self._generator else self.generator_model
+        return self._generator.endpoint.model if self._replaced and self._generator else self.response.generator_model
 
     @property
     def judge_version(self) -> JudgeVersion | None:
@@ -190,7 +192,7 @@ class LiveAnswer:
 
     def reflected(self) -> Reflected:
         """Return the kept answer with its verdicts. Raises BadInput if there is no verdict."""
-        original, id_ = self.item.answer, self.item.external_id
+        original, id_ = self.response.answer, self.response.external_id
         match [step.result for step in self.steps]:
             case [Verdict() as before]:
                 return Reflected(original, "original", before, external_id=id_)
@@ -215,22 +217,16 @@ class LiveAnswer:
             served = self._served()
             stored = store_responses(connection, [served])
             if not stored.new:
-                raise BadInput(f"{self.source} has another answer with the id {served.external_id!r}")
+                raise BadInput(f"{served.source} has another answer with the id {served.external_id!r}")
             if self._judge is not None and self.steps:
                 self._store_steps(connection, store, self._judge, served, stored.new[0])
 
     def _served(self) -> Response:
-        return Response(
-            source=self.source,
-            external_id=self.item.external_id,
-            query=self.item.query,
-            answer=self.reflected().answer if self.steps else self.item.answer,
-            passages=self.item.passages,
-            query_type=self.item.query_type,
+        return replace(
+            self.response,
+            answer=self.reflected().answer if self.steps else self.response.answer,
             generator_model=self.model,
             messages=self._sent if self._replaced or self.messages is not None else None,
-            asked_at=self.asked_at,
-            metadata=dict(self.metadata),
         )
 
     def _original(self, served: Response, served_id: int) -> Response:
@@ -238,8 +234,8 @@ class LiveAnswer:
         return replace(
             served,
             external_id=f"{served.external_id}~original",
-            answer=self.item.answer,
-            generator_model=self.generator_model,
+            answer=self.response.answer,
+            generator_model=self.response.generator_model,
             messages=self._sent if self.messages is not None else None,
             metadata={},
             kind=ResponseKind.REGENERATED,
@@ -249,7 +245,7 @@ class LiveAnswer:
     def _store_steps(self, connection: Connection, store: Store, judge: Judge, served: Response, id_: int) -> None:
         version = ensure_version(connection, judge.version)
         method: ReflectMethod | Judging = self._reflecting or Judging(judge=judge)
-        question: dict[str, Any] = {"live": self.asked_at.date().isoformat()}
+        question: dict[str, Any] = {"live": (served.asked_at or utc_now()).date().isoformat()}
         if isinstance(method, ReflectMethod):
             kind, question = method.kind, method.question(**question)
         else:
@@ -258,7 +254,7 @@ class LiveAnswer:
         run = run_of_today(connection, kind, version, question, actor="library", destination=method.destination)
         begun = Begun(store, version, run)
         if isinstance(method, Judging):
-            item = replace(self.item, response_id=id_)
+            item = replace(self._item, response_id=id_)
             verdict = self.reflected().before
             method.save(connection, begun, [Answered(Ask(item, 0), verdict, verdict)])
             return
@@ -266,6 +262,6 @@ class LiveAnswer:
         if self._replaced:
             id_ = store_responses(connection, [self._original(served, id_)]).ids[0]
             task = replace(task, served=served)
-        origin = replace(task.origin, item=replace(self.item, response_id=id_))
+        origin = replace(task.origin, item=replace(self._item, response_id=id_))
         task = replace(task, origin=origin)
         method.save(connection, begun, [replace(step, task=task) for step in self.steps])

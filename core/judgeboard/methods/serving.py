@@ -5,23 +5,24 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from judgeboard.client.sending import LOG, Client, plain_passage, record_judgment
 from judgeboard.client.sending import record as send
-from judgeboard.domain import DimensionScore, JudgeInput, JudgeVersion, Status, Verdict
+from judgeboard.domain import DimensionScore, JudgeVersion, Response, Status, Verdict
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import listed_passages
 from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE, NOTICE, SERVED, WARNING_LINE, Level, annotate
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.llm.asking import Generator
-from judgeboard.llm.chat import Chat, earlier_turns
+from judgeboard.llm.chat import Chat
 from judgeboard.llm.own_thread import in_own_thread
 from judgeboard.methods.live import LiveAnswer, Reflected
 from judgeboard.methods.reflect import Outcome, ReflectRule
 from judgeboard.runs.runner import blocking
 from judgeboard.settings.masking import without_secrets
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 
 # The metadata of a served answer, beside its notice.
@@ -93,9 +94,17 @@ async def serve_answer(
         if passages is not None:
             listed = [passages] if isinstance(passages, str) else list(passages)
         texts = None if listed is None else listed_passages([plain_passage(each) for each in listed])[0]
-        turns = earlier_turns(messages)
-        item = JudgeInput(0, query, answer, texts, query_type, external_id=id_, turns=turns)
-        live = LiveAnswer(item, messages, generate, rule or ReflectRule(), source or DEFAULT_SOURCE, generator_model)
+        response = Response(
+            source or DEFAULT_SOURCE,
+            id_,
+            query,
+            answer,
+            texts,
+            query_type,
+            generator_model,
+            asked_at=utc_now(),
+        )
+        live = LiveAnswer(response, messages, generate, rule or ReflectRule())
         if judge is not None:
             await asyncio.wait_for(live.ask(judge, store, options), within_s)
     reflected = live.reflected() if live is not None and live.steps else None
@@ -120,7 +129,7 @@ async def serve_answer(
             if live is not None and live.judge_version is not None and served.verdict is not None:
                 _send_verdict(id_, live.judge_version, served.verdict, source, client)
         elif live is not None:
-            live.metadata = facts
+            live.response = replace(live.response, metadata=facts)
             left_s = None if within_s is None else max(LEAST_RECORDING_S, within_s - (time.monotonic() - began))
             await _recorded(live, store, left_s)
     return served
@@ -128,7 +137,7 @@ async def serve_answer(
 
 async def _recorded(live: LiveAnswer, store: Store, within_s: float | None) -> None:
     """Record an answer, and wait for it at most ``within_s`` seconds. Then recording goes on in its thread."""
-    id_ = live.item.external_id
+    id_ = live.response.external_id
 
     def work() -> None:
         with _logged(f"the answer {id_} was not recorded"):

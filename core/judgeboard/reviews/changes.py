@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Label, Stage, WhyDiffers
+from judgeboard.domain import Action, Decision, FlagState, Grade, ItemState, Label, Stage, Verdict, WhyDiffers
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.flags.rule import rounded
 from judgeboard.people.permissions import allowed
@@ -25,7 +25,6 @@ from judgeboard.reviews.queues import check_required
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import MENTION, mentioned, record_event
-from judgeboard.store.items import ItemJudgment
 from judgeboard.store.leases import find_lease, reopen_lease, seen_since, use_lease
 from judgeboard.store.own_reviews import latest_graded_review
 from judgeboard.store.queue_items import item_by_id, revealed_review
@@ -169,7 +168,7 @@ def explain_difference(
     )
 
 
-def differs(grade: Grade, judged: ItemJudgment, low: float) -> bool:
+def differs(grade: Grade, judged: Verdict, low: float) -> bool:
     """Whether a grade and a judgment differ on anything that both give.
 
     Labels and qualities differ if they are not equal, groundedness if the difference is at least 0.2. If one side has

@@ -21,7 +21,7 @@ from judgeboard.runs.method import shared_rate_limits
 from judgeboard.runs.runner import run_blocking
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.items import StoredCall, load_calls
+from judgeboard.store.items import ItemJudgment, load_calls
 from judgeboard.store.judge_versions import StoredVersion, get_version
 from judgeboard.store.responses import judge_inputs
 from judgeboard.store.runs import matching
@@ -36,13 +36,14 @@ NOT_REBUILT = (
 
 @dataclass(frozen=True, slots=True)
 class RawCall:
-    """A stored call with its prompt. Only the template ``prompt`` of the judge version is stored.
+    """A judgment with its attempts and the prompt of its call.
 
-    The code that sends the ``messages`` rebuilds them from version and answer. They are empty if they could differ from
-    the messages that were sent; ``note`` is then the reason.
+    Only the template ``prompt`` of the judge version is stored. The code that sends the ``messages`` rebuilds them from
+    version and answer. They are empty if they could differ from the messages that were sent; ``note`` is then the
+    reason.
     """
 
-    call: StoredCall
+    judgment: ItemJudgment
     messages: tuple[Message, ...]
     note: str | None
     prompt: str | None
@@ -51,14 +52,14 @@ class RawCall:
 def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[int]) -> list[RawCall]:
     """Return the calls behind these judgments of an answer, in their order; hidden ones are left out."""
     item = judge_inputs(connection, [response_id]).get(response_id)
-    calls = load_calls(connection, judgment_ids)
+    judgments = load_calls(connection, judgment_ids)
     raw = []
-    for call in (calls[id_] for id_ in judgment_ids if id_ in calls):
-        version = get_version(connection, call.judge_version_id)
+    for judgment in (judgments[id_] for id_ in judgment_ids if id_ in judgments):
+        version = get_version(connection, judgment.judge_version_id)
         asks = version.kind in JUDGES and version.kind not in OFFLINE
         messages = sent_messages(version, item) if asks and item is not None else ()
         note = NO_CALL if version.kind in OFFLINE else NOT_REBUILT if asks and not messages else None
-        raw.append(RawCall(call, messages, note, version.prompt))
+        raw.append(RawCall(judgment, messages, note, version.prompt))
     return raw
 
 

@@ -1,14 +1,14 @@
 """One answer with its feedback, judgments, flags and reviews, for the review screen."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Row, Select, select
 
-from judgeboard.domain import LOG_FIELDS, Attempt, Claim, FlagState, Grade, ResponseKind, Status
+from judgeboard.domain import LOG_FIELDS, Attempt, Feedback, FlagState, Grade, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import NotFound
 from judgeboard.flags.rules import why
 from judgeboard.judges.evidence_alignment import is_right_refusal
@@ -16,7 +16,7 @@ from judgeboard.store.hidden_rows import NOTHING_HIDDEN, Hidden, hidden_of, view
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import claims_from
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE, parsed_schema
-from judgeboard.store.responses import feedback_words
+from judgeboard.store.responses import response_of
 from judgeboard.store.reviews import grade_from, is_current, modes_of, scores_of
 from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.settings import primary_judge
@@ -40,52 +40,22 @@ if TYPE_CHECKING:
     from judgeboard.formats.label_schema import LabelSchema
 
 
-@dataclass(frozen=True, slots=True)
-class ItemFeedback:
-    """Feedback of the user in words, such as "thumbs down" or "2 stars"."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemJudgment(Verdict):
+    """A stored verdict with the title of its judge version ("rag v3").
 
-    words: str
-    at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ItemJudgment:
-    """A judgment with the title of its judge version ("rag v3"); ``raw`` is the reply of the model."""
+    It is read without its scores on dimensions and its dropped parameters; only `load_calls` reads its attempts.
+    """
 
     id: int
+    judge_version_id: int
     judge_kind: str
     judge_name: str
     version_title: str
     model: str | None
     ask: int
     repeat: int
-    status: str
-    groundedness: float | None
-    quality: int | None
-    label: str | None
-    reasoning: str | None
-    claims: tuple[Claim, ...] | None
-    raw: str | None
-    error: str | None
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCall:
-    """The stored call behind a judgment; ``attempts`` are all its requests to the model."""
-
-    id: int
-    judge_version_id: int
-    status: str
-    raw: str | None
-    error: str | None
-    model_reported: str | None
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    cost_micro: int | None
-    latency_ms: int | None
-    reply_format: str | None
-    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,29 +107,17 @@ class ItemReview:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An answer with its feedback, judgments, flags and reviews, newest first; texts are None if they are forgotten.
+    """An answer with its judgments, flags and reviews, newest first.
 
     ``currents`` has the current verdict of each judge: the primary judge first, the others by name. Hidden parts
-    (``hidden``) are empty. ``logged`` has the `LOG_FIELDS` that have a value, by name. If the judge is hidden,
-    those that tell the generator are left out, and the metadata of the log is empty.
+    (``hidden``) are empty. If the judge is hidden, the ``response`` has nothing that may tell its generator. Its
+    feedback is without users. If ``forgotten_at`` is a time, its texts are empty.
     """
 
     response_id: int
-    kind: str
-    source: str
-    external_id: str
-    query_type: str
-    query: str | None
-    answer: str | None
-    passages: tuple[str, ...] | None
-    messages: tuple[dict[str, Any], ...] | None
-    reference: str | None
-    logged: Mapping[str, str]
-    extra: dict[str, Any]
-    asked_at: datetime | None
+    response: Response
     forgotten_at: datetime | None
     primary_judge: str | None
-    feedback: tuple[ItemFeedback, ...]
     judgments: tuple[ItemJudgment, ...]
     currents: tuple[ItemJudgment, ...]
     flags: tuple[ItemFlag, ...]
@@ -180,9 +138,7 @@ class Item:
     @property
     def right_refusal(self) -> bool:
         """Whether the answer only declines, and rightly so because no passage fits the question."""
-        if self.query is None or self.answer is None:
-            return False
-        return is_right_refusal(self.query, self.answer, self.passages)
+        return is_right_refusal(self.response.query, self.response.answer, self.response.passages)
 
     @property
     def flag(self) -> ItemFlag | None:
@@ -238,20 +194,12 @@ def load_item(connection: Connection, response_id: int) -> Item:
         raise NotFound(f"No answer with this id: {response_id}")
     primary = primary_judge(connection)
     judgments = () if hidden.judge else _judgments(connection, response_id)
-    return record_of(
-        Item,
-        row,
-        response_id=row.id,
-        messages=None if row.messages is None else tuple(row.messages),
-        logged={
-            name: value
-            for name, each in LOG_FIELDS.items()
-            if (value := getattr(row, name)) and not (hidden.judge and each.tells_the_generator)
-        },
-        extra={} if hidden.judge else row.extra,
+    response = replace(response_of(row), feedback=_feedback(connection, response_id))
+    return Item(
+        response_id=response_id,
+        response=_without_generator(response) if hidden.judge else response,
         forgotten_at=_forgotten_at(connection, response_id),
         primary_judge=primary,
-        feedback=_feedback(connection, response_id),
         judgments=judgments,
         currents=() if hidden.judge else _currents(connection, response_id, judgments, primary),
         flags=() if hidden.judge else _flags(connection, response_id, hidden),
@@ -266,16 +214,21 @@ def _forgotten_at(connection: Connection, response_id: int) -> datetime | None:
     return connection.execute(with_hidden_rows(query.order_by(EVENT.c.id).limit(1))).scalar_one_or_none()
 
 
-def _feedback(connection: Connection, response_id: int) -> tuple[ItemFeedback, ...]:
-    query = select(FEEDBACK).where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id.desc())
-    return tuple(
-        ItemFeedback(feedback_words(row.kind, row.value), row.at) for row in connection.execute(with_hidden_rows(query))
-    )
+def _without_generator(response: Response) -> Response:
+    told: dict[str, Any] = {name: None for name, each in LOG_FIELDS.items() if each.tells_the_generator}
+    return replace(response, **told, generator_cost=None, metadata={}, derived_from=None)
 
 
+def _feedback(connection: Connection, response_id: int) -> tuple[Feedback, ...]:
+    columns = FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.at
+    query = select(*columns).where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id)
+    return tuple(Feedback(kind, value, at=at) for kind, value, at in connection.execute(with_hidden_rows(query)))
+
+
+_NOT_READ = {"attempts", "dropped_parameters"}  # attempts repeat the replies, and few readers open them
 _JUDGMENTS: Select[Any] = (
     select(
-        *columns_of(ItemJudgment, JUDGMENT, VERSION),
+        *(each for each in columns_of(ItemJudgment, JUDGMENT, VERSION) if each.name not in _NOT_READ),
         VERSION.c.kind.label("judge_kind"),
         VERSION.c.name.label("judge_name"),
         VERSION.c.number,
@@ -287,12 +240,12 @@ _JUDGMENTS: Select[Any] = (
 
 def _judgments(connection: Connection, response_id: int) -> tuple[ItemJudgment, ...]:
     query = _JUDGMENTS.where(JUDGMENT.c.response_id == response_id)
-    return tuple(
-        record_of(
-            ItemJudgment, row, claims=claims_from(row.claims), version_title=version_title(row.judge_name, row.number)
-        )
-        for row in connection.execute(with_hidden_rows(query))
-    )
+    return tuple(map(_judgment, connection.execute(with_hidden_rows(query))))
+
+
+def _judgment(row: Row[Any]) -> ItemJudgment:
+    title = version_title(row.judge_name, row.number)
+    return record_of(ItemJudgment, row, claims=claims_from(row.claims), version_title=title)
 
 
 def _currents(
@@ -316,11 +269,11 @@ def _flags(connection: Connection, response_id: int, hidden: Hidden) -> tuple[It
     return tuple(flags)
 
 
-def load_calls(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, StoredCall]:
-    """Return the calls behind judgments by id, without calls about answers that the reader must review blind."""
-    query = select(*columns_of(StoredCall, JUDGMENT)).where(JUDGMENT.c.id.in_(judgment_ids))
+def load_calls(connection: Connection, judgment_ids: Sequence[int]) -> dict[int, ItemJudgment]:
+    """Return judgments with their attempts by id, without answers that the reader must review blind."""
+    query = _JUDGMENTS.add_columns(JUDGMENT.c.attempts).where(JUDGMENT.c.id.in_(judgment_ids))
     return {
-        row.id: record_of(StoredCall, row, attempts=tuple(Attempt(**attempt) for attempt in row.attempts or ()))
+        row.id: replace(_judgment(row), attempts=tuple(Attempt(**attempt) for attempt in row.attempts or ()))
         for row in connection.execute(query)
     }
 

@@ -268,22 +268,19 @@ def dimension_scores(connection: Connection, judgment_ids: Sequence[int]) -> dic
 class RecordedVerdict(NamedTuple):
     """A stored verdict, to compare with an imported verdict; if it is ``forgotten``, its texts are blank."""
 
-    status: str
-    label: str | None
-    groundedness: float | None
-    quality: int | None
-    reasoning: str | None
-    raw: str | None
+    verdict: Verdict
     forgotten: bool
-    scores: dict[str, float | None]
 
     def equals(self, verdict: Verdict) -> bool:
         """Return whether a verdict has the same content; if this one is forgotten, its texts are not compared."""
-        if self[:4] != (verdict.status, verdict.label, verdict.groundedness, verdict.quality):
+        if _decided(self.verdict) != _decided(verdict):
             return False
-        if self.scores != {score.dimension: score.value for score in verdict.scores}:
-            return False
-        return self.forgotten or (self.reasoning, self.raw) == (verdict.reasoning, verdict.raw)
+        return self.forgotten or (self.verdict.reasoning, self.verdict.raw) == (verdict.reasoning, verdict.raw)
+
+
+def _decided(verdict: Verdict) -> tuple[Any, ...]:
+    scores = {score.dimension: score.value for score in verdict.scores}
+    return verdict.status, verdict.label, verdict.groundedness, verdict.quality, scores
 
 
 def recorded_verdicts(
@@ -299,11 +296,14 @@ def recorded_verdicts(
         .where(*of_version)
         .order_by(JUDGMENT.c.ask, JUDGMENT.c.repeat)
     )
-    stored = {(row.response_id, row.ask, row.repeat): row for row in connection.execute(query)}
-    scores: dict[int, dict[str, float | None]] = {row.id: {} for row in stored.values()}
-    for score in rows_with(connection, select(JUDGMENT_SCORE), JUDGMENT_SCORE.c.judgment_id, scores):
-        scores[score.judgment_id][score.dimension] = score.value
-    return {key: record_of(RecordedVerdict, row, scores=scores[row.id]) for key, row in stored.items()}
+    rows = connection.execute(query).all()
+    scores = dimension_scores(connection, [row.id for row in rows])
+    return {
+        (row.response_id, row.ask, row.repeat): RecordedVerdict(
+            record_of(Verdict, row, scores=tuple(scores.get(row.id, ()))), row.forgotten
+        )
+        for row in rows
+    }
 
 
 def judgment_ids(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, select
 
-from judgeboard.domain import LOG_FIELDS, Feedback, FeedbackKind, JudgeInput, Pair, Response, ResponseKind
+from judgeboard.domain import LOG_FIELDS, Feedback, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.store.clock import utc_now
@@ -212,7 +212,8 @@ def completed_row(response: Response) -> dict[str, Any]:
 def response_of(row: Row[Any]) -> Response:
     """Return the response of a row, without feedback."""
     messages = None if row.messages is None else tuple(row.messages)
-    return record_of(Response, row, messages=messages, metadata=row.extra)
+    texts = {"query": row.query or "", "answer": row.answer or ""}
+    return record_of(Response, row, **texts, messages=messages, metadata=row.extra)
 
 
 def responses_by_id(connection: Connection, ids: Collection[int]) -> Iterator[tuple[int, Response]]:
@@ -291,13 +292,6 @@ def answer_starts(connection: Connection, ids: Collection[int]) -> dict[int, Ans
     return {row[0]: AnswerStart(*row) for row in rows}
 
 
-def feedback_words(kind: str, value: float) -> str:
-    """Return feedback as text: "thumbs down", "1 star", "3.5 stars"."""
-    if kind == FeedbackKind.THUMBS:
-        return "thumbs up" if value == 1 else "thumbs down"
-    return f"{value:g} star{'' if value == 1 else 's'}"
-
-
 def latest_feedback(connection: Connection, response_ids: Collection[int]) -> dict[int, str]:
     """Return the latest feedback (highest id) as text, by response."""
     rows = connection.execute(
@@ -305,7 +299,7 @@ def latest_feedback(connection: Connection, response_ids: Collection[int]) -> di
         .where(FEEDBACK.c.response_id.in_(response_ids))
         .order_by(FEEDBACK.c.id)
     )
-    return {response_id: feedback_words(kind, value) for response_id, kind, value in rows}
+    return {response_id: Feedback(kind, value).words for response_id, kind, value in rows}
 
 
 class LogAnswer(NamedTuple):

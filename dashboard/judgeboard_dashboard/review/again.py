@@ -97,7 +97,7 @@ def again_section(actions: Actions, item: Item) -> None:
 
     The part below the button has a fixed height. Nothing is shown where the judge is hidden.
     """
-    if item.hidden.judge or item.answer is None or not permitted(Action.REJUDGE_ONE):
+    if item.hidden.judge or item.forgotten_at or not permitted(Action.REJUDGE_ONE):
         return
     settings = last_settings(actions.store, item.response_id)
     form = Rows("rejudge", {"response": str(item.response_id)})

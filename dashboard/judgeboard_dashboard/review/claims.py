@@ -168,11 +168,9 @@ def _goal(claim: NumberedClaim, there: str) -> str | None:
 
 
 def statements_of(
-    answer: str | None, claims: Sequence[Claim] | None = None, judgment_id: int | None = None
+    answer: str, claims: Sequence[Claim] | None = None, judgment_id: int | None = None
 ) -> tuple[ClaimMark, ...]:
     """Return the statements that reviewers can mark: the claims of a judgment, otherwise the answer's sentences."""
-    if answer is None:
-        return ()
     status = ClaimStatus.SUPPORTED
     if claims and judgment_id is not None:
         return tuple(

@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from judgeboard.domain import LOG_FIELDS
+from judgeboard.domain import LOG_FIELDS, Response
 from judgeboard.judges.evidence_alignment import SERVED
-from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, beginning, tag
 from judgeboard_dashboard.widgets.texts import count
 
@@ -15,33 +14,33 @@ LONGEST_VALUE = 1_000
 MOST_TURNS = 50
 MOST_VALUES = 100
 DETAILS = "context_details"
-"""The key in ``Item.extra`` under which the import stores the logged details of each passage."""
+"""The key in the metadata of the log under which the import stores the logged details of each passage."""
 # A passage shows one rank, score and source: the value of the first of these names that it has.
 RANKS = ("rank", "position", "index")
 SCORES = ("score", "relevance_score", "relevance", "similarity", "distance")
 SOURCES = ("url", "uri", "link", "href", "source", "file", "filename", "path", "title", "document_id", "doc_id", "id")
 
 
-def logged_values(item: Item) -> dict[str, str]:
+def logged_values(response: Response) -> dict[str, str]:
     """Return the texts of the log that stand in columns of their own, by label."""
-    return {LOG_FIELDS[name].label: value for name, value in item.logged.items()}
+    return {each.label: value for name, each in LOG_FIELDS.items() if (value := getattr(response, name))}
 
 
-def context_block(item: Item) -> Html | None:
+def context_block(response: Response) -> Html | None:
     """Return the panel, None if the log has no context. It is open if the messages contain an earlier answer."""
-    turns = list(item.messages or ())
-    extra = {name: value for name, value in item.extra.items() if name not in {DETAILS, SERVED}}
-    values = [*logged_values(item).items(), *_values(extra)]
+    turns = list(response.messages or ())
+    extra = {name: value for name, value in response.metadata.items() if name not in {DETAILS, SERVED}}
+    values = [*logged_values(response).items(), *_values(extra)]
     told = [
         count(len(turns), "message") if turns else None,
-        "reference" if item.reference else None,
+        "reference" if response.reference else None,
         f"{count(len(values), 'field')} of the log" if values else None,
     ]
     if not any(told):
         return None
     reference = None
-    if item.reference:
-        text = tag("div", beginning(item.reference, LONGEST), cls="jb-evidence")
+    if response.reference:
+        text = tag("div", beginning(response.reference, LONGEST), cls="jb-evidence")
         reference = tag("div", tag("div", "Reference answer", cls="jb-label"), text, cls="jb-block")
     facts = [
         part for name, value in values[:MOST_VALUES] for part in (tag("span", name), tag("span", value[:LONGEST_VALUE]))
@@ -99,9 +98,9 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def passage_facts(item: Item, number: int) -> list[Html]:
+def passage_facts(response: Response, number: int) -> list[Html]:
     """Return the logged rank, score and source of passage ``number`` (from 1). The source is text, not a link."""
-    details = item.extra.get(DETAILS)
+    details = response.metadata.get(DETAILS)
     detail = details[number - 1] if isinstance(details, list) and number <= len(details) else None
     if not isinstance(detail, dict):
         return []

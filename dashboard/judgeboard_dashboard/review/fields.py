@@ -240,7 +240,7 @@ def note_field(draft: Draft, label: str, hint: str) -> None:
 
 def correction(actions: Actions, item: Item) -> None:
     """Show the field for the corrected answer, and the changes. The field starts with the answer."""
-    if item.answer is None or not permitted(Action.REVIEW):
+    if item.forgotten_at or not permitted(Action.REVIEW):
         return
     draft = actions.draft
     correcting = draft.correcting or bool(draft.corrected_answer)
@@ -248,15 +248,15 @@ def correction(actions: Actions, item: Item) -> None:
     key_button(label, actions.correct, key="correct", shortcut="F9", quiet=True)
     if not correcting:
         return
-    draft.answer = item.answer
+    draft.answer = item.response.answer
     key = _corrected(draft)
     if key not in st.session_state:
-        st.session_state[key] = draft.corrected_answer or item.answer
+        st.session_state[key] = draft.corrected_answer or item.response.answer
     st.text_area("Corrected answer", key=key, height=180, help="Press Ctrl + Enter or Esc to see what you changed.")
     if not draft.corrected_answer:
         return
     show(tag("div", "Your changes", cls="jb-label"))
-    show(difference(item.answer, draft.corrected_answer))
+    show(difference(item.response.answer, draft.corrected_answer))
     key_button(
         "In the suite" if draft.in_suite else "Add to suite",
         draft.add_to_suite,

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from judgeboard.domain import Attempt, Claim
+from judgeboard.domain import Attempt, Claim, StepRecord
 from judgeboard.llm.chat import Message
 from judgeboard.runs.raw_calls import RawCall, raw_calls
-from judgeboard.store.items import Item, ItemJudgment, StoredCall
+from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.verdicts import RUBRIC
 from judgeboard.text import money
 from judgeboard_dashboard.evidence import Html, beginning, both_sides, join, tag
@@ -106,13 +106,12 @@ def _words(claim: Claim) -> object:
 
 def raw_calls_pane(item: Item) -> Html:
     """Read the raw call of each shown judgment from the store. Return the calls; the first one is open."""
-    judgments = {judgment.id: judgment for judgment in shown_judgments(item)}
     with reading() as connection:
-        calls = raw_calls(connection, item.response_id, list(judgments))
+        calls = raw_calls(connection, item.response_id, [judgment.id for judgment in shown_judgments(item)])
     parts = [
         tag(
             "details",
-            tag("summary", f"{judgments[raw.call.id].version_title}: {_account(raw)}"),
+            tag("summary", f"{raw.judgment.version_title}: {_account(raw)}"),
             *_texts(raw),
             cls="jb-block",
             open="" if place == 0 else None,
@@ -140,7 +139,7 @@ def attempt_texts(attempts: Iterable[Attempt]) -> list[Html]:
 
 
 def _account(raw: RawCall) -> str:
-    call = raw.call
+    call = raw.judgment
     cost = f"cost {'unknown' if call.cost_micro is None else money(call.cost_micro)}"
     calls = f"{len(call.attempts)} calls" if len(call.attempts) > 1 else None
     return _line(call.status, call.model_reported, *_spent(call), cost, calls)
@@ -150,7 +149,7 @@ def _line(*facts: str | None) -> str:
     return " · ".join(filter(None, facts))
 
 
-def _spent(call: StoredCall | Attempt) -> list[str]:
+def _spent(call: StepRecord | Attempt) -> list[str]:
     """Return the known tokens and time of a call."""
     amounts = (
         (call.prompt_tokens, "tokens sent"),
@@ -161,7 +160,7 @@ def _spent(call: StoredCall | Attempt) -> list[str]:
 
 
 def _texts(raw: RawCall) -> list[Html | None]:
-    call = raw.call
+    call = raw.judgment
     sent, attempts = message_texts(raw.messages), attempt_texts(call.attempts)
     return [
         tag("div", f"Error: {call.error}", cls="jb-why") if call.error else None,

@@ -55,7 +55,7 @@ class ShownItem:
     @property
     def name(self) -> str:
         """The external id of an answer, or the number of a pair: its external id may name the models."""
-        return f"pair {self.lease.pair_id}" if self.item is None else self.item.external_id
+        return f"pair {self.lease.pair_id}" if self.item is None else self.item.response.external_id
 
     @property
     def subject(self) -> int:
@@ -104,7 +104,7 @@ def read_item(store: Store, lease: LeasedItem, reviewer: Reviewer) -> ShownItem:
             lease.until,
             item=item,
             rubric=RubricScores() if item.hidden else load_rubric_scores(connection, item.response_id),
-            threshold=limits.cuts.of(item.query_type),
+            threshold=limits.cuts.of(item.response.query_type),
             low_quality=limits.low_quality,
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import Action
+from judgeboard.domain import Action, Response
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import (
     BUILT_IN,
@@ -30,7 +30,7 @@ from judgeboard.store.label_schemas import StoredSchema
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.fields import fill_fields, grade_groups, note_field
-from judgeboard_dashboard.review.schema_form import AnswerTexts, SchemaActions, schema_fields
+from judgeboard_dashboard.review.schema_form import SchemaActions, schema_fields
 from judgeboard_dashboard.session import ask_reviewer, problem, stacking_columns, store
 from judgeboard_dashboard.widgets.keys import keyboard
 from judgeboard_dashboard.widgets.texts import caption, heading
@@ -54,7 +54,9 @@ KINDS = {
     FieldType.RANKING: "Ranking of passages",
 }
 YES_NO = {True: "yes", False: "no"}
-SAMPLE = AnswerTexts("The answer of an item.", ("The first passage.", "The second passage.", "The third passage."))
+SAMPLE = Response(
+    "", "", "", "The answer of an item.", ("The first passage.", "The second passage.", "The third passage.")
+)
 _DRAFT, _PREVIEW = "schema_draft", "schema_preview"
 _FIRST_FILL = 1_000_000_000  # the preview's fields never have the keys of a real review's fields
 

@@ -10,11 +10,11 @@ from typing import Any
 import streamlit as st
 from streamlit.components import v2
 
+from judgeboard.domain import Response
 from judgeboard.formats.label_schema import TYPED, FieldType, LabelSchema, SchemaField
 from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.queues import ASKED
 from judgeboard.store.issues import list_modes
-from judgeboard.store.items import Item
 from judgeboard.store.queue_rules import QueueRules
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
@@ -34,14 +34,6 @@ _SELECTION = (files("judgeboard_dashboard") / "selection.js").read_text(encoding
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerTexts:
-    """The texts that spans and rankings refer to, where no item is shown."""
-
-    answer: str | None
-    passages: tuple[str, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
 class SchemaActions(DraftActions):
     """The actions for the fields of a schema.
 
@@ -50,7 +42,7 @@ class SchemaActions(DraftActions):
     """
 
     schema: LabelSchema
-    item: Item | AnswerTexts
+    response: Response
 
     @property
     def fields(self) -> tuple[SchemaField, ...]:
@@ -71,7 +63,7 @@ class SchemaActions(DraftActions):
     def choices(self, field: SchemaField) -> tuple[Any, ...]:
         """Return what a reviewer can choose in a field: its values, or the numbers of the passages."""
         if field.type is FieldType.RANKING:
-            return tuple(range(1, len(self.item.passages or ()) + 1))
+            return tuple(range(1, len(self.response.passages or ()) + 1))
         return field.values
 
     def next(self) -> None:
@@ -115,7 +107,7 @@ class SchemaActions(DraftActions):
         self.session.say("")
 
     def _place(self, field: SchemaField) -> dict[str, int] | None:
-        selected, answer = self.draft.selection, self.item.answer or ""
+        selected, answer = self.draft.selection, self.response.answer
         if selected is not None and bool(selected["passage"]) == (field.on == "passages"):
             place = {"start": selected["start"], "end": selected["end"]}
             return place | ({"passage": selected["passage"]} if field.on == "passages" else {})
@@ -147,11 +139,11 @@ def rubric_schema(
     return LabelSchema("rubric", scales) if scales else None
 
 
-def side_fields(actions: Actions, item: Item, *, quality: bool) -> None:
+def side_fields(actions: Actions, response: Response, *, quality: bool) -> None:
     """Show the fields of the draft's schema, and the failure modes; ``quality``: the digits 1 to 4 give the quality."""
     draft = actions.draft
     if draft.schema is not None:
-        fields = SchemaActions(actions.session, actions.subject, draft.schema, item)
+        fields = SchemaActions(actions.session, actions.subject, draft.schema, response)
         schema_fields(fields, quality=quality)
         if draft.schema.of_type(FieldType.SPANS):
             _selection(fields, actions.row)
@@ -275,7 +267,7 @@ def _is_chosen(field: SchemaField, value: Any, chosen: Any) -> bool:
 def _spans(fields: SchemaActions, field: SchemaField) -> None:
     for number, span in enumerate(fields.draft.values.get(field.name, ())):
         passage = span.get("passage")
-        text = (fields.item.answer or "") if passage is None else (fields.item.passages or ())[passage - 1]
+        text = fields.response.answer if passage is None else (fields.response.passages or ())[passage - 1]
         colour = _colours(fields.schema)[field.name, span["type"]]
         words = f"{span['type']}{f', passage {passage}' if passage else ''}: "
         with st.container(horizontal=True, gap="xxsmall", vertical_alignment="center", wrap=False):

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from judgeboard.agreement.repeats import repeats_of_judgment
-from judgeboard.domain import ClaimMark, Grade, Stage
+from judgeboard.domain import ClaimMark, Grade, Stage, Verdict
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.queue_rules import QueueRules
@@ -66,7 +66,7 @@ def judgment_words(judgment: ItemJudgment) -> str:
     return ", ".join(filter(None, (*_score_words(judgment), judgment.label, rubric))) or "no score"
 
 
-def _score_words(graded: ItemJudgment | Grade) -> list[str]:
+def _score_words(graded: Verdict | Grade) -> list[str]:
     groundedness = [] if graded.groundedness is None else [score(graded.groundedness)]
     return groundedness if graded.quality is None else [*groundedness, f"{graded.quality} / 4"]
 
@@ -250,7 +250,7 @@ def _signals(item: Item, threshold: float) -> Html:
     )
 
 
-def _primary_lines(primary: ItemJudgment, threshold: float) -> list[Html]:
+def _primary_lines(primary: Verdict, threshold: float) -> list[Html]:
     lines: list[Html] = []
     if primary.groundedness is not None:
         filled = tag("i", style=f"width:{primary.groundedness * 100:.1f}%")
@@ -366,9 +366,9 @@ def audit_lines(item: Item, judgment: ItemJudgment) -> list[Html]:
 
 
 def _user_lines(item: Item) -> list[Html]:
-    if not item.feedback:
+    if not item.response.feedback:
         return [tag("span", "User"), tag("span"), tag("b", "no feedback")]
-    latest = item.feedback[0]
+    latest = item.response.feedback[-1]
     at = day(latest.at) if latest.at else ""
     return [tag("span", "User"), tag("span", at, cls="jb-who"), tag("b", latest.words)]
 

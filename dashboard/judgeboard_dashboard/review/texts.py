@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import streamlit as st
 
-from judgeboard.domain import Action, ClaimMark, ClaimStatus
+from judgeboard.domain import Action, ClaimMark, ClaimStatus, Response
 from judgeboard.formats.label_schema import FieldType
 from judgeboard.judges.evidence_alignment import AlignedSentence, align
 from judgeboard.judges.words import content_words, sentence_spans
@@ -73,13 +73,13 @@ def _question(item: Item, link: Html | None, *, whole: bool, about: str | None =
     """Return the question and the label of the answer. ``about`` is a text at the end of the label's line."""
     refusal = None
     if item.right_refusal:
-        retrieved = "nothing fitting" if item.passages else "nothing"
+        retrieved = "nothing fitting" if item.response.passages else "nothing"
         refusal = tag("span", f"Refusal: {retrieved} was retrieved", cls="jb-mark")
-    text = _evidence(item, item.query, [], whole=whole, cls="jb-evidence jb-question")
+    text = _evidence(item, item.response.query, [], whole=whole, cls="jb-evidence jb-question")
     question = tag("div", tag("div", "Question", cls="jb-label"), text)
     aside = tag("span", about) if about else None
     label = tag("div", "Answer", refusal, link, aside, cls="jb-label")
-    words = served_words(item.extra)
+    words = served_words(item.response.metadata)
     served = tag("div", words, cls="jb-cap") if words else None
     return join((question, tag("div", cls="jb-rule"), label, served))
 
@@ -93,7 +93,7 @@ def passage_list(
     aligned: Mapping[int, list[AlignedSpan]] | None = None,
 ) -> Html:
     """Return the numbered passages. The claims' quotes are marked; if ``aligned`` is given, its spans are marked."""
-    passages = item.passages
+    response, passages = item.response, item.response.passages
     if not passages:
         if passages is not None:
             reason = "The search found nothing: 0 passages were given to the model."
@@ -105,8 +105,8 @@ def passage_list(
     claims = [claim for claim in claims if not claim.sentence]  # marked sentences are only in the answer
     left = sys.maxsize if whole else LONGEST
     places = None
-    if folds(item) and view == "folded" and not whole:
-        places = _aligned_spans(align(item.answer or "", passages, [claim.claim for claim in claims]))
+    if folds(response) and view == "folded" and not whole:
+        places = _aligned_spans(align(response.answer, passages, [claim.claim for claim in claims]))
     parts: list[Html] = []
     for number, passage in enumerate(passages, start=1):
         if left <= 0:
@@ -115,30 +115,30 @@ def passage_list(
         left -= len(sent)
         spans = None if aligned is None else aligned.get(number, [])
         near = None if places is None else [place[:2] for place in places.get(number, [])]
-        parts.append(_passage(item, number, sent, claims, spans, as_formatted=view == "formatted", evidence=near))
+        parts.append(_passage(response, number, sent, claims, spans, as_formatted=view == "formatted", evidence=near))
     jumps = _jumps(passages, claims) if len(passages) > MOST_WITHOUT_JUMPS else None
     return tag("div", jumps, *parts)
 
 
-def text_views(item: Item) -> list[TextView]:
+def text_views(response: Response) -> list[TextView]:
     """Return the ways to show the texts of an answer that differ from each other; the first one is the default."""
     views: list[TextView] = ["folded"]
-    if folds(item):
+    if folds(response):
         views.append("whole")
-    if any(formatted(text or "") for text in item_texts(item)[1:]):
+    if any(formatted(text) for text in item_texts(response)[1:]):
         views.append("formatted")
     return views
 
 
-def folds(item: Item) -> bool:
+def folds(response: Response) -> bool:
     """Return whether the passages are so long that only the sentences around evidence are open at first."""
-    lengths = [len(passage) for passage in item.passages or ()]
+    lengths = [len(passage) for passage in response.passages or ()]
     return sum(lengths) > LONGEST_UNFOLDED and max(lengths, default=0) >= SHORTEST_FOLDED
 
 
-def item_texts(item: Item) -> tuple[str | None, ...]:
+def item_texts(response: Response) -> tuple[str, ...]:
     """Return the texts of an answer: the question, the answer itself and the passages."""
-    return (item.query, item.answer, *(item.passages or ()))
+    return (response.query, response.answer, *(response.passages or ()))
 
 
 def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
@@ -149,9 +149,9 @@ def unsent(texts: Sequence[str | None], passages: Sequence[str] | None) -> int:
 
 
 def _evidence(
-    item: Item, text: str | None, claims: Sequence[NumberedClaim], *, whole: bool, cls: str, as_formatted: bool = False
+    item: Item, text: str, claims: Sequence[NumberedClaim], *, whole: bool, cls: str, as_formatted: bool = False
 ) -> Html:
-    if text is None:
+    if item.forgotten_at:
         return tag("div", forgotten(item.forgotten_at), cls="jb-mut")
     sent = text if whole else text[:LONGEST]
     spans = [span for span in answer_spans(claims, text) if span.end <= len(sent)]
@@ -213,7 +213,7 @@ def forgotten(at: datetime | None = None) -> str:
 
 
 def _passage(
-    item: Item,
+    response: Response,
     number: int,
     sent: str,
     claims: Sequence[NumberedClaim],
@@ -223,7 +223,7 @@ def _passage(
     evidence: Sequence[tuple[int, int]] | None = None,
 ) -> Html:
     """Return a passage. A long passage is folded around ``evidence``, unless ``evidence`` is None."""
-    passage = (item.passages or ())[number - 1]
+    passage = (response.passages or ())[number - 1]
     spans = [span for span in passage_spans(claims, number, passage) if span.end <= len(sent)]
     citing = [str(claim.number) for claim in claims if claim.claim.passage == number]
     text = formatted(passage) if as_formatted and not aligned and not spans else None
@@ -241,7 +241,7 @@ def _passage(
             "div",
             tag("span", str(number), cls="jb-number"),
             tag("span", size(len(passage))),
-            *passage_facts(item, number),
+            *passage_facts(response, number),
             tag("span", cited) if claims else tag("span"),
             cls="jb-passage-head",
         ),
@@ -294,27 +294,29 @@ def sentence_pane(
 
     ``whole``: show every sentence, and the passages beyond their first 100,000 characters.
     """
-    answer = item.answer
-    if answer is None:
+    response = item.response
+    if item.forgotten_at:
         rows: list[Html] = [tag("div", forgotten(item.forgotten_at), cls="jb-mut")]
     else:
-        spans, begun = answer_spans(claims, answer), set[str]()
+        spans, begun = answer_spans(claims, response.answer), set[str]()
         shown = aligned if whole else aligned[:MOST_SENTENCES]
         rows = [
             tag(
                 "div",
                 tag(
                     "div",
-                    marked(answer, spans, here="a", there="q", part=(sentence.start, sentence.end), begun=begun),
+                    marked(
+                        response.answer, spans, here="a", there="q", part=(sentence.start, sentence.end), begun=begun
+                    ),
                     cls="jb-evidence",
                 ),
-                _aligned_passage(number, sentence, item.passages or ()),
+                _aligned_passage(number, sentence, response.passages or ()),
                 cls="jb-sentence",
                 id=f"e{number}",
             )
             for number, sentence in enumerate(shown, start=1)
         ]
-    unsent = len(aligned) - MOST_SENTENCES if answer is not None and not whole else 0
+    unsent = len(aligned) - MOST_SENTENCES if not whole else 0
     placed = sum(sentence.passage is not None for sentence in aligned)
     summary = f"{placed:,} of {count(len(aligned), 'sentence')} with a matching passage" if aligned else ""
     return tag(
@@ -323,7 +325,7 @@ def sentence_pane(
         tag("div", *rows),
         tag("div", f"{unsent:,} more sentences: Show all", cls="jb-cap") if unsent > 0 else None,
         tag("div", cls="jb-rule"),
-        context_block(item),
+        context_block(response),
         passage_list(item, claims, whole=whole, view="whole", aligned=_aligned_spans(aligned)),
         cls="jb-pane",
     )
@@ -387,17 +389,17 @@ def answer_panes(
     ``link`` is shown beside the label of the answer. If a label schema asks for spans, texts are shown as they are
     stored and whole, because spans are places in them.
     """
-    session = actions.session
+    session, response = actions.session, item.response
     judgment = item.with_claims
     claims = () if judgment is None else judgment.claims or ()
-    statements = statements_of(item.answer, claims, None if judgment is None else judgment.id)
+    statements = statements_of(response.answer, claims, None if judgment is None else judgment.id)
     marks = MarkActions(session, item.response_id, statements, saved)
     shown = shown_claims(claims, statements, marks.shown, marks.at)
     _tools_line(actions, marks)
     whole = item.response_id in session.whole
     schema = actions.draft.schema
     only_whole: list[TextView] = ["whole"]
-    views = only_whole if schema is not None and schema.of_type(FieldType.SPANS) else text_views(item)
+    views = only_whole if schema is not None and schema.of_type(FieldType.SPANS) else text_views(response)
     view = session.texts if session.texts in views else views[0]
     panes = {"judgments": judgments_pane, "calls": raw_calls_pane} if item.judgments else {}
     panes |= {"trace": trace_pane} if has_trace(item) else {}
@@ -406,17 +408,17 @@ def answer_panes(
     if drawer is not None:
         parts = [(drawer, panes[drawer](item))]
     elif session.by_sentence:
-        aligned = align(item.answer or "", item.passages, claims)
+        aligned = align(response.answer, response.passages, claims)
         parts = [("evidence", sentence_pane(item, aligned, shown, whole=whole, link=link))]
     else:
         cls = "jb-evidence jb-answer"
-        answer = _evidence(item, item.answer, shown, whole=whole, cls=cls, as_formatted=view == "formatted")
+        answer = _evidence(item, response.answer, shown, whole=whole, cls=cls, as_formatted=view == "formatted")
         passages = passage_list(item, shown, whole=whole, view=view)
         parts = [
-            ("answer", tag("div", _question(item, link, whole=whole), answer, context_block(item), cls="jb-pane")),
+            ("answer", tag("div", _question(item, link, whole=whole), answer, context_block(response), cls="jb-pane")),
             ("passages", tag("div", passages, cls="jb-pane")),
         ]
-    more = 0 if whole or drawer else unsent([item.query, item.answer], item.passages)
+    more = 0 if whole or drawer else unsent([response.query, response.answer], response.passages)
     with st.container(key="panes_two" if len(parts) == 1 else "panes"):
         *columns, side_column = st.columns(WIDTHS[len(parts)], gap="small")
         for column, (name, markup) in zip(columns, parts, strict=True):
@@ -439,7 +441,7 @@ def answer_panes(
         with side_column, _pane("judge"):
             first, rest = side(shown)
             show(first)
-            side_fields(actions, item, quality=quality)
+            side_fields(actions, response, quality=quality)
             over_signals()
             show(rest)
             _drawer_buttons(actions, panes, drawer)

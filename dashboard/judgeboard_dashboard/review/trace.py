@@ -38,7 +38,7 @@ def has_trace(item: Item) -> bool:
 
     Spans tell the model and what other evaluators said, so that no part of them is shown during a blind review.
     """
-    return SPAN_ID in item.extra and not item.hidden
+    return SPAN_ID in item.response.metadata and not item.hidden
 
 
 def trace_pane(item: Item) -> Html:
@@ -69,7 +69,7 @@ def _pane(about: str | None, *parts: str | None) -> Html:
 
 
 def _facts(item: Item) -> Html | None:
-    known = {**logged_values(item), **item.extra}
+    known = {**logged_values(item.response), **item.response.metadata}
     return _values((name, known[name]) for name in FACTS if known.get(name) not in (None, "", [], ()))
 
 

@@ -147,10 +147,10 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         item = None if conflict.item.response_id is None else load_item(connection, conflict.item.response_id)
         rubric = None if item is None else load_rubric_scores(connection, item.response_id)
         left = count_conflicts(connection, None if queue is None else conflict.queue.id)
-        threshold = thresholds(connection).cuts.of("" if item is None else item.query_type)
+        threshold = thresholds(connection).cuts.of("" if item is None else item.response.query_type)
     adjudication, pair = conflict.adjudication, conflict.pair
     row = f"q{item_id}{'s' if adjudication is None else f'a{adjudication.id}'}"
-    texts = () if item is None else item_texts(item)
+    texts: tuple[str | None, ...] = () if item is None else item_texts(item.response)
     texts += () if pair is None else (pair.question, pair.answer_a, pair.answer_b, *(pair.passages or ()))
     subject = conflict.item.response_id or -(conflict.item.pair_id or 0)
     actions = ConflictActions(
@@ -160,7 +160,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         row=row,
         request_key=session.request_key(row),
         subject=subject,
-        name=item.external_id if item is not None else "" if pair is None else pair.external_id,
+        name=item.response.external_id if item is not None else "" if pair is None else pair.external_id,
         seconds=appear(session, subject, row, texts),
         judgment=None if item is None else primary_verdict(item),
         threshold=threshold,
@@ -182,7 +182,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         f"{state} {actions.name}",
         tag("span", tag("b", state), f" in “{conflict.queue.name}”"),
         [
-            item.query_type if item is not None else None if pair is None else pair.query_type,
+            item.response.query_type if item is not None else None if pair is None else pair.query_type,
             count(left, "open conflict") if is_open else None,
         ],
         [

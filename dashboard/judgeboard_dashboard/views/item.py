@@ -163,7 +163,7 @@ def _position(item: Item, near: Neighbours | None, place: int | None, words: str
     if near is None or not (near.listed or judged_again):
         return None
     if not near.listed and item.flag is None:
-        return item.external_id, tag("span", f"no longer in “{words}” ({near.total:,})")
+        return item.response.external_id, tag("span", f"no longer in “{words}” ({near.total:,})")
     title = f"{near.position:,} of {near.total:,}"
     return title, tag("span", tag("b", f"{near.position:,}"), f" of {near.total:,} in “{words}”")
 
@@ -205,10 +205,10 @@ def _draw_item(
         row=row,
         request_key=session.request_key(row),
         subject=item.response_id,
-        name=item.external_id,
-        seconds=appear(session, item.response_id, row, item_texts(item)),
+        name=item.response.external_id,
+        seconds=appear(session, item.response_id, row, item_texts(item.response)),
         judgment=primary_verdict(item),
-        threshold=limits.cuts.of(item.query_type),
+        threshold=limits.cuts.of(item.response.query_type),
         listing=listing,
         flag_id=open_flag,
         alone=alone is not None,
@@ -233,17 +233,19 @@ def _draw_item(
     elif done is None and own:
         _, draft = stored_review(own[0].id)
         done = UndoableReview(own[0].id, item.response_id, draft, flag_id=next(iter(own[0].flag_ids), None))
-    title, position = _position(item, near, place, listing.words) or (item.external_id, None)
+    title, position = _position(item, near, place, listing.words) or (item.response.external_id, None)
     head_line(
         actions,
         title,
         position,
         [
-            KINDS.get(item.kind),
-            "not flagged" if flag is None and item.kind == ResponseKind.LOG and not item.hidden.judge else None,
-            item.query_type,
-            f"model {model}" if (model := item.logged.get("generator_model")) else None,
-            f"asked {when(item.asked_at)}" if item.asked_at else None,
+            KINDS.get(item.response.kind),
+            "not flagged"
+            if flag is None and item.response.kind == ResponseKind.LOG and not item.hidden.judge
+            else None,
+            item.response.query_type,
+            f"model {model}" if (model := item.response.generator_model) else None,
+            f"asked {when(item.response.asked_at)}" if item.response.asked_at else None,
         ],
         [
             *([_flag_choice(actions, item, flag_ids)] if chooses else []),
@@ -260,7 +262,7 @@ def _draw_item(
         lambda claims: signals_pane(
             item,
             claims,
-            limits.cuts.of(item.query_type),
+            limits.cuts.of(item.response.query_type),
             rubric,
             flag_id=open_flag,
             new_flags=session.new_flags(item.response_id, [flag.id for flag in item.flags]),
@@ -401,7 +403,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
     if item is not None:
         session.draft(leased.subject).schema = work.schema or rubric_schema(work.queue.rules, leased.rubric.words)
     row = f"q{leased.lease.item_id}{'' if reveal is None else 'c' if reveal.changing else 'r'}"
-    texts = () if item is None else item_texts(item)
+    texts: tuple[str | None, ...] = () if item is None else item_texts(item.response)
     texts = texts if pair is None else (pair.question, pair.left, pair.right, *(pair.passages or ()))
     seconds = appear(session, leased.subject, row, texts)
     leased.shown = True
@@ -464,9 +466,9 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
 
 
 def _queue_head(actions: QueueActions, item: Item | None) -> None:
-    work, asked = actions.work, item or actions.leased.pair
+    work, asked = actions.work, item.response if item else actions.leased.pair
     first, _, rest = work.position.partition(" ")
-    model = None if item is None else item.logged.get("generator_model")
+    model = None if item is None else item.response.generator_model
     undoable = work.undoable[-1] if work.undoable else None
     skips = choice(
         name="skip", label="Skip", act=actions.ask_skip, key="J", turn=Turn.GIVE, disabled=work.reveal is not None

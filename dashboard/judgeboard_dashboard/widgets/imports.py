@@ -17,7 +17,6 @@ from judgeboard.imports.questions import Question, UnclearFile
 from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.store.filters import metadata_path, value_at
-from judgeboard.store.responses import feedback_words
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import store
@@ -442,7 +441,7 @@ _NOT_SHOWN = frozenset({"kind", "messages", "raws", "verdicts", "comparisons", "
 _CELLS: Mapping[str, Callable[[Any], object]] = {
     "passages": len,
     "people": len,
-    "feedback": lambda value: feedback_words(value[0].kind, value[0].value) if value else None,
+    "feedback": lambda value: value[0].words if value else None,
     "shown": {Shown.AB: "A first", Shown.BA: "B first"}.get,
     "tries": lambda tries: ", ".join(attempt.answer or "–" for attempt in tries),
     "claims": lambda claims: ", ".join(str(shown(claim.text)) for claim in claims),

@@ -515,8 +515,8 @@ def _answer(response_id: int) -> None:
         tag(
             "div",
             tag("div", "One answer", cls="jb-label"),
-            tag("div", answer.external_id, cls="jb-id jb-line"),
-            tag("div", " ".join((answer.query or "deleted").split()), cls="jb-line"),
+            tag("div", answer.response.external_id, cls="jb-id jb-line"),
+            tag("div", " ".join((answer.response.query or "deleted").split()), cls="jb-line"),
         )
     )
     with st.container(horizontal=True, gap="small"):

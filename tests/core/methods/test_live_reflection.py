@@ -82,7 +82,7 @@ def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(st
     assert [(each.answer, each.kept) for each in sequence.attempts] == [(BAD, False), (GOOD, True)]
     scores = [result.before.groundedness, result.after and result.after.groundedness]
     assert [each.groundedness for each in sequence.attempts] == scores
-    assert (served.answer, [each.groundedness for each in served.judgments]) == (GOOD, scores[1:])
+    assert (served.response.answer, [each.groundedness for each in served.judgments]) == (GOOD, scores[1:])
     assert open_flags(store) == [], "rules read the answer that was served"
     with store.writing() as connection:
         forget_response(connection, "q1", actor="ann")

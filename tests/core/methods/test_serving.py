@@ -48,15 +48,23 @@ def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> No
     )
     assert (served.text, served.answer, served.level) == (f"{DISCLAIMER}\n\n{BAD}", BAD, "disclaimer")
     [item] = items(store)
-    assert (item.external_id, item.source, item.answer) == (served.external_id, "shop", BAD), "stored without notice"
-    assert (item.extra["tenant"], item.extra["served"]["notice"], item.logged["generator_model"]) == (
+    assert (item.response.external_id, item.response.source, item.response.answer) == (
+        served.external_id,
+        "shop",
+        BAD,
+    ), "stored without notice"
+    assert (
+        item.response.metadata["tenant"],
+        item.response.metadata["served"]["notice"],
+        item.response.generator_model,
+    ) == (
         "a",
         "disclaimer",
         "m",
     )
     [judgment] = item.judgments
     assert served.verdict is not None
-    assert judgment.groundedness == served.verdict.groundedness == item.extra["served"]["groundedness"]
+    assert judgment.groundedness == served.verdict.groundedness == item.response.metadata["served"]["groundedness"]
     assert "low_groundedness" in {flag.rule for flag in item.flags}
 
 
@@ -67,11 +75,11 @@ def test_a_better_second_answer_is_served_and_the_page_can_say_so(store: Store) 
     )
     assert (served.text, served.level) == (GOOD, "full")
     [item] = items(store)
-    assert (item.answer, item.extra["served"]["reflection"]) == (GOOD, "kept_new")
+    assert (item.response.answer, item.response.metadata["served"]["reflection"]) == (GOOD, "kept_new")
     with store.reading() as connection:
         [attempts] = attempt_sequences(connection, item.response_id)
     assert [attempt.answer for attempt in attempts.attempts] == [BAD, GOOD]
-    assert served_words(item.extra) == (
+    assert served_words(item.response.metadata) == (
         "The reader saw no notice (groundedness 1.00 at that time). Self-reflection replaced the first answer."
     )
 
@@ -99,8 +107,8 @@ def test_each_step_is_optional(store: Store) -> None:
     assert (without.text, without.level) == (BAD, "disclaimer")
     judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, record=False, store=store)
     first, second = items(store)
-    assert (first.judgments, first.extra["served"]) == ((), {"notice": "unmeasured"})
-    assert (len(second.judgments), "notice" in second.extra["served"]) == (1, False)
+    assert (first.judgments, first.response.metadata["served"]) == ((), {"notice": "unmeasured"})
+    assert (len(second.judgments), "notice" in second.response.metadata["served"]) == (1, False)
 
 
 @pytest.mark.parametrize(("score", "start", "level"), [(0.8, "", "full"), (0.6, WARNING, "warning")])
@@ -182,7 +190,7 @@ def test_without_a_store_the_server_gets_the_whole_verdict_and_flags_the_answer(
         [version] = list_versions(connection)
         assert tuple(dimension_scores(connection, [judgment.id]).get(judgment.id, ())) == sent.scores
     recorded = {"recorded": fingerprint(Own.version)}
-    assert (version.name, version.model, version.params, item.source) == ("mine", "m-1", recorded, "shop")
+    assert (version.name, version.model, version.params, item.response.source) == ("mine", "m-1", recorded, "shop")
 
 
 class Broken:
@@ -278,7 +286,7 @@ def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_record
     for thread in threading.enumerate():
         if thread.name == "judgeboard-call":
             thread.join(30)
-    assert [item.external_id for item in items(store)][1:] == [served.external_id]
+    assert [item.response.external_id for item in items(store)][1:] == [served.external_id]
 
 
 def test_a_recording_that_fails_in_the_background_is_logged(

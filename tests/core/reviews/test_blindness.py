@@ -353,13 +353,18 @@ def test_the_item_of_a_blind_reviewer_has_its_texts_and_says_what_is_hidden(mark
     case, one = marked.case, marked.answer.response_id
     marked.give(assigned=(case.mara,))
     item = marked.read(case.mara, lambda c: load_item(c, one))
-    assert (item.query, item.answer, item.passages) == (
+    assert (item.response.query, item.response.answer, item.response.passages) == (
         "question of marked?",
         "answer of marked",
         ("passage of marked",),
     )
     assert (item.judgments, item.currents, item.flags, item.reviews) == ((), (), (), ())
-    assert (item.logged, item.extra, item.flag) == ({}, {}, None)
+    assert (item.response.metadata, item.flag) == ({}, None)
+    assert (item.response.generator_model, item.response.generator_cost, item.response.derived_from) == (
+        None,
+        None,
+        None,
+    )
     assert (item.hidden.judge, item.hidden.people, item.hidden.queues) == (True, True, ("q",))
     for made_or_missing in (marked.answer.attempt_id, 999):
         with pytest.raises(NotFound):

@@ -56,7 +56,7 @@ def test_the_prompt_is_the_one_that_was_sent(store: Store, kind: str, options: d
     with store.reading() as connection:
         [judgment] = load_item(connection, response_id).judgments
         [raw] = raw_calls(connection, response_id, [judgment.id])
-        version = get_version(connection, raw.call.judge_version_id)
+        version = get_version(connection, raw.judgment.judge_version_id)
         item = judge_inputs(connection, [response_id])[response_id]
     assert list(raw.messages) == first
     assert raw.note is None
@@ -70,17 +70,17 @@ def test_a_call_has_its_attempts_and_what_they_used(store: Store) -> None:
     with store.reading() as connection:
         [judgment] = load_item(connection, response_id).judgments
         [raw] = raw_calls(connection, response_id, [judgment.id])
-    assert [(attempt.why, attempt.status) for attempt in raw.call.attempts] == [
+    assert [(attempt.why, attempt.status) for attempt in raw.judgment.attempts] == [
         ("first", "http_500"),
         ("retry", "unparsable"),
         ("repair", "ok"),
     ]
-    assert (raw.call.prompt_tokens, raw.call.completion_tokens) == (200, 40)
+    assert (raw.judgment.prompt_tokens, raw.judgment.completion_tokens) == (200, 40)
     with store.writing() as connection:
         forget_response(connection, "a", actor="test")
     with store.reading() as connection:
         [raw] = raw_calls(connection, response_id, [judgment.id])
-    assert (raw.messages, raw.note, raw.call.raw) == ((), NOT_REBUILT, None)
+    assert (raw.messages, raw.note, raw.judgment.raw) == ((), NOT_REBUILT, None)
 
 
 def test_an_offline_judge_asked_no_model(store: Store) -> None:

@@ -47,11 +47,20 @@ def test_everything_said_of_an_answer_is_there_newest_first(case) -> None:
     case.say(newer, response_id, groundedness=0.3, quality=2, reasoning="no", claims=(claim,), raw="{}")
     case.say(newer, response_id, Status.ERROR, error="timeout")
     item = loaded(case, response_id)
-    assert (item.source, item.external_id, item.query_type, item.kind) == ("log", "a", "QA", "log")
-    assert (item.query, item.answer, item.passages) == ("query", "answer of a", ("70 m", ""))
-    assert (item.logged["generator_model"], item.asked_at, item.extra) == ("llama", ASKED, {"user": 7})
-    assert [said.words for said in item.feedback] == ["thumbs down", "5 stars"]
-    assert item.feedback[0].at == ASKED
+    assert (item.response.source, item.response.external_id, item.response.query_type, item.response.kind) == (
+        "log",
+        "a",
+        "QA",
+        "log",
+    )
+    assert (item.response.query, item.response.answer, item.response.passages) == ("query", "answer of a", ("70 m", ""))
+    assert (item.response.generator_model, item.response.asked_at, item.response.metadata) == (
+        "llama",
+        ASKED,
+        {"user": 7},
+    )
+    assert [said.words for said in item.response.feedback] == ["5 stars", "thumbs down"]
+    assert (item.response.feedback[-1].at, item.response.feedback[-1].user) == (ASKED, None)
     assert [(one.version_title, one.status) for one in item.judgments] == [
         ("rag v2", "error"),
         ("rag v2", "ok"),
@@ -115,14 +124,14 @@ def test_a_judge_that_only_failed_has_no_current_verdict(case) -> None:
 
 def test_an_answer_nobody_spoke_of_has_nothing_but_its_text(case) -> None:
     item = loaded(case, case.answer())
-    assert (item.feedback, item.judgments, item.flags, item.reviews, item.flag) == ((), (), (), (), None)
-    assert item.passages is None, "no passages in the log are not an empty list"
+    assert (item.response.feedback, item.judgments, item.flags, item.reviews, item.flag) == ((), (), (), (), None)
+    assert item.response.passages is None, "no passages in the log are not an empty list"
     assert item.primary_judge is None
 
 
 @on_sqlite
 def test_an_answer_where_nothing_was_found_has_an_empty_list(case) -> None:
-    assert loaded(case, case.answer(passages=())).passages == ()
+    assert loaded(case, case.answer(passages=())).response.passages == ()
 
 
 def test_a_forgotten_answer_says_when(case) -> None:
@@ -131,7 +140,7 @@ def test_a_forgotten_answer_says_when(case) -> None:
         record_event(connection, "forget", "test", response_id=response_id, now=ASKED)
         connection.execute(text("UPDATE response SET query = NULL, answer = NULL"))
     item = loaded(case, response_id)
-    assert (item.answer, item.forgotten_at) == (None, ASKED)
+    assert (item.response.query, item.response.answer, item.forgotten_at) == ("", "", ASKED)
 
 
 @on_sqlite
@@ -166,7 +175,7 @@ def test_who_holds_an_item_blind_reads_its_texts_alone_and_all_of_it_after_the_g
     queues.review(queues.jon, DISMISS, groundedness=0.5)
     found = read(queues, queues.mara, response_id)
     assert found.hidden.judge
-    assert found.answer
+    assert found.response.answer
     assert (found.judgments, found.currents, found.flags, found.reviews) == ((), (), (), ())
     assert read(queues, queues.ada, response_id).currents, "to whom it is not hidden it is there"
     queues.say(leased, queues.mara)
