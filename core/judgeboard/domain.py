@@ -501,7 +501,8 @@ class GradeText:
     """How a text of a grade is imported and shown.
 
     ``names`` are its other names in files, the most specific first. Pages show it as ``label``. A text that ``edits``
-    the answer is kept with its blanks, and reviews of pairs do not have it. Every other text is a note (`NOTES`).
+    the answer is kept with its blanks, has a field of its own on pages, and is not in reviews of pairs. Every other
+    text is one of the `NOTES`.
     """
 
     label: str
@@ -510,7 +511,7 @@ class GradeText:
 
 
 def grade_text(label: str, *names: str, edits: bool = False) -> Any:
-    """A text in `Grade`: typed on pages, stored, shown, exported, imported and in bundles, without more code."""
+    """A text in `Grade`: typed on pages, stored, shown, exported, imported, and in bundles, without more code."""
     return field(default=None, metadata={"text": GradeText(label, names, edits)})
 
 
