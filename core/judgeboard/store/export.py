@@ -464,8 +464,8 @@ def _human(preferences: Sequence[CurrentPreference], grades: Mapping[int, Grade]
         first = aspects[0]
         at = None if first.at is None else iso_z(first.at)
         scale = next((aspect.scale for aspect in aspects if aspect.scale is not None), None)
-        who, notes = {"annotator": first.reviewer, "shown": first.shown}, grades[review_id].notes
-        fields = {**who, **notes, "scale": scale, "at": at}
+        notes = grades.get(review_id, Grade()).notes
+        fields = {"annotator": first.reviewer, "shown": first.shown, **notes, "scale": scale, "at": at}
         person: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
         for aspect in aspects:
             if aspect.aspect == OVERALL and aspect.preference is not None:

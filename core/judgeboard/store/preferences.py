@@ -208,7 +208,7 @@ def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Own
     grades = notes_of(connection, {row.review_id for row in rows})
     for row in rows:
         owner = (row.pair_id, row.reviewer_id, row.shown)
-        known = current.setdefault(owner, _Known(row.review_id, {}, grades[row.review_id]))
+        known = current.setdefault(owner, _Known(row.review_id, {}, grades.get(row.review_id, Grade())))
         known.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
     return current
 

@@ -402,8 +402,9 @@ def scores_of(connection: Connection, review_ids: Collection[int]) -> dict[int, 
 
 
 def notes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, Grade]:
-    """Return the grade of each of these reviews, with its notes only: a review of a pair has nothing else."""
-    query = select(REVIEW.c.id, *(REVIEW.c[name] for name in NOTES))
+    """Return the notes of each review that has any, as a grade: a review of a pair has nothing else."""
+    notes = [REVIEW.c[name] for name in NOTES]
+    query = select(REVIEW.c.id, *notes).where(or_(*(note.is_not(None) for note in notes)))
     return {row.id: grade_from(row) for row in rows_with(connection, query, REVIEW.c.id, review_ids)}
 
 
