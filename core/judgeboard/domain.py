@@ -564,6 +564,25 @@ class ClaimMark:
 
 
 @dataclass(frozen=True, slots=True)
+class GradeText:
+    """How a text of a grade is imported and shown.
+
+    ``names`` are its other names in files, the most specific first. Pages show it as ``label``. A text that ``edits``
+    the answer is kept with its blanks, has a field of its own on pages, and is not in reviews of pairs. Every other
+    text is one of the `NOTES`.
+    """
+
+    label: str
+    names: tuple[str, ...]
+    edits: bool = False
+
+
+def grade_text(label: str, *names: str, edits: bool = False) -> Any:
+    """A text in `Grade`: typed on pages, stored, shown, exported, imported, and in bundles, without more code."""
+    return field(default=None, metadata={"text": GradeText(label, names, edits)})
+
+
+@dataclass(frozen=True, slots=True)
 class Grade:
     """A person's grade of an answer; every part can be missing.
 
@@ -577,8 +596,8 @@ class Grade:
     groundedness: float | None = None
     quality: int | None = None
     spans: tuple[dict[str, Any], ...] | None = None
-    note: str | None = None
-    corrected_answer: str | None = None
+    note: str | None = grade_text("note", "notes", "comment", "comments", "explanation", "reason")
+    corrected_answer: str | None = grade_text("corrected answer", "correction", "edited_answer", edits=True)
     scores: tuple[DimensionScore, ...] = ()
     claim_marks: tuple[ClaimMark, ...] = ()
     why_differs: WhyDiffers | None = None
@@ -596,6 +615,28 @@ class Grade:
     def by_dimension(self) -> dict[str, float]:
         """The scores that have a value, by dimension."""
         return {score.dimension: score.value for score in self.scores if score.value is not None}
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """The note and the other texts beside it that the grade has, by name."""
+        return {name: text for name in NOTES if (text := getattr(self, name)) is not None}
+
+    @property
+    def labelled_texts(self) -> dict[str, str]:
+        """The texts that the grade has, by their label, without the note: it needs no label where it is shown."""
+        others = {name: each.label for name, each in GRADE_TEXTS.items() if name != "note"}
+        return {label: text for name, label in others.items() if (text := getattr(self, name))}
+
+    def only_notes(self) -> "Grade":
+        """Return a grade that has only the notes: all that a review of a pair can have."""
+        notes: dict[str, Any] = {**self.notes}
+        return Grade(**notes)
+
+
+GRADE_TEXTS: Mapping[str, GradeText] = {each.name: each.metadata["text"] for each in fields(Grade) if each.metadata}
+"""The texts of a grade that need no code of their own, by the name of their field in `Grade`."""
+NOTES = tuple(name for name, text in GRADE_TEXTS.items() if not text.edits)
+"""The note and the texts of a grade that are typed beside it, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -707,12 +748,12 @@ class AspectPreference:
 
 @dataclass(frozen=True, slots=True)
 class GivenPreference:
-    """A person's preferences from a file, by aspect; ``shown`` is the order of the answers."""
+    """A person's preferences from a file, by aspect; ``shown`` is the order of the answers, ``grade`` has the notes."""
 
     annotator: str
     aspects: Mapping[str, AspectPreference]
     shown: Shown | None = None
-    note: str | None = None
+    grade: Grade = field(default_factory=Grade)
     at: datetime | None = None
 
 

@@ -400,7 +400,7 @@
   let typed = 0;
   window.addEventListener("input", ({ target }) => {
     edited = target;
-    if (!target.closest?.('[class*="st-key-note_"]')) return;
+    if (!target.closest?.('[class*="st-key-notebox_"]')) return;
     clearTimeout(typed);
     typed = setTimeout(() => {
       if (target !== document.activeElement) return; // a field without the focus was sent already

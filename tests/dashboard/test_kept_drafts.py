@@ -201,7 +201,9 @@ def test_another_person_gets_another_item_and_nothing_of_it(queues, open_page) -
 
 def test_a_draft_keeps_every_grade() -> None:
     mark = ClaimMark(ClaimStatus.UNSUPPORTED, "The fee.", 0, 8)
-    draft = Draft(quality=2, label=Label.GROUNDED, note="n", scores={"tone": 3}, marks={subject_of(mark): mark})
+    draft = Draft(
+        quality=2, label=Label.GROUNDED, notes={"note": "n"}, scores={"tone": 3}, marks={subject_of(mark): mark}
+    )
     kept = draft.content()
     assert Draft.from_content(kept) == draft
     draft.scores["tone"], draft.values["verdict"] = 1, "fix"

@@ -84,7 +84,7 @@ def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(mine, page_row
 def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("item", flag=page_rows.flags["claims"], edit=mine[0])
     draft = page.session_state["review_session"].draft(page_rows.responses["claims"])
-    assert (draft.quality, draft.note, len(draft.marks)) == (2, "no", 1)
+    assert (draft.quality, draft.notes["note"], len(draft.marks)) == (2, "no", 1)
     assert re.search(r"You \w+ this on .+\. Change your review\?", shown(page))
     press(press(page, "quality4_"), "dismiss_")
     assert "Saved: your review of claims is changed" in shown(page), "it is said on the list"

@@ -239,7 +239,7 @@ def test_a_changed_grade_is_stored_beside_the_blind_one(case) -> None:
 def test_an_item_that_somebody_else_has_by_now_is_refused_in_words_and_the_note_is_kept(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
-    session.draft(ids[0]).note = "typed for minutes"
+    session.draft(ids[0]).notes["note"] = "typed for minutes"
     item_id = work.current.lease.item_id
     release(case.store, work.current.lease.token, case.mara)
     assert take_item(case.store, item_id, case.jon) is not None
@@ -274,12 +274,12 @@ def test_undo_gives_the_item_back_with_what_was_given(case) -> None:
     work, session = started(case), ReviewSession()
     bound = actions_on(work, session)
     bound.give("quality", 2)
-    session.draft(ids[0]).note = "too short"
+    session.draft(ids[0]).notes["note"] = "too short"
     press(work, session)
     undo_in_queue(case.store, session, work, work.undoable[-1])
     assert work.current.item.response_id == ids[0]
     draft = session.draft(ids[0])
-    assert (draft.quality, draft.note) == (2, "too short")
+    assert (draft.quality, draft.notes["note"]) == (2, "too short")
     assert work.position == "1 of 3"
     press(work, session, Decision.DISMISS)
     assert [row["decision"] for row in case.reviews()] == ["confirm", "withdrawn", "dismiss"]
@@ -370,11 +370,11 @@ def full_disk(store) -> Iterator[None]:
 def test_a_full_disk_is_said_in_words_and_the_same_key_saves_the_kept_decision_later(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case), ReviewSession()
-    session.draft(ids[0]).note = "long " * 20_000  # needs more room than the file has
+    session.draft(ids[0]).notes["note"] = "long " * 20_000  # needs more room than the file has
     with full_disk(case.store):
         actions_on(work, session).decide(Decision.DISMISS)
     assert session.message == "The disk of the server is full: your decision is kept here, press N again."
-    assert session.draft(ids[0]).note
+    assert session.draft(ids[0]).notes["note"]
     assert not case.reviews()
     actions_on(work, session).decide(Decision.DISMISS)
     assert [row["decision"] for row in case.reviews()] == ["dismiss"]
@@ -399,7 +399,7 @@ def test_a_skipped_item_goes_to_others_with_its_reason(case) -> None:
 def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case) -> None:
     ids = case.flagged(0.1, 0.2, 0.3)
     work, session = started(case), ReviewSession()
-    session.draft(ids[0]).note = "half done"
+    session.draft(ids[0]).notes["note"] = "half done"
     for reason in ("in Welsh", "too long", "cannot be judged"):
         actions_on(work, session).skip(reason)
         work.lease_items(READ_AHEAD)
@@ -408,7 +408,7 @@ def test_the_end_of_a_queue_gives_skipped_items_back_with_what_was_typed(case) -
     assert session.message == "You get 2 skipped items again."
     work.lease_items(READ_AHEAD)
     assert [leased.item.response_id for leased in work.items] == ids[:2]
-    assert session.draft(ids[0]).note == "half done"
+    assert session.draft(ids[0]).notes["note"] == "half done"
     assert len(work.undoable) == 1, "the decline can still be undone"
 
 
@@ -417,14 +417,14 @@ def test_undo_takes_back_a_decline_and_a_skip_with_what_was_typed(case) -> None:
     ids = case.flagged(0.1, 0.2)
     work, session = started(case, needed=2), ReviewSession()
     press(work, session)
-    session.draft(ids[1]).note = "half done"
+    session.draft(ids[1]).notes["note"] = "half done"
     actions_on(work, session).skip("cannot be judged")
     work.lease_items(READ_AHEAD)
     assert (work.current, work.others) == (None, 0)
     declined = work.undoable[-1]
     undo_in_queue(case.store, session, work, declined)
     assert session.message == "Undone: a1 is yours again."
-    assert (work.current.item.response_id, session.draft(ids[1]).note) == (ids[1], "half done")
+    assert (work.current.item.response_id, session.draft(ids[1]).notes["note"]) == (ids[1], "half done")
     assert (work.position, work.others) == ("2 of 2", 0)
     undo_in_queue(case.store, session, work, declined)  # a second press of the same screen
     assert not session.refused
@@ -466,7 +466,7 @@ def test_an_item_held_too_long_is_taken_again_or_said_to_be_somebody_elses(case)
     assert not work.current.expired(datetime.now(UTC))
     release(case.store, work.current.lease.token, case.mara)
     assert take_item(case.store, work.current.lease.item_id, case.jon) is not None
-    session.draft(ids[0]).note = "half of it"
+    session.draft(ids[0]).notes["note"] = "half of it"
     actions_on(work, session).lease_again()
     assert session.refused
     assert "kept" in session.message

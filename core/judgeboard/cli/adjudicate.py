@@ -10,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asking import given_grade, grade_options
 from judgeboard.cli.queue_reviewing import MISSING
-from judgeboard.domain import Decision, Preference
+from judgeboard.domain import GRADE_TEXTS, Decision, Preference
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.text import counted
@@ -121,7 +121,7 @@ def _review_json(review: "QueueReview") -> dict[str, Any]:
         "choices": grade.choices,
         "texts": grade.texts,
         "spans": grade.spans or (),
-        "corrected_answer": grade.corrected_answer,
+        **{name: getattr(grade, name) for name in GRADE_TEXTS},  # the note stays in its place above
     }
 
 
@@ -151,5 +151,5 @@ def _conflict_lines(conflict: "Conflict") -> Iterator[str]:
         parts += [f"{name} {value}" for name, value in {**grade.choices, **grade.texts}.items()]
         stage = "" if review.stage is None else f" ({review.stage})"
         yield f"{review.reviewer}{stage}: {', '.join(part for part in parts if part) or '–'}"
-        if grade.note:
-            yield f"  {grade.note}"
+        for name, text in grade.notes.items():
+            yield f"  {text}" if name == "note" else f"  {GRADE_TEXTS[name].label}: {text}"

@@ -351,7 +351,7 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
 
 def given_grade(chosen: Mapping[str, Any], schema: "LabelSchema | None" = None) -> "Grade":
     """Return the grade in the options, with the fields of a label schema. Raises BadInput if an option is invalid."""
-    from judgeboard.domain import DimensionScore, Grade, Label
+    from judgeboard.domain import GRADE_TEXTS, DimensionScore, Grade, Label
     from judgeboard.judges.rubric_file import SCALE
 
     scores = []
@@ -361,12 +361,13 @@ def given_grade(chosen: Mapping[str, Any], schema: "LabelSchema | None" = None) 
             raise BadInput(f"--score {text!r} is not DIMENSION=N, for example relevance=4")
         scores.append(DimensionScore(name.strip(), int(value), SCALE))
     label = chosen["label"]
+    texts: dict[str, Any] = {name: chosen.get(name) for name in GRADE_TEXTS}
     grade = Grade(
         label=None if label is None else Label(label),
         groundedness=chosen["groundedness"],
         quality=chosen["quality"],
-        note=chosen.get("note"),
         scores=tuple(scores),
+        **texts,
     )
     if schema is None:
         if chosen["fields"]:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from sqlalchemy import Connection
 
 from judgeboard.domain import (
+    GRADE_TEXTS,
+    NOTES,
     ClaimMark,
     ClaimStatus,
     Decision,
@@ -92,8 +94,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         # For pairs only: the preferred answer, and the order in which the answers were shown.
         "preference": ("preference", "preferred", "winner"),
         "shown": ("shown", "order", "order_shown"),
-        "note": ("note", "notes", "comment", "comments", "explanation", "reason"),
-        "corrected_answer": ("corrected_answer", "correction", "edited_answer"),
+        **{name: (name, *text.names) for name, text in GRADE_TEXTS.items()},
         "at": (
             *("at", "graded_at", "reviewed_at", "annotated_at", "created_at", "timestamp", "ts", "time", "date"),
             "updated_at",
@@ -141,8 +142,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             groundedness=checked("groundedness", checked_groundedness, cells.number("groundedness")),
             quality=None if scale else checked("quality", checked_quality, cells.number("quality")),
             spans=_spans(cells),
-            note=cells.text("note"),
-            corrected_answer=cells.text("corrected_answer"),
+            **_texts(cells, GRADE_TEXTS),
             modes=_modes(cells),
             claim_marks=_claim_marks(cells),
             why_differs=cells.choice("why_differs", WhyDiffers),
@@ -300,8 +300,12 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             self._check_number(review)
         elif not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator):
             raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
-        preference = GivenPreference(annotator, aspects, shown, cells.text("note"), cells.time("at"))
+        preference = GivenPreference(annotator, aspects, shown, Grade(**_texts(cells, NOTES)), cells.time("at"))
         return ImportedPreference(pair_id, preference, source, review)
+
+
+def _texts(cells: Cells, names: Collection[str]) -> dict[str, Any]:
+    return {name: cells.text(name) for name in names}
 
 
 def _review_record(cells: Cells) -> ReviewRecord | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from shlex import quote
 from typing import Any
 
-from judgeboard.domain import OVERALL, AspectPreference, GivenPreference, Preference, Shown
+from judgeboard.domain import NOTES, OVERALL, AspectPreference, GivenPreference, Grade, Preference, Shown
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.imports.fields import Cells, Unusable, checked, chosen, parsed_json
 from judgeboard.imports.scales import NumberScale, scale_of_pairs
@@ -25,7 +25,7 @@ _WORDS = {
     **{f"{answer} {place}": Preference.B for answer in _ANSWERS for place in ("b", "2")},
 }
 _PLACES = frozenset({"left", "right", "first", "second"})
-_NO_ASPECT = {"annotator", "shown", "scale", "note", "at", "preference"}
+_NO_ASPECT = {"annotator", "shown", "scale", *NOTES, "at", "preference"}
 
 
 def preference_word(field: str, value: Any, models: Mapping[str, Preference] | None = None) -> Preference:
@@ -114,7 +114,7 @@ def human_in(
     """Return the gold label and the people's preferences of a row.
 
     The ``field`` has a word (the gold label) or a list of objects. A person's object has ``annotator`` and optional
-    ``shown``, ``scale``, ``note`` and ``at``. ``preference`` is about the aspect ``overall``. Every other key is an
+    ``shown``, ``scale``, `NOTES` and ``at``. ``preference`` is about the aspect ``overall``. Every other key is an
     aspect. People without a preference are left out. A column mapped to ``human.NAME`` has the preference of this
     person. With the field ``annotator``, the word is the preference of this person. Their numbers need a ``scale``,
     because 1 may mean that the first answer is better, or that the second one is better by 1.
@@ -171,15 +171,16 @@ def _person(entry: Mapping[str, Any], models: Mapping[str, Preference] | None) -
     name = entry.get("annotator")
     if not isinstance(name, str) or not name.strip() or len(name) > MAX_NAME:
         raise Unusable("human", f"each entry needs an annotator with a name of 1 to {MAX_NAME} characters")
-    scale, note = entry.get("scale"), entry.get("note")
-    if not all(value is None or isinstance(value, str) for value in (scale, note)):
-        raise Unusable("human", f"scale and note of {name} must be texts")
+    scale = entry.get("scale")
+    notes: dict[str, Any] = {each: entry.get(each) for each in NOTES}
+    if not all(value is None or isinstance(value, str) for value in (scale, *notes.values())):
+        raise Unusable("human", f"{', '.join(('scale', *NOTES[:-1]))} and {NOTES[-1]} of {name} must be texts")
     aspects = {key: value for key, value in entry.items() if key not in _NO_ASPECT}
     shown = chosen("human", entry.get("shown"), Shown)
     check_words("human", shown, entry.get("preference"), *aspects.values())
     preferences = aspects_in("human", aspects, scale_of_pairs("human", scale), entry.get("preference"), models)
     at = None if entry.get("at") is None else checked("human", as_utc, entry["at"])
-    return GivenPreference(name, preferences, shown, note, at)
+    return GivenPreference(name, preferences, shown, Grade(**notes), at)
 
 
 def _preference(

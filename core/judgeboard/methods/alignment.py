@@ -296,7 +296,9 @@ def _cases(
     for batch in batches([id_ for id_ in bad if id_ in items]):
         texts, reviews = judged_texts(connection, version.id, batch), person_reviews(connection, batch)
         for id_ in batch:
-            explained = sorted(reviews.get(id_, ()), key=lambda review: (review.why_differs is None, not review.note))
+            explained = sorted(
+                reviews.get(id_, ()), key=lambda review: (review.grade.why_differs is None, not review.grade.note)
+            )
             cases.append(Case(items[id_], texts[id_], bad[id_], explained[0] if explained else None))
     return cases
 

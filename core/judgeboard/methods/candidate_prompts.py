@@ -65,7 +65,7 @@ class Case(NamedTuple):
     @property
     def reason(self) -> str:
         """The reason that a person recorded for the difference."""
-        return NO_REASON if self.review is None else (self.review.why_differs or NO_REASON).replace("_", " ")
+        return NO_REASON if self.review is None else (self.review.grade.why_differs or NO_REASON).replace("_", " ")
 
 
 class CandidateCalls:
@@ -218,7 +218,7 @@ def _messages(instructions: str, cases: Sequence[Case]) -> list[Message]:
 
 
 def _texts(number: int, case: Case) -> list[tuple[str, str]]:
-    note = None if case.review is None else case.review.note
+    note = None if case.review is None else case.review.grade.note
     passages = (case.item.passages or ())[:_PASSAGES]
     parts = [("QUESTION", case.item.query), *numbered("PASSAGE", passages), ("ANSWER", case.item.answer)]
     parts += [(title, text) for title, text in (("JUDGE'S REASON", case.judged.reasoning), ("NOTE", note)) if text]

@@ -13,7 +13,7 @@ import orjson
 from pydantic import ConfigDict, Field, ValidationError
 from sqlalchemy import Connection
 
-from judgeboard.domain import Decision, DimensionScore, FlagState, Grade, Label
+from judgeboard.domain import GRADE_TEXTS, Decision, DimensionScore, FlagState, Grade, Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import MAX_ID, fault_in
 from judgeboard.judges.rubric_file import SCALE
@@ -155,14 +155,14 @@ class SentReview(RequestBody):
     @property
     def grade(self) -> Grade:
         """The grade."""
+        texts: dict[str, Any] = {name: getattr(self, name, None) for name in GRADE_TEXTS}
         return Grade(
             label=None if self.label is None else Label(self.label),
             groundedness=self.groundedness,
             quality=self.quality,
-            note=self.note,
-            corrected_answer=self.corrected_answer,
             scores=tuple(DimensionScore(name, value, SCALE) for name, value in self.scores.items()),
             modes=tuple(self.failure_modes),
+            **texts,
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from judgeboard.domain import LONGEST_KEY, Decision, DimensionScore, Grade, Label, Rejected
+from judgeboard.domain import GRADE_TEXTS, LONGEST_KEY, NOTES, Decision, DimensionScore, Grade, Label, Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row, Unreadable, find_format, write_whole
 from judgeboard.formats.jsonl import json_kind
@@ -30,15 +30,16 @@ _TEXTS = {
     "pairs": ("query_type", "question", "options", "passages", "left", "right"),
 }
 _SECONDS = SchemaField("seconds", FieldType.NUMBER, low=0, high=LONGEST_LOOK)
+_OF_GRADE = {**BUILT_IN, **{name: SchemaField(name, FieldType.TEXT) for name in GRADE_TEXTS}}
 _FIELDS = {
     "answers": (
         SchemaField("decision", FieldType.CATEGORY, options=tuple(Option(each.value) for each in DECISIONS)),
-        *BUILT_IN.values(),
+        *_OF_GRADE.values(),
         _SECONDS,
     ),
     "pairs": (
         SchemaField("preference", FieldType.CATEGORY, options=tuple(map(Option, SIDES))),
-        BUILT_IN["note"],
+        *(_OF_GRADE[name] for name in NOTES),
         _SECONDS,
     ),
 }
@@ -175,7 +176,7 @@ def _line(item: LeasedItem, text: ItemText, own: Iterable[SchemaField]) -> dict[
         "fields": {field.name: None for field in own},
     }
     named = {name: values for name, values in nested.items() if values}
-    return line | dict.fromkeys(("decision", *asked)) | named | dict.fromkeys(("note", "corrected_answer", "seconds"))
+    return line | dict.fromkeys(("decision", *asked)) | named | dict.fromkeys((*GRADE_TEXTS, "seconds"))
 
 
 def _values(row: Row | Rejected) -> dict[str, Any]:
@@ -243,7 +244,7 @@ def _read_line(line: int, values: dict[str, Any], head: BundleHead, schema: Labe
     except BadInput as error:
         raise UnusableLine(line, *str(error).split(": ", 1)) from None
     side, decision, label = filled.get("preference"), filled.get("decision"), filled.get("label")
-    parts: dict[str, Any] = {name: filled.get(name) for name in BUILT_IN} | {"label": label and Label(label)}
+    parts: dict[str, Any] = {name: filled.get(name) for name in _OF_GRADE} | {"label": label and Label(label)}
     grade = Grade(scores=scores, **parts)
     if schema is not None:
         grade = _with_fields(line, grade, values.get("fields") or {}, schema)

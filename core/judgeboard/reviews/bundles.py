@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Action, Decision, Preference
+from judgeboard.domain import GRADE_TEXTS, Action, Decision, Preference
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Actor, actor_name, allowed, check_allowed, require
@@ -231,7 +231,7 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
 def _is_same(line: BundleLine, decision: str | None, review: QueueReview, text: ItemText) -> bool:
     grade, stored = line.grade, review.grade
     if isinstance(text, PairText):
-        return (decision, grade.note) == (review.decision, stored.note)
-    names = ("label", "groundedness", "quality", "note", "corrected_answer", "by_dimension", "choices", "texts")
+        return (decision, grade.notes) == (review.decision, stored.notes)
+    names = ("label", "groundedness", "quality", *GRADE_TEXTS, "by_dimension", "choices", "texts")
     same = all(getattr(grade, name) == getattr(stored, name) for name in names)
     return same and (grade.spans or ()) == (stored.spans or ()) and decision == review.decision

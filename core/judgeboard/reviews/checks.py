@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import LONGEST_KEY, Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
+from judgeboard.domain import GRADE_TEXTS, LONGEST_KEY, Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.store.clock import utc_now
@@ -52,36 +52,34 @@ def checked_grade(
 ) -> Grade:
     """Return a grade as it is stored: blank texts and empty lists of spans become None.
 
-    A pair (no ``response``) can only have a note. With a label ``schema``, `checked_fields` checks the scores later.
+    A pair (no ``response``) can only have notes. With a label ``schema``, `checked_fields` checks the scores later.
     Marks get their texts from the answer and from the judgments that they name.
 
     Raises:
         BadInput: A part of the grade does not belong to this answer, or cannot be stored.
         DecisionRefused: The answer was forgotten, and the grade has a note, a corrected answer or texts.
     """
+    texts: dict[str, Any] = {name: _checked_grade_text(grade, name) for name in GRADE_TEXTS}
     if response is None:
-        if replace(grade, note=None) != Grade():
+        if grade != grade.only_notes():
             raise BadInput("a pair has no grades: choose the better answer, and add a note if you want")
-        return Grade(note=checked_text("the note", grade.note))
+        return replace(grade, **texts)
     if grade.why_differs is not None and judgment_seen_id is None:
         raise BadInput("a reason for differing from the judge needs a verdict that the person saw")
     _check_scores(grade.scores, schema=schema)
     check_modes(connection, grade.modes)
     spans = tuple(_checked_span(span, response.answer or "") for span in grade.spans or ())
-    note = checked_text("the note", grade.note)
-    corrected = grade.corrected_answer if checked_text("the corrected answer", grade.corrected_answer) else None
-    if note or corrected or grade.texts:
+    if grade.texts or any(texts.values()):
         check_not_forgotten(response)  # a new text could repeat the deleted ones
     marks = _checked_marks(connection, grade.claim_marks, response)
     implied = grade.label_implied and grade.label is not None
     return replace(
         grade,
         spans=spans or None,
-        note=note,
-        corrected_answer=corrected,
         claim_marks=marks,
         label_implied=implied,
         modes=tuple(sorted(set(grade.modes))),
+        **texts,
     )
 
 
@@ -101,6 +99,12 @@ def checked_text(what: str, text: str | None) -> str | None:
     if stripped is not None and (reason := unstorable(stripped)):
         raise BadInput(f"{what} cannot be stored: {reason}")
     return stripped
+
+
+def _checked_grade_text(grade: Grade, name: str) -> str | None:
+    text: str | None = getattr(grade, name)
+    stripped = checked_text(f"the {GRADE_TEXTS[name].label}", text)
+    return text if stripped and GRADE_TEXTS[name].edits else stripped
 
 
 def check_not_forgotten(response: LockedResponse) -> None:

@@ -211,7 +211,7 @@ def prefer(
     aspect: str = OVERALL,
     comparison_seen_id: int | None = None,
     revealed: bool = False,
-    note: str | None = None,
+    grade: Grade = NOTHING,
     seconds: float | None = None,
     now: datetime | None = None,
 ) -> int:
@@ -224,7 +224,8 @@ def prefer(
     latest preference (`votes_by_pair`).
 
     The ``preference`` refers to the stored answers A and B, whatever the order ``shown``. ``revealed`` is true if
-    anything else that is hidden from a blind reviewer was in view. The same ``request_key`` again stores nothing.
+    anything else that is hidden from a blind reviewer was in view. The ``grade`` has notes and nothing else. The same
+    ``request_key`` again stores nothing.
 
     Raises:
         DecisionRefused: The person must review the pair blind in a queue.
@@ -249,7 +250,7 @@ def prefer(
             request,
             pair_id=pair_id,
             preferences={aspect: AspectPreference(preference)},
-            grade=Grade(note=note),
+            grade=grade,
             shown=shown,
             comparison_seen_id=comparison_seen_id,
             seen=() if blind else (JUDGE, PEOPLE),
@@ -321,20 +322,20 @@ def check_label(connection: Connection, review: NewReview) -> None:
 def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, details: Mapping[str, Any]) -> str:
     """Store the grade or note of a refused decision as a review without a decision; return a sentence about it.
 
-    An implied label is not kept. A person who has decided the answer before keeps their earlier grade, so only the note
-    is stored. The sentence is empty if nothing is stored.
+    An implied label is not kept. A person who has decided the answer before keeps their earlier grade, so only
+    the notes are stored. The sentence is empty if nothing is stored.
     """
     if refused.grade.label_implied:
         refused = replace(refused, grade=replace(refused.grade, label=None, label_implied=False))
     if refused.response_id is not None and has_decided(connection, reviewer.id, refused.response_id):
-        refused = replace(refused, grade=Grade(note=refused.grade.note))
+        refused = replace(refused, grade=refused.grade.only_notes())
     if refused.grade == NOTHING:
         return ""
     key = draft_key(refused.request_key)
     if find_review(connection, request_key=key) is None:
         draft = replace(refused, decision=None, preferences={}, request_key=key)
         store_review(connection, "keep_draft", draft, reviewer, details)
-    return f" Your {'grade' if refused.grade.note is None else 'note'} is kept."
+    return f" Your {'note' if refused.grade.notes else 'grade'} is kept."
 
 
 def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> str:

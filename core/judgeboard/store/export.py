@@ -28,7 +28,7 @@ from sqlalchemy import (
     select,
 )
 
-from judgeboard.domain import LOG_FIELDS, OVERALL, Decision, Feedback, Response, ResponseKind
+from judgeboard.domain import LOG_FIELDS, OVERALL, Decision, Feedback, Grade, Response, ResponseKind
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.formats.jsonl import object_text
@@ -40,7 +40,7 @@ from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE
 from judgeboard.store.preferences import CurrentPreference, load_preferences
 from judgeboard.store.responses import response_of
-from judgeboard.store.reviews import flags_decided, modes_of
+from judgeboard.store.reviews import flags_decided, modes_of, notes_of
 from judgeboard.store.statements import record_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
@@ -396,8 +396,9 @@ def _pairs(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict
         for preference in load_preferences(connection, ids):
             if preference.origin == ORIGIN:
                 people.setdefault(preference.pair_id, []).append(preference)
+        grades = notes_of(connection, {each.review_id for of_pair in people.values() for each in of_pair})
         for pair_id, item in _items(connection, ids).items():
-            yield {**item, "human": _human(people.get(pair_id, ()))}
+            yield {**item, "human": _human(people.get(pair_id, ()), grades)}
 
 
 def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
@@ -454,16 +455,17 @@ def _logged(side: FromClause, origin: FromClause) -> ColumnElement[str]:
     return case((side.c.kind == ResponseKind.LOG.value, side.c.external_id), else_=origin.c.external_id)
 
 
-def _human(preferences: Sequence[CurrentPreference]) -> list[dict[str, Any]] | None:
-    """Preferences in the format of the importer, one object per person and order shown."""
+def _human(preferences: Sequence[CurrentPreference], grades: Mapping[int, Grade]) -> list[dict[str, Any]] | None:
+    """Preferences in the format of the importer, one object per person and order shown; ``grades`` by review."""
     people = []
     ordered = sorted(preferences, key=lambda preference: preference.review_id)
-    for _, grouped in itertools.groupby(ordered, key=lambda preference: preference.review_id):
+    for review_id, grouped in itertools.groupby(ordered, key=lambda preference: preference.review_id):
         aspects = list(grouped)
         first = aspects[0]
         at = None if first.at is None else iso_z(first.at)
         scale = next((aspect.scale for aspect in aspects if aspect.scale is not None), None)
-        fields = {"annotator": first.reviewer, "shown": first.shown, "note": first.note, "scale": scale, "at": at}
+        notes = grades.get(review_id, Grade()).notes
+        fields = {"annotator": first.reviewer, "shown": first.shown, **notes, "scale": scale, "at": at}
         person: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
         for aspect in aspects:
             if aspect.aspect == OVERALL and aspect.preference is not None:

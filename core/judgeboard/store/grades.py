@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
 
-from judgeboard.domain import EXPECTED, DimensionScore, Grade, Label, ResponseKind, Stage
+from judgeboard.domain import EXPECTED, GRADE_TEXTS, DimensionScore, Grade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, anchor_groups, evidence_role
@@ -474,7 +474,11 @@ def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict
 
 def _request_key(grade: GradeOf) -> str:
     """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
-    values = {name: value for name, value in asdict(grade.imported.grade).items() if name in _IN_KEY}
+    values = {
+        name: value
+        for name, value in asdict(grade.imported.grade).items()
+        if name in _IN_KEY or (name in GRADE_TEXTS and value is not None)
+    }
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
     fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from judgeboard.domain import FlagState
+from judgeboard.domain import NOTES, FlagState
 from judgeboard.store.grades import import_key, in_turns, known_keys
 from judgeboard.store.queue_items import close_flags
 from judgeboard.store.reviews import (
@@ -106,19 +106,21 @@ def _moment(review: Any) -> tuple[Any, ...]:
     return (*_owner(review), review.at)
 
 
+_COMPARED = ("label", "groundedness", "quality", *NOTES)
+
+
 def _content(review: Any) -> tuple[Any, ...]:
     """Return a review of an earlier import as it is compared with one of an export; the grade may be in a column."""
     grade = getattr(review, "grade", review)
-    parts = (grade.label, grade.groundedness, grade.quality, grade.note)
-    return (*_moment(review), review.decision, review.shown, *parts)
+    return (*_moment(review), review.decision, review.shown, *(getattr(grade, name) for name in _COMPARED))
 
 
 def _made_here(
     connection: Connection, reviews: Collection[NewReview], of_file: Collection[str]
 ) -> dict[tuple[Any, ...], str]:
     """Return the request keys of stored reviews by their moment; those of earlier imports, by their content."""
-    names = ("response_id", "pair_id", "reviewer_id", "at", "decision", "shown", "label", "groundedness", "quality")
-    columns = (REVIEW.c[name] for name in (*names, "note", "request_key"))
+    names = ("response_id", "pair_id", "reviewer_id", "at", "decision", "shown", *_COMPARED, "request_key")
+    columns = (REVIEW.c[name] for name in names)
     rows = _of_subjects(connection, select(*columns, is_imported().label("imported")), reviews)
     made = ((_content(row) if row.imported else _moment(row), row) for row in rows)
     return {key: row.request_key for key, row in made if not (row.imported and row.request_key in of_file)}

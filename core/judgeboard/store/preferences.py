@@ -26,7 +26,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import BothOrders, question_groups
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.reviews import NewReview, ReviewRecord, insert_reviews, is_current, is_imported
+from judgeboard.store.reviews import NewReview, ReviewRecord, insert_reviews, is_current, is_imported, notes_of
 from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
@@ -76,7 +76,6 @@ class CurrentPreference(NamedTuple):
     value: float | None
     scale: str | None
     comparison_seen_id: int | None = None
-    note: str | None = None
     at: datetime | None = None
     blind: bool = True
     stage: Stage | None = None
@@ -166,7 +165,7 @@ def review_of_preference(
         request_key=_request_key(preference),
         at=choice.at or now,
         pair_id=preference.pair_id,
-        grade=Grade(note=choice.note),
+        grade=choice.grade,
         preferences=choice.aspects,
         shown=choice.shown,
         import_batch_id=batch_id,
@@ -191,7 +190,7 @@ def _store_batch(
             if last is None or _adds(reviews[index], last):
                 added[index] = replace(reviews[index], replaces=None if last is None else last.id)
         for index, id_ in zip(added, insert_reviews(connection, list(added.values())), strict=True):
-            current[owners[index]] = _Known(id_, dict(reviews[index].preferences), reviews[index].grade.note)
+            current[owners[index]] = _Known(id_, dict(reviews[index].preferences), reviews[index].grade)
             new[index] = True
     return new
 
@@ -199,21 +198,24 @@ def _store_batch(
 class _Known(NamedTuple):
     id: int
     aspects: dict[str, AspectPreference]
-    note: str | None
+    grade: Grade
 
 
 def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Owner, _Known]:
     pair_ids = {pair_id for pair_id, _, _ in owners}
     current: dict[_Owner, _Known] = {}
-    for row in load_preferences(connection, pair_ids, only_imported=True):
-        known = current.setdefault((row.pair_id, row.reviewer_id, row.shown), _Known(row.review_id, {}, row.note))
+    rows = load_preferences(connection, pair_ids, only_imported=True)
+    grades = notes_of(connection, {row.review_id for row in rows})
+    for row in rows:
+        owner = (row.pair_id, row.reviewer_id, row.shown)
+        known = current.setdefault(owner, _Known(row.review_id, {}, grades.get(row.review_id, Grade())))
         known.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
     return current
 
 
 def _adds(review: NewReview, known: _Known) -> bool:
     """Return whether a review has any part that the known review does not have."""
-    return review.grade.note not in {None, known.note} or any(
+    return not review.grade.notes.items() <= known.grade.notes.items() or any(
         aspect not in known.aspects
         or any(value not in {None, getattr(known.aspects[aspect], name)} for name, value in asdict(part).items())
         for aspect, part in review.preferences.items()
@@ -226,8 +228,9 @@ def _request_key(preference: PreferenceOf) -> str:
     at = None if choice.at is None else iso_z(choice.at)
     aspects = {aspect: asdict(part) for aspect, part in choice.aspects.items()}
     names = preference.source, preference.external_id, choice.annotator
-    more = [preference.review.content] if preference.review else []
-    return import_key([*names, choice.shown, aspects, choice.note, at, *more])
+    added = {name: text for name, text in choice.grade.notes.items() if name != "note"}
+    more = [*([added] if added else []), *([preference.review.content] if preference.review else [])]
+    return import_key([*names, choice.shown, aspects, choice.grade.note, at, *more])
 
 
 SIDES = ("", Preference.A.value, Preference.B.value, Preference.TIE.value)

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, literal, or_, select
 
+from judgeboard.domain import NOTES
 from judgeboard.formats.files import Column, ColumnType
 from judgeboard.store.export import ROW_KEY, ExportTable, read_chunks
 from judgeboard.store.judge_versions import StoredVersion
@@ -22,7 +23,7 @@ _COLUMNS = (
     Column("asked_at", ColumnType.TIME),
     *(Column(name) for name in ("reviewer", "stage", "decision")),
     *_GRADE,
-    Column("note"),
+    *(Column(name) for name in NOTES),
     Column("reviewed_at", ColumnType.TIME),
     Column("judge"),
     *(Column(f"judge_{column.name}", column.type) for column in _GRADE),
@@ -44,7 +45,7 @@ def ratings_table(version: StoredVersion) -> ExportTable:
         select(
             *(RESPONSE.c[name] for name in ("source", "external_id", "query_type", "asked_at")),
             REVIEWER.c.name.label("reviewer"),
-            *(REVIEW.c[name] for name in ("stage", "decision", *grades, "note")),
+            *(REVIEW.c[name] for name in ("stage", "decision", *grades, *NOTES)),
             REVIEW.c.at.label("reviewed_at"),
             literal(version.title).label("judge"),
             *(CURRENT.c[name].label(f"judge_{name}") for name in grades),

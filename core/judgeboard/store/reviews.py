@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, exists, insert, or_, select, update
 
 from judgeboard.domain import (
+    NOTES,
     AspectPreference,
     Claim,
     ClaimMark,
@@ -398,6 +399,13 @@ def scores_of(connection: Connection, review_ids: Collection[int]) -> dict[int, 
     for row in rows_with(connection, query, REVIEW_SCORE.c.review_id, review_ids):
         scores.setdefault(row.review_id, []).append(DimensionScore(row.dimension, row.value, row.scale))
     return {review_id: tuple(of_review) for review_id, of_review in scores.items()}
+
+
+def notes_of(connection: Connection, review_ids: Collection[int]) -> dict[int, Grade]:
+    """Return the notes of each review that has any, as a grade: a review of a pair has nothing else."""
+    notes = [REVIEW.c[name] for name in NOTES]
+    query = select(REVIEW.c.id, *notes).where(or_(*(note.is_not(None) for note in notes)))
+    return {row.id: grade_from(row) for row in rows_with(connection, query, REVIEW.c.id, review_ids)}
 
 
 _GRADE_PARTS: dict[str, Callable[[Any], Any]] = {

@@ -7,11 +7,11 @@ from typing import Any
 
 from sqlalchemy import Connection, FromClause, Select, exists, func, select
 
-from judgeboard.domain import Status, WhyDiffers
+from judgeboard.domain import Grade, Status, WhyDiffers
 from judgeboard.errors import NotFound
 from judgeboard.store.judge_versions import StoredVersion, list_versions, version_title
 from judgeboard.store.responses import ANSWER, QUESTION
-from judgeboard.store.reviews import has_grade, is_current
+from judgeboard.store.reviews import grade_from, has_grade, is_current
 from judgeboard.store.statements import CURRENT_OF_VERSION, batches, columns_of, record_of
 from judgeboard.store.tables import CURRENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER, RUN, VERSION
 
@@ -172,18 +172,14 @@ def why_counts(connection: Connection) -> tuple[WhyCounts, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PersonReview:
-    """A current review with a grade; each single grade may be missing."""
+    """A current review with a grade; each part of the grade may be missing, and it has no scores."""
 
     response_id: int
     reviewer_id: int
     reviewer: str
     stage: str | None
-    label: str | None
-    groundedness: float | None
-    quality: int | None
-    note: str | None
+    grade: Grade
     at: datetime
-    why_differs: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,13 +216,13 @@ def judged_texts(connection: Connection, version_id: int, response_ids: Sequence
 def person_reviews(connection: Connection, response_ids: Sequence[int]) -> dict[int, tuple[PersonReview, ...]]:
     """Return the current reviews of these responses that have a grade, by response, the latest first."""
     query: Select[Any] = (
-        select(*columns_of(PersonReview, REVIEW), REVIEWER.c.name.label("reviewer"))
+        select(*columns_of(PersonReview, REVIEW), *columns_of(Grade, REVIEW), REVIEWER.c.name.label("reviewer"))
         .join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
         .where(REVIEW.c.response_id.in_(response_ids), is_current(), has_grade())
         .order_by(REVIEW.c.id.desc())
     )
     reviews: dict[int, tuple[PersonReview, ...]] = {}
     for row in connection.execute(query):
-        review = record_of(PersonReview, row)
+        review = record_of(PersonReview, row, grade=grade_from(row))
         reviews[review.response_id] = (*reviews.get(review.response_id, ()), review)
     return reviews

@@ -98,13 +98,13 @@ class Actions(DraftActions, ABC):
         return None if self.judgment is None else self.judgment.id
 
     def grade_for(self, decision: Decision | Preference | None) -> Grade:
-        """Return the grade to store with a decision; a preference has only a note.
+        """Return the grade to store with a decision; a preference has only notes.
 
         It has the label that the decision implies, and a reason to differ only if it differs from the judgment shown.
         """
         grade = self.draft.grade()
         if isinstance(decision, Preference):
-            return Grade(note=grade.note)
+            return grade.only_notes()
         if self.implied_label(decision) is not None:
             grade = with_implied(grade, decision)
         return grade if self.differs() else replace(grade, why_differs=None)

@@ -10,11 +10,12 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.domain import Action, ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
+from judgeboard.domain import NOTES, Action, ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_screen import ListedPairs
 from judgeboard.people.permissions import may
+from judgeboard.reviews.queues import ASKED
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, ItemJudgment
@@ -49,12 +50,12 @@ class Draft:
     """Grades and texts of a review that is not stored yet.
 
     ``shown`` is the number of the last refill of the fields. It is part of their keys: the session ignores a value that
-    the browser sends for an older field. ``noted`` does the same for the note. Grades do not refill the note, because
-    the reviewer may be typing. ``scores`` has the scores by dimension; ``dimensions`` are the dimensions with a field.
-    ``at`` is the index of the statement that the keys mark. ``values`` has the values of the label ``schema`` by field;
-    the digits fill in ``field_at``. ``correcting``: the field for the corrected answer is shown; ``answer`` is the
-    uncorrected answer, and ``discarded`` the correction that was discarded last, with its ``in_suite``. ``selection``
-    is the selected text, ``selected`` the last selection that the browser sent.
+    the browser sends for an older field. ``noted`` does the same for the ``notes``, which are by name (`NOTES`). Grades
+    do not refill the notes, because the reviewer may be typing. ``scores`` has the scores by dimension; ``dimensions``
+    are the dimensions with a field. ``at`` is the index of the statement that the keys mark. ``values`` has the values
+    of the label ``schema`` by field; the digits fill in ``field_at``. ``correcting``: the field for the corrected
+    answer is shown; ``answer`` is the uncorrected answer, and ``discarded`` the correction that was discarded last,
+    with its ``in_suite``. ``selection`` is the selected text, ``selected`` the last selection that the browser sent.
     ``modes`` are names of failure modes. ``restored`` are the values that the draft had when it came on the
     screen, with what they grade: a field of the draft, an `own_field` or the subject of a mark. The first press on
     one of them keeps it.
@@ -64,7 +65,7 @@ class Draft:
     groundedness: float | None = None
     label: Label | None = None
     corrected_answer: str = ""
-    note: str = ""
+    notes: dict[str, str] = field(default_factory=dict)
     scores: dict[str, int] = field(default_factory=dict)
     dimensions: tuple[str, ...] = ()
     marks: dict[Subject, ClaimMark] = field(default_factory=dict)
@@ -99,7 +100,7 @@ class Draft:
             groundedness=grade.groundedness,
             label=None if grade.label_implied else grade.label,
             corrected_answer=grade.corrected_answer or "",
-            note=grade.note or "",
+            notes=grade.notes,
             scores={name: int(value) for name, value in grade.by_dimension.items()},
             marks={subject_of(mark): mark for mark in grade.claim_marks},
             why=grade.why_differs,
@@ -110,11 +111,11 @@ class Draft:
 
     def grade(self) -> Grade:
         """Return the draft as a grade. Empty texts become None."""
+        notes: dict[str, Any] = {name: text.strip() for name, text in self.notes.items() if text.strip()}
         grade = Grade(
             label=self.label,
             groundedness=self.groundedness,
             quality=self.quality,
-            note=self.note.strip() or None,
             corrected_answer=self.corrected_answer if self.corrected_answer.strip() else None,
             scores=tuple(DimensionScore(name, value, SCALE) for name, value in self.scores.items()),
             claim_marks=tuple(self.marks.values()),
@@ -122,6 +123,7 @@ class Draft:
             spans=self.spans,
             in_suite=self.in_suite,
             modes=tuple(self.modes),
+            **notes,
         )
         if self.schema is None:
             return grade
@@ -143,13 +145,14 @@ class Draft:
         """Return the content to store, without empty values. Later key presses do not change it."""
         kept = self.copied()
         values = {each.name: getattr(kept, each.name) for each in fields(kept) if each.name not in _ON_SCREEN}
-        values |= {"marks": marks_json(self.marks.values()), "in_suite": self.in_suite or None}
+        values |= {"marks": marks_json(self.marks.values()), "in_suite": self.in_suite or None, **values.pop("notes")}
         return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> "Draft":
         """Return the draft with this stored content."""
-        draft = cls(**{name: value for name, value in content.items() if name != "marks"})
+        draft = cls(**{name: value for name, value in content.items() if name not in {"marks", *NOTES}})
+        draft.notes = {name: content[name] for name in NOTES if name in content}
         draft.label = Label(draft.label) if draft.label else None
         draft.why = WhyDiffers(draft.why) if draft.why else None
         draft.scores, draft.values, draft.modes = dict(draft.scores), dict(draft.values), list(draft.modes)
@@ -195,6 +198,7 @@ class Draft:
         """Return a copy that later key presses do not change."""
         return replace(
             self,
+            notes=dict(self.notes),
             scores=dict(self.scores),
             marks=dict(self.marks),
             values=dict(self.values),
@@ -203,7 +207,7 @@ class Draft:
 
     def brought_back(self) -> "Draft":
         """Return a copy that comes on the screen: the same keys, pressed again, give the same draft."""
-        restored: list[tuple[object, Any]] = [(name, getattr(self, name)) for name in BUILT_IN]
+        restored: list[tuple[object, Any]] = [(name, getattr(self, name)) for name in ASKED]
         restored += [("modes", mode) for mode in self.modes]
         restored += [(subject, mark.status) for subject, mark in self.marks.items()]
         for name, value in self.values.items():
@@ -340,7 +344,7 @@ class ReviewSession:
         self.screen = visit, subject
 
     def refill(self, draft: Draft | CommentDraft) -> None:
-        """Refill the fields on the screen from the draft, except the note."""
+        """Refill the fields on the screen from the draft, except the notes."""
         self._fills += 1
         draft.shown = self._fills
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from judgeboard.domain import Action, Label
+from judgeboard.domain import GRADE_TEXTS, NOTES, Action, Label
 from judgeboard.judges.rubric_file import LEVELS, Dimension
 from judgeboard.store.items import Item
 from judgeboard.store.queue_rules import QueueRules
@@ -18,7 +18,7 @@ from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
 from judgeboard_dashboard.review.schema_form import read_schema_fields
 from judgeboard_dashboard.widgets.keys import key_button
-from judgeboard_dashboard.widgets.texts import UNKNOWN, score, short
+from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, score, short
 
 
 class Step(NamedTuple):
@@ -139,8 +139,8 @@ def _field(name: str, draft: Draft) -> str:
     return f"{name}_{draft.shown}"
 
 
-def _note(draft: Draft) -> str:
-    return f"note_{draft.noted}"
+def _note(name: str, draft: Draft) -> str:
+    return f"{name}_{draft.noted}"
 
 
 def _corrected(draft: Draft) -> str:
@@ -151,9 +151,9 @@ def read_fields(session: ReviewSession) -> None:
     """Copy the typed values into the drafts."""
     state = st.session_state
     for draft in session.drafts.values():
-        if not {_note(draft), _field("filled", draft)} <= set(state):
+        if not {*(_note(name, draft) for name in NOTES), _field("filled", draft)} <= set(state):
             continue  # the draft is not on the screen, or the run that filled its fields was interrupted
-        draft.note = state[_note(draft)]
+        draft.notes = {name: state[_note(name, draft)] for name in NOTES}
         typed = state.get(_corrected(draft))
         if typed is not None:  # a text that equals the answer is not a correction
             draft.corrected_answer = "" if typed == draft.answer else typed
@@ -169,11 +169,11 @@ def fill_fields(draft: Draft, dimensions: Iterable[str] = ()) -> None:
     """Set the fields to the values of the draft, including the ``dimensions`` of a rubric.
 
     Fields in the popover are set in every run. The browser loads them when the popover is opened, and would report a
-    missing value as empty. The note is set only once, because setting it again would interrupt typing.
+    missing value as empty. The notes are set only once, because setting them again would interrupt typing.
     """
     state = st.session_state
-    if _note(draft) not in state:
-        state[_note(draft)] = draft.note
+    for name in NOTES:
+        state.setdefault(_note(name, draft), draft.notes.get(name, ""))
     state[_field("exact", draft)] = draft.groundedness
     draft.dimensions = tuple(dimensions)
     for at, name in enumerate(draft.dimensions):
@@ -231,11 +231,14 @@ def grade_groups(actions: DraftActions, marks: Mapping[str, str | None]) -> None
             st.number_input("Exact groundedness", 0.0, 1.0, value=None, step=0.05, key=key, format="%.2f")
 
 
-def note_field(draft: Draft, label: str, hint: str) -> None:
-    """Show the field for the note."""
-    with st.container(key="notebox", gap="xxsmall"):
-        show(tag("div", label, cls="jb-label"))
-        st.text_input("Note", key=_note(draft), label_visibility="collapsed", placeholder=hint)
+def note_fields(draft: Draft, label: str, hint: str) -> None:
+    """Show the field for the note, with this label and hint, and then those for the other notes."""
+    for name in NOTES:
+        title = capital(GRADE_TEXTS[name].label)
+        shown, placeholder = (label, hint) if name == "note" else (title, None)
+        with st.container(key=f"notebox_{name}", gap="xxsmall"):
+            show(tag("div", shown, cls="jb-label"))
+            st.text_input(title, key=_note(name, draft), label_visibility="collapsed", placeholder=placeholder)
 
 
 def correction(actions: Actions, item: Item) -> None:

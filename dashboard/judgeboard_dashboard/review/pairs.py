@@ -58,7 +58,7 @@ class PairActions(Actions):
             aspect=screen.aspect,
             comparison_seen_id=screen.seen_id,
             revealed=screen.revealed is not None,
-            note=self.draft.grade().note,
+            grade=self.grade_for(decision),
             seconds=self.seconds(),
         )
         self.session.drafts.pop(self.subject, None)

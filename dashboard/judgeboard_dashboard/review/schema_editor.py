@@ -29,7 +29,7 @@ from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.store.label_schemas import StoredSchema
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
-from judgeboard_dashboard.review.fields import fill_fields, grade_groups, note_field
+from judgeboard_dashboard.review.fields import fill_fields, grade_groups, note_fields
 from judgeboard_dashboard.review.schema_form import SchemaActions, schema_fields
 from judgeboard_dashboard.session import ask_reviewer, problem, stacking_columns, store
 from judgeboard_dashboard.widgets.keys import keyboard
@@ -606,7 +606,7 @@ def _preview(draft: SchemaDraft) -> None:
             with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
                 grade_groups(actions, marks)
         if "note" in marks:
-            note_field(actions.draft, "Note (M)", "Optional: what is wrong, or why it is fine")
+            note_fields(actions.draft, "Note (M)", "Optional: what is wrong, or why it is fine")
         if "corrected_answer" in marks:
             caption("Reviewers correct the answer in its place (F9).")
     if session.message:

@@ -17,7 +17,7 @@ from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions
 from judgeboard_dashboard.review.comments import read_comments
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
-from judgeboard_dashboard.review.fields import fill_fields, note_field, read_fields, row_of_buttons
+from judgeboard_dashboard.review.fields import fill_fields, note_fields, read_fields, row_of_buttons
 from judgeboard_dashboard.session import (
     accept_name,
     name_field,
@@ -180,7 +180,7 @@ def bar(
             grades()
         else:
             fill_fields(actions.draft)
-        note_field(actions.draft, *note)
+        note_fields(actions.draft, *note)
         if form is not None:
             form()
             return

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from judgeboard.agreement.repeats import repeats_of_judgment
-from judgeboard.domain import ClaimMark, Grade, Stage, Verdict
+from judgeboard.domain import GRADE_TEXTS, ClaimMark, Grade, Stage, Verdict
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queue_items import QueueReview
 from judgeboard.store.queue_rules import QueueRules
@@ -132,7 +132,6 @@ def _review(review: ItemReview) -> list[str | None]:
     stage = f" ({STAGES[review.stage]})" if review.stage else ""
     note = f": “{grade.note}”" if grade.note else ""
     why = tag("div", f"Why they differ: {WHY_DIFFERS[grade.why_differs]}") if grade.why_differs else None
-    corrected = tag("div", capital("corrected answer: "), grade.corrected_answer) if grade.corrected_answer else None
     modes = tag("div", f"Failure modes: {', '.join(grade.modes)}") if grade.modes else None
     return [
         f"{_review_words(review)}{stage}{replaced}{note}",
@@ -140,7 +139,7 @@ def _review(review: ItemReview) -> list[str | None]:
         modes,
         why,
         _marks(grade.claim_marks),
-        corrected,
+        *(tag("div", capital(f"{name}: "), text) for name, text in grade.labelled_texts.items()),
     ]
 
 
@@ -398,7 +397,8 @@ def kept_reviews(reviews: Sequence[ItemReview | QueueReview]) -> frozenset[int]:
 def _values(review: ItemReview | QueueReview) -> tuple[Any, ...]:
     grade = review.grade
     scores = (grade.label, grade.groundedness, grade.quality, grade.by_dimension)
-    return (review.decision, *scores, grade.note, grade.corrected_answer, grade.choices, grade.texts)
+    texts = (getattr(grade, name) for name in GRADE_TEXTS)
+    return (review.decision, *scores, *texts, grade.choices, grade.texts)
 
 
 def _primary_reasons(item: Item, claims: Sequence[NumberedClaim]) -> Html | None:

@@ -173,9 +173,8 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         keep_draft(session, store(), reviewer, actions.subject)
     done = session.adjudicated[-1] if session.adjudicated else None
     if adjudication is not None and adjudication.reviewer_id == reviewer.id:
-        done = UndoableReview(
-            adjudication.id, actions.subject, Draft(note=adjudication.grade.note or ""), item_id=item_id
-        )
+        draft = Draft.of(adjudication.grade.only_notes())
+        done = UndoableReview(adjudication.id, actions.subject, draft, item_id=item_id)
     state = "Adjudicated" if conflict.item.state is ItemState.ADJUDICATED else "Conflict"
     head_line(
         actions,
@@ -274,9 +273,10 @@ def _card(review: QueueReview, of: str, *, kept: bool) -> Html:
             if value is not None
         ),
         tag("div", grade.note, cls="jb-reason") if grade.note else None,
-        tag("div", tag("b", "Corrected answer: "), grade.corrected_answer, cls="jb-reason")
-        if grade.corrected_answer
-        else None,
+        *(
+            tag("div", tag("b", capital(f"{name}: ")), text, cls="jb-reason")
+            for name, text in grade.labelled_texts.items()
+        ),
         tag("div", " · ".join(part for part in (when(review.at), stage) if part), cls="jb-cap"),
     ]
     return tag("div", *lines, cls=f"jb-review{' jb-gold' if review.stage is Stage.ADJUDICATION else ''}")

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -12,7 +13,7 @@ from judgeboard.agreement.cells import Cell, cell_names
 from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, MissedMode, disagreement_page
 from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.domain import Label, Stage, WhyDiffers
+from judgeboard.domain import GRADE_TEXTS, NOTES, Label, Stage, WhyDiffers
 from judgeboard.errors import JudgeboardError
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.reviews.changes import explain_difference
@@ -37,7 +38,7 @@ from judgeboard_dashboard.widgets.filters import (
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.navigation import cell_rows, clickable_chart, follow, item, mark_in, open_button
 from judgeboard_dashboard.widgets.tables import choose_row, foot, one_line, table
-from judgeboard_dashboard.widgets.texts import UNKNOWN, WHY_DIFFERS, caption, count, heading, score, sentence
+from judgeboard_dashboard.widgets.texts import UNKNOWN, WHY_DIFFERS, capital, caption, count, heading, score, sentence
 
 DIRECTIONS: dict[str, Direction | None] = {"Both": None, "Judge too kind": "too_kind", "Judge too harsh": "too_harsh"}
 CELL = "cell"
@@ -46,6 +47,14 @@ EXPORT_MOST = 20_000
 SIZE = 100
 SEEN = 8
 LONGEST = 4_000  # characters of one text; the item page shows all of it
+
+
+def _notes(name: str, line: Disagreement) -> str | None:
+    """Return what people wrote of this sort (`NOTES`), each text after its author."""
+    texts = ((each.reviewer, each.grade.notes.get(name)) for each in line.person_reviews)
+    return " | ".join(f"{reviewer}: {text}" for reviewer, text in texts if text) or None
+
+
 FILE_COLUMNS: Columns[Disagreement] = {
     Column("source"): lambda line: line.judged.source,
     Column("external_id"): lambda line: line.judged.external_id,
@@ -56,9 +65,7 @@ FILE_COLUMNS: Columns[Disagreement] = {
     Column("people"): lambda line: str(line.people),
     Column("difference", "number"): lambda line: line.difference,
     Column("reasoning"): lambda line: line.judged.reasoning,
-    Column("notes"): lambda line: (
-        " | ".join(f"{each.reviewer}: {each.note}" for each in line.person_reviews if each.note) or None
-    ),
+    **{Column(f"{name}s"): partial(_notes, name) for name in NOTES},
 }
 MISSED_COLUMNS: Columns[MissedMode] = {
     Column("Failure mode", width=220): lambda each: each.mode,
@@ -271,12 +278,12 @@ def _why_pills(line: Disagreement, reviewer: Reviewer | None) -> None:
     if own.stage == Stage.BLIND:
         caption("You graded this answer blind. Give your reason in its queue, after you have seen the judge.")
         return
-    key = f"why_differs_{line.judged.response_id}_{own.at.timestamp()}_{own.why_differs}"
+    key = f"why_differs_{line.judged.response_id}_{own.at.timestamp()}_{own.grade.why_differs}"
     st.pills(
         "Why they differ",
         list(WhyDiffers),
         format_func=lambda reason: WHY_DIFFERS[reason.value],
-        default=None if own.why_differs is None else WhyDiffers(own.why_differs),
+        default=own.grade.why_differs,
         key=key,
         on_change=_store_reason,
         args=(key, line.judged.response_id, line.judged.judgment_id),
@@ -315,11 +322,13 @@ def _store_reason(key: str, response_id: int, judgment_id: int) -> None:
 def _two_texts(line: Disagreement, judge: str, grade: GradeName) -> None:
     people: list[Html | None] = [] if line.person_reviews else [_head("People", line.people), _text(None, "")]
     for review in line.person_reviews:
-        why = None if review.why_differs is None else WHY_DIFFERS[review.why_differs]
+        why = None if review.grade.why_differs is None else WHY_DIFFERS[review.grade.why_differs]
+        others = {GRADE_TEXTS[name].label: text for name, text in review.grade.notes.items() if name != "note"}
         people += [
-            _head(review.reviewer, getattr(review, grade)),
+            _head(review.reviewer, getattr(review.grade, grade)),
             tag("div", why, cls="jb-cap" if why else None),
-            _text(review.note, "No note."),
+            _text(review.grade.note, "No note."),
+            *(_text(capital(f"{label}: {text}"), "") for label, text in others.items()),
         ]
     reasoning = _text(line.judged.reasoning, "No reasoning is stored.")
     with st.container(border=True, key="two_texts"):

@@ -45,7 +45,7 @@ def test_a_row_has_the_judges_reasoning_beside_the_reviewers_note(log: GradedLog
     ids = scored_log(log)
     row = page(log).rows[0]
     assert (row.judged.reasoning, row.judge, row.people) == (f"because of {ids[1]}", 0.1, 1.0)
-    assert [(each.reviewer, each.note) for each in row.person_reviews] == [("mara", f"note on {ids[1]}")]
+    assert [(each.reviewer, each.grade.note) for each in row.person_reviews] == [("mara", f"note on {ids[1]}")]
     assert row.judged.question
     assert row.judged.answer
 

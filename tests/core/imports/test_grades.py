@@ -100,7 +100,7 @@ PAIR = {"pair_id": "p", "annotator": "ada"}
 def test_a_grade_of_a_pair_has_aspects_on_a_scale(one):
     row = {**PAIR, "scale": "-2..2 (positive: answer 2 better)", "correctness": 1, "overall": -2, "age": None}
     got = one({**row, "shown": "ba", "preference": "A", "comment": "hm"}, kind="grades")
-    assert (got.pair_id, got.source, got.preference.shown, got.preference.note) == ("p", None, Shown.BA, "hm")
+    assert (got.pair_id, got.source, got.preference.shown, got.preference.grade.note) == ("p", None, Shown.BA, "hm")
     assert got.preference.aspects == {
         "correctness": AspectPreference(None, 1, "-2..2"),
         "overall": AspectPreference(Preference.A, -2, "-2..2"),

@@ -56,7 +56,7 @@ def test_a_list_is_what_people_said(one):
         {"annotator": "silent", "depth": None},
     ]
     ada, bo, cy = pair(one, human=human).people
-    assert (ada.annotator, ada.shown, ada.note) == ("ada", BA, "so")
+    assert (ada.annotator, ada.shown, ada.grade.note) == ("ada", BA, "so")
     assert ada.aspects == {"depth": AspectPreference(A), "style": AspectPreference(TIE)}
     assert bo.aspects == {"overall": AspectPreference(B, 1, "-2..2")}
     assert cy.aspects == {"depth": AspectPreference(None, -3, "-3..3")}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Preference, Shown, Status, StepRecord
+from judgeboard.domain import Grade, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.pair_report import ComparedPairs, Listed, measure_pairs
 from judgeboard.methods.pair_screen import PairScreen, pair_screen
@@ -44,7 +44,7 @@ def screen(store: Store, pair_id: int, by: Reviewer, version: StoredVersion | No
 
 def test_a_preference_is_stored_with_the_order_shown_and_who_said_it(store: Store, mara: Reviewer) -> None:
     (pair_id,) = add_pairs(store, 1)
-    say(store, pair_id, mara, B, "one", shown=Shown.BA, note=" clearer ", seconds=12.5)
+    say(store, pair_id, mara, B, "one", shown=Shown.BA, grade=Grade(note=" clearer "), seconds=12.5)
     (row,) = rows_of(store, REVIEW)
     assert (row["shown"], row["note"], row["seconds"], row["reviewer_id"]) == ("ba", "clearer", 12.5, mara.id)
     assert (row["comparison_seen_id"], row["replaces"], row["at"]) == (None, None, NOW)
@@ -160,7 +160,7 @@ def test_what_cannot_be_meant_is_refused(sqlite_store: Store) -> None:
         say(sqlite_store, 99, mara, A, "one")
     with pytest.raises(BadInput, match="does not belong to pair"):
         say(sqlite_store, first, mara, A, "one", comparison_seen_id=rows_of(sqlite_store, COMPARISON)[0]["id"])
-    for more in ({"seconds": -1}, {"note": "a\x00b"}, {"aspect": ""}):
+    for more in ({"seconds": -1}, {"grade": Grade(note="a\x00b")}, {"aspect": ""}):
         with pytest.raises(BadInput):
             say(sqlite_store, first, mara, A, "one", **more)
     assert rows_of(sqlite_store, REVIEW) == []

@@ -122,7 +122,9 @@ class Story:
         store_comparisons(connection, self.version, self.run, [*comparisons, *lost])
         tries = [NewSample(self.pairs[0], 0, SECRET, SAID), NewSample(self.pairs[0], 1, None, LOST)]
         store_samples(connection, self.version, self.run, tries)
-        preference = GivenPreference("ada", {"overall": AspectPreference(Preference.A)}, note=f"I know {SECRET}")
+        preference = GivenPreference(
+            "ada", {"overall": AspectPreference(Preference.A)}, grade=Grade(note=f"I know {SECRET}")
+        )
         store_preferences(connection, [PreferenceOf(self.pairs[0], "bench", "p", preference)])
 
     def _attempts(self, connection: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from judgeboard.domain import GRADE_TEXTS
 from judgeboard.formats.files import Row
 from judgeboard.imports.fields import Unusable, json_text, simple_name
 from judgeboard.imports.grades import GradeImport
@@ -182,7 +183,7 @@ def _is_on(scale: str, value: Any) -> bool:
     return True
 
 
-_GRADED = ("label", "groundedness", "quality", "spans", "note", "corrected_answer", "failure_modes")
+_GRADED = ("label", "groundedness", "quality", "spans", *GRADE_TEXTS, "failure_modes")
 
 
 def grade_row(annotator: Any, answers: Mapping[str, Any], at: Any = None) -> list[dict[str, Any]]:
@@ -201,7 +202,7 @@ def grade_row(annotator: Any, answers: Mapping[str, Any], at: Any = None) -> lis
             row[part] = value
         else:
             notes.append(f"{name}: {json_text(value)}")
-    if not row.keys() - {"spans", "corrected_answer"}:  # the importer needs a grade, and a note alone is none
+    if not row.keys() - {"spans", *GRADE_TEXTS}:  # the importer needs a grade, and a text alone is none
         return []
     if notes:
         row["note"] = "\n".join(notes)

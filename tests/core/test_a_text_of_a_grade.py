@@ -1,0 +1,166 @@
+"""A text that CONTRIBUTING adds to reviews has its places: added to a copy of the packages in this way, it works."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from judgeboard.store.migrations import HEAD
+from package_copy import DASHBOARD, Copy
+
+REVISION = """\"""Reviews have a picture.\"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "9999"
+down_revision = "{head}"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    \"""Add the column.\"""
+    op.add_column("review", sa.Column("picture", sa.String()))
+"""
+COMMANDS = """
+import contextlib, io, json, sys
+from judgeboard.cli.app import run
+
+outputs = []
+for arguments in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        code = run([*arguments, "--db", sys.argv[2]])
+    assert code == 0, (arguments, output.getvalue())
+    outputs.append(output.getvalue())
+print(json.dumps(outputs))
+"""
+PAGES = """
+import json
+from pathlib import Path
+import judgeboard_dashboard
+from app_pages import press, shown
+from judgeboard.cli.app import run
+from streamlit.testing.v1 import AppTest
+
+def opened(name, reviewer, **query):
+    app = AppTest.from_file(str(Path(judgeboard_dashboard.__file__).parent / "app.py"), default_timeout=60)
+    app.session_state["reviewer_name"] = reviewer
+    for field, value in query.items():
+        app.query_params[field] = str(value)
+    app.switch_page(f"views/{name}.py").run()
+    assert not app.exception, app.exception
+    return app
+
+def picture(app):
+    [field] = [each for each in app.text_input if (each.key or "").startswith("picture_")]
+    return field
+
+picture(opened("item", "Mara", queue="q")).input("a.example/page").run()
+again = opened("item", "Mara", queue="q")
+kept = picture(again).value
+press(press(again, "quality4_"), "dismiss_")
+pair = opened("pairs", "Mara", pair=1)
+picture(pair).input("a.example/pair")
+press(pair, "left_")
+assert run(["judge", "--judge", "lexical", "--db", "log.db"]) == 0
+pages = (opened("conflicts", "Lead", conflict=1), opened("item", "Lead", response=1), opened("disagreement", "Lead"))
+print(json.dumps([kept, *map(shown, pages)]))
+"""
+
+
+class ReviewedCopy(Copy):
+    """A copy of the packages with the files of a log."""
+
+    def commands(self, *lines: str, database: str = "log.db") -> list[str]:
+        """Run commands in one process, and return what each printed."""
+        words = json.dumps([line.split() for line in lines])
+        outputs: list[str] = json.loads(self.run("-c", COMMANDS, words, database))
+        return outputs
+
+    def write(self, file: str, *lines: dict[str, Any]) -> None:
+        (self.folder / file).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+    def read(self, file: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.folder / file).read_text(encoding="utf-8").splitlines()]
+
+    def pictures(self, database: str = "log.db") -> list[tuple[str, str]]:
+        """Return the author and the picture of each review that has one."""
+        query = "SELECT name, picture FROM review JOIN reviewer ON reviewer.id = reviewer_id WHERE picture IS NOT NULL"
+        with closing(sqlite3.connect(self.folder / database)) as opened:
+            return sorted(opened.execute(query).fetchall())
+
+    def follow_the_recipe(self) -> None:
+        """Add a text to reviews as CONTRIBUTING describes."""
+        revisions = self.package / "store" / "migrations" / "versions"
+        (revisions / "9999_picture.py").write_text(REVISION.format(head=HEAD), encoding="utf-8")
+        self.line("store/migrations/__init__.py", f'"{HEAD}"', '"9999"')
+        line = "    modes: tuple[str, ...] = ()\n\n    def"
+        self.line(
+            "domain.py", line, line.replace("\n", '\n    picture: str | None = grade_text("picture", "image")\n', 1)
+        )
+        line = "    corrected_answer: str | None = column(forgotten=True)\n"
+        self.line("store/tables/reviews.py", line, f"{line}    picture: str | None = column(forgotten=True)\n")
+
+
+def test_a_text_of_a_grade_takes_the_places_of_the_recipe(tmp_path: Path) -> None:
+    """It is typed, kept, shown, exported, imported, in bundles and forgotten; old files are not imported again."""
+    copy = ReviewedCopy(tmp_path)
+    pair = {"id": "p", "question": "Which?", "answer_a": "This.", "answer_b": "That."}
+    ann = {"annotator": "ann", "note": "too loud"}
+    log = {"question": "Is it loud?", "context": ["Very."]}
+    copy.write("log.jsonl", log | {"id": "1", "answer": "YES"}, log | {"id": "2", "answer": "no"})
+    copy.write("pairs.jsonl", pair | {"human": [ann | {"preference": "a"}]})
+    copy.write("grades.jsonl", ann | {"response_id": "2", "quality": 2})
+    pairs, grades = "import --kind pairs pairs.jsonl", "import --kind grades grades.jsonl"
+    copy.commands("import log.jsonl", pairs, grades)
+    copy.follow_the_recipe()
+    shutil.copytree(DASHBOARD, copy.folder / DASHBOARD.name, ignore=shutil.ignore_patterns("__pycache__"))
+
+    create = "queue create q --all-answers --limit 2 --order oldest --needed 2 --grades quality"
+    _, *again, _, _ = copy.commands("db migrate", pairs, grades, create, "queue export q --reviewer Jon jon.jsonl")
+    assert all("already stored" in output for output in again)
+    head, first, second = copy.read("jon.jsonl")
+    assert first["picture"] is None
+    copy.write("jon.jsonl", head, first | {"decision": "confirm", "quality": 1, "picture": "a.example/bundle"}, second)
+    copy.write("grades.jsonl", {"annotator": "bo", "response_id": "2", "groundedness": 0, "image": "a.example/file"})
+    copy.write("pairs.jsonl", pair | {"human": [{"annotator": "bo", "preference": "b", "picture": "a.example/human"}]})
+    merge = "queue merge jon.jsonl"
+    *_, merged, graded, preferred = copy.commands(merge, grades, pairs, merge, grades, pairs)
+    assert "1 stored before" in merged
+    assert "already stored" in graded
+    assert "already stored" in preferred
+    kept, *pages = json.loads(copy.run("-c", PAGES, JUDGEBOARD_DB=str(copy.folder / "log.db")).splitlines()[-1])
+    assert kept == "a.example/page"
+    shown = {"conflict": ("bundle", "page"), "item": ("bundle", "page"), "disagreement": ("file",)}
+    for (name, ends), page in zip(shown.items(), pages, strict=True):
+        assert all(f"Picture: a.example/{end}" in page for end in ends), name
+    assert copy.pictures() == [
+        ("Jon", "a.example/bundle"),
+        ("Mara", "a.example/page"),
+        ("Mara", "a.example/pair"),
+        ("bo", "a.example/file"),
+        ("bo", "a.example/human"),
+    ]
+
+    conflict, plain, *_ = copy.commands(
+        "queue adjudicate 1 --json",
+        "queue adjudicate 1",
+        "export reviews -o reviews.jsonl",
+        "export preferences -o preferences.jsonl",
+        "export pairs -o exported_pairs.jsonl",
+        "export ratings -o ratings.jsonl --judge-version lexical",
+    )
+    assert [each["picture"] for each in json.loads(conflict)["reviews"]] == ["a.example/bundle", "a.example/page"]
+    assert "  picture: a.example/page\n" in plain
+    assert [each.get("picture") for each in copy.read("exported_pairs.jsonl")[0]["human"]] == [None, "a.example/human"]
+    assert {"a.example/file", "a.example/page"} <= {each["picture"] for each in copy.read("ratings.jsonl")}
+    files = [f"import --kind grades {name}.jsonl" for name in ("reviews", "preferences")]
+    *_, reviews, preferences = copy.commands("import log.jsonl", pairs, *files, *files, database="other.db")
+    assert "already stored" in reviews
+    assert "already stored" in preferences
+    assert set(copy.pictures("other.db")) == set(copy.pictures())
+    copy.commands("db forget 1 --yes")
+    assert copy.pictures() == [("Mara", "a.example/pair"), ("bo", "a.example/file"), ("bo", "a.example/human")]
