@@ -18,6 +18,7 @@ from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import VersionsCompared, compare_verdicts
 from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
+from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
 from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.methods.candidate_prompts import (
     CRITERIA,
@@ -115,8 +116,8 @@ async def align_async(
     which: int | str,
     *,
     candidates: int = 5,
-    judge: Mapping[str, Any] | None = None,
-    model: Mapping[str, Any],
+    judge: EndpointKeywords | None = None,
+    model: ModelKeywords,
     max_output: int = MAX_OUTPUT,
     **options: Unpack[RunOptions],
 ) -> Alignment:
@@ -131,7 +132,8 @@ async def align_async(
     check_limits(options.get("max_cost"), options.get("concurrency", 1))
     with store.reading() as connection:
         version = get_version(connection, which)
-        spec = with_last_address(connection, _spec(connection, version) | dict(judge or {}))
+        address = {name: value for name, value in (judge or {}).items() if value is not None}
+        spec = with_last_address(connection, _spec(connection, version) | address)
         last = last_address(connection, version.id)
         labelled, left_out = _labelled(connection, version)
         held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
