@@ -132,8 +132,7 @@ async def align_async(
     check_limits(options.get("max_cost"), options.get("concurrency", 1))
     with store.reading() as connection:
         version = get_version(connection, which)
-        address = {name: value for name, value in (judge or {}).items() if value is not None}
-        spec = with_last_address(connection, _spec(connection, version) | address)
+        spec = with_last_address(connection, _spec(connection, version, judge or {}))
         last = last_address(connection, version.id)
         labelled, left_out = _labelled(connection, version)
         held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
@@ -264,7 +263,8 @@ def alignment_page(connection: Connection, version_id: int) -> AlignmentPage | N
     )
 
 
-def _spec(connection: Connection, version: StoredVersion) -> dict[str, Any]:
+def _spec(connection: Connection, version: StoredVersion, address: EndpointKeywords) -> dict[str, Any]:
+    """Return the judge fields of a version, at the endpoint ``address`` where it names one."""
     if version.kind not in CRITERIA:
         kinds = " or ".join(CRITERIA)
         why = "its verdicts are not good or bad" if version.kind in PROMPTS else "it has no prompt to change"
@@ -272,7 +272,7 @@ def _spec(connection: Connection, version: StoredVersion) -> dict[str, Any]:
     spec = judge_spec(connection, version)
     if spec is None:
         raise BadInput(f"{version.title} cannot be asked again: its prompt has examples, or another release made it")
-    return spec
+    return spec | {name: value for name, value in address.items() if value is not None}
 
 
 def _labelled(connection: Connection, version: StoredVersion) -> tuple[_Labelled, dict[str, int]]:
