@@ -20,7 +20,6 @@ from judgeboard.cli.asking import (
     stopped_lines,
     warned,
 )
-from judgeboard.cli.groups import GroupWithDefault
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     "judgeboard compare versions 'rag v1' 'rag v2'",
     "judgeboard compare sources app-v1 app-v2",
     "judgeboard compare judges lexical 'rag v2'",
-    cls=GroupWithDefault,
     default="pairs",
 )
 def compare_command() -> None:
