@@ -54,6 +54,7 @@ def end_of_shares(shares: Iterable[Estimate]) -> float:
 
 
 Channel = alt.SchemaBase | str | Sequence[alt.Tooltip] | UndefinedType
+"""A value of a channel in an encoding of Altair."""
 
 
 def estimate_rows(estimates: Sequence[Estimate], **columns: Sequence[object] | float) -> pd.DataFrame:
