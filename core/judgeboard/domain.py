@@ -514,10 +514,28 @@ class Verdict(StepRecord):
     scores: tuple[DimensionScore, ...] = ()
 
     @classmethod
-    def of(cls, record: StepRecord, **values: Any) -> "Verdict":
-        """Return a verdict with the fields of ``record``; ``values`` are its other fields."""
-        account = {name: getattr(record, name) for name in StepRecord.__dataclass_fields__}
-        return cls(**account, **values)
+    def of(
+        cls,
+        record: StepRecord,
+        *,
+        groundedness: float | None = None,
+        quality: int | None = None,
+        label: Label | None = None,
+        reasoning: str | None = None,
+        claims: tuple[Claim, ...] | None = None,
+        scores: tuple[DimensionScore, ...] = (),
+    ) -> "Verdict":
+        """Return a verdict with the fields of ``record`` and these."""
+        account: dict[str, Any] = {name: getattr(record, name) for name in StepRecord.__dataclass_fields__}
+        return cls(
+            **account,
+            groundedness=groundedness,
+            quality=quality,
+            label=label,
+            reasoning=reasoning,
+            claims=claims,
+            scores=scores,
+        )
 
     def __post_init__(self) -> None:
         checked_groundedness(self.groundedness)

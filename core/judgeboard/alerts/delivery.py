@@ -94,7 +94,7 @@ def _slack(message: Message) -> dict[str, Any]:
 
 
 def _teams(message: Message) -> dict[str, Any]:
-    def line(text: str, **looks: Any) -> dict[str, Any]:  # a text run, unlike a text block, reads no Markdown
+    def line(text: str, **looks: str | bool) -> dict[str, Any]:  # a text run, unlike a text block, reads no Markdown
         return {"type": "RichTextBlock", "inlines": [{"type": "TextRun", "text": text, **looks}]}
 
     card = {

@@ -1,7 +1,7 @@
 """The command `align`: better instructions for a judge, tested on labels of people."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -16,6 +16,7 @@ from judgeboard.errors import MissingOption
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
+    from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
     from judgeboard.methods.alignment import Alignment
 
 
@@ -54,7 +55,7 @@ def align_command(
     judge_base_url: str | None,
     max_cost: float | None,
     max_output: int,
-    **chosen: Any,
+    **chosen: "Unpack[ModelKeywords]",
 ) -> int:
     """Let a model improve the instructions of a judge. Labels of people show whether the judge is better with them.
 
@@ -90,20 +91,24 @@ def align_command(
         return 0
     if chosen["model"] is None:
         raise MissingOption("--model is required, except with --accept", "--model", EXAMPLE_MODEL)
-    shared = {name: chosen[name] for name in ("replies", "concurrency", "prices", "timeout_s")}
-    model = {name: chosen[name] for name in ("model", "provider", "base_url")} | shared
     store = options.open_store()
     with store.reading() as connection:
         last = last_address(connection, get_version(connection, judge_version).id)
-    judge = {"base_url": judge_base_url or (chosen["base_url"] if last is None else None)} | shared
+    judge: EndpointKeywords = {
+        "base_url": judge_base_url or (chosen["base_url"] if last is None else None),
+        "replies": chosen["replies"],
+        "concurrency": chosen["concurrency"],
+        "prices": chosen["prices"],
+        "timeout_s": chosen["timeout_s"],
+    }
     with run_options(chosen["concurrency"], max_cost) as run:
         result = align(
             store,
             judge_version,
             candidates=candidates,
             max_output=max_output,
-            model=model,
-            judge={name: value for name, value in judge.items() if value is not None},
+            model=chosen,
+            judge=judge,
             **run,
         )
     options.show(result, _alignment_lines(result))

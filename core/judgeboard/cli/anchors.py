@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
-from judgeboard.cli.asking import last_address_options, read_few_shot, run_options, stored_judge_options
+from judgeboard.cli.asking import at_last_address, judge_keywords, run_options, stored_judge_options
 from judgeboard.cli.judge import summary_lines
 
 if TYPE_CHECKING:
     from judgeboard.agreement.anchors import AnchorReport
+    from judgeboard.cli.asking import StoredJudgeKeywords
 
 
 @options.group(
@@ -58,7 +59,9 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
 @named_judge
 @judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @stored_judge_options
-def anchors_judge(named: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
+def anchors_judge(
+    named: str | None, kind: str | None, max_cost: float | None, **chosen: "Unpack[StoredJudgeKeywords]"
+) -> int:
     """Judge the anchors, a fixed set of answers, once more. Only `test anchors report` uses these verdicts.
 
     Give the NAME of the judge in judgeboard.toml, or the same options that you gave `judgeboard judge`. If a run stops
@@ -70,9 +73,9 @@ def anchors_judge(named: str | None, kind: str | None, max_cost: float | None, *
     from judgeboard.store.runs import AskMode
 
     kind = judge_of_options(named, kind, chosen)
-    read_few_shot(kind, chosen)
+    asked = judge_keywords(kind, chosen)
     store = options.open_store()
-    judge = make_judge(kind, **chosen | last_address_options(store, partial(make_judge, kind), chosen))
+    judge = make_judge(kind, **at_last_address(store, partial(make_judge, kind), asked))
     with store.reading() as connection:
         where = RowFilter(response_ids=stored_anchors(connection).response_ids)
     with run_options(chosen["concurrency"], max_cost) as run:

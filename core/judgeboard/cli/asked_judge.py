@@ -5,7 +5,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.core import ParameterSource
@@ -16,6 +16,9 @@ from judgeboard.cli.help import GROUPS
 from judgeboard.cli.options import F
 from judgeboard.errors import BadInput
 from judgeboard.text import file_text
+
+if TYPE_CHECKING:
+    from judgeboard.judges.judge import JudgeKeywords
 
 
 def judge_kind(help_text: str) -> Callable[[F], F]:
@@ -28,7 +31,7 @@ named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", requir
 
 
 def judge_of_options(
-    named: str | None, kind: str | None, chosen: dict[str, Any], *, jury: bool = False, number: int | None = None
+    named: str | None, kind: str | None, chosen: "JudgeKeywords", *, jury: bool = False, number: int | None = None
 ) -> str:
     """Complete the options of the judge that is asked, and return its kind.
 
@@ -79,7 +82,7 @@ _OF_A_MODEL = frozenset({"model", "provider", "base_url", "temperature", "max_ou
 
 
 def use_named_judge(
-    named: str | None, chosen: dict[str, Any], *, as_kind: str | None = None, number: int | None = None
+    named: str | None, chosen: "JudgeKeywords", *, as_kind: str | None = None, number: int | None = None
 ) -> str | None:
     """Fill the options that were not typed from the judge ``named``, and return its kind.
 
@@ -110,9 +113,12 @@ def use_named_judge(
         judge = {"name": named} | judge
     else:
         judge = {name: judge[name] for name in _OF_A_MODEL.intersection(judge)}
-    for name, value in judge.items():
-        if name in chosen and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            chosen[name] = value
+    not_typed = {
+        name: value
+        for name, value in judge.items()
+        if name in chosen and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+    }
+    chosen.update(cast("JudgeKeywords", not_typed))
     return kind
 
 

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.core import ParameterSource
@@ -18,11 +18,26 @@ if TYPE_CHECKING:
     from judgeboard.domain import Grade
     from judgeboard.errors import AddressUnknown, OtherHost
     from judgeboard.formats.label_schema import LabelSchema
-    from judgeboard.judges.judge import AskedJudge
+    from judgeboard.judges.judge import AskedJudge, JudgeKeywords
     from judgeboard.llm.asking import Generator
     from judgeboard.runs.method import RunAccount, RunOptions
     from judgeboard.runs.runner import Tally
     from judgeboard.store.engine import Store
+
+    class StoredJudgeKeywords(JudgeKeywords, total=False):
+        """The values of `stored_judge_options`; `judge_keywords` makes a judge's keywords of them."""
+
+        schema: str | None
+        examples_from_reviews: int | None
+
+    class GeneratorKeywords(JudgeKeywords, total=False):
+        """The values of `generator_options` beside those of a judge; `chosen_generator` and `judge_part` read them."""
+
+        generator: str | None
+        generator_base_url: str | None
+        generator_max_output: int
+        generator_temperature: float | None
+        generator_replies: Path | None
 
 
 address_options: Callable[[F], F] = decorator(
@@ -203,7 +218,7 @@ EXAMPLE_MODEL = "gpt-4o-mini"  # of commands in messages
 
 
 @contextmanager
-def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOptions"]:
+def run_options(concurrency: int | None, max_cost: float | None) -> Iterator["RunOptions"]:
     """Yield the `RunOptions` of a run in a terminal: on stderr an estimate, progress, and why a run stops early."""
     from judgeboard.errors import DatabaseAway
     from judgeboard.runs.method import WAIT_SECONDS
@@ -223,7 +238,6 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             update(completed=tally.asked, total=selected, more=more)
 
         run: RunOptions = {
-            "concurrency": concurrency,
             "max_cost": max_cost,
             "wait": WAIT_SECONDS if wait is None else wait,
             "actor": options.actor(),
@@ -232,6 +246,8 @@ def run_options(concurrency: int, max_cost: float | None) -> Iterator["RunOption
             "on_stop": stopping,
             "on_estimate": lambda estimate: options.echo(estimate.sentence, err=True),
         }
+        if concurrency is not None:
+            run["concurrency"] = concurrency
         try:
             yield run
         except DatabaseAway as error:
@@ -260,27 +276,25 @@ def address_unknown(error: "AddressUnknown") -> BadInput:
     return BadInput(f"{error}, for example: `{command}`")
 
 
-def last_address_options(
-    store: "Store", make: Callable[..., "AskedJudge"], chosen: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the options of a judge that choose the address of its last run; empty if another one is given.
+def at_last_address(store: "Store", make: Callable[..., "AskedJudge"], chosen: "JudgeKeywords") -> "JudgeKeywords":
+    """Return the options of a judge, with the address of its last run unless they give one.
 
     The key of the environment is left out where it belongs to another address: somebody may have entered this one on
     a page.
     """
     from judgeboard.errors import AddressUnknown
-    from judgeboard.runs.addresses import ADDRESS, at_last_address
+    from judgeboard.runs import addresses
     from judgeboard.runs.jobs import judge_with_key
 
-    own = {name: value for name, value in chosen.items() if not name.startswith("generator")}
     try:
         with store.reading() as connection:
-            known = at_last_address(connection, make, own)
+            known = addresses.at_last_address(connection, make, chosen)
     except AddressUnknown as error:
         raise address_unknown(error) from None
-    if known == own:
-        return {}
-    return {name: value for name, value in judge_with_key(known).items() if name in {*ADDRESS, "api_key"}}
+    if known == chosen:
+        return chosen
+    keyed = judge_with_key(known)
+    return {**chosen, "provider": keyed["provider"], "base_url": keyed["base_url"], "api_key": keyed.get("api_key")}
 
 
 def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
@@ -383,41 +397,54 @@ def given_grade(chosen: Mapping[str, Any], schema: "LabelSchema | None" = None) 
     return schema.grade(values, grade)
 
 
-def read_few_shot(kind: str, chosen: dict[str, Any]) -> None:
-    """Replace ``--schema`` and ``--examples-from-reviews`` in a judge's options with a rubric and examples."""
-    from judgeboard.judges.rubric_file import default_rubric, read_rubric, rubric_of
+def judge_keywords(kind: str, chosen: "StoredJudgeKeywords") -> "JudgeKeywords":
+    """Return a judge's keywords: ``--schema`` and ``--examples-from-reviews`` become a rubric and examples."""
+    from judgeboard.judges.rubric_file import Rubric, default_rubric, read_rubric, rubric_of
     from judgeboard.store.grades import examples_from_reviews
     from judgeboard.store.label_schemas import schema_named
 
     schema, count = chosen.pop("schema"), chosen.pop("examples_from_reviews")
-    if schema is not None and chosen["rubric"] is not None:
+    rubric = chosen["rubric"]
+    if schema is not None and rubric is not None:
         raise BadInput("--schema and --rubric both define the scores: remove one")
     if schema is None and not count:
-        return
+        return chosen
     with options.open_store().reading() as connection:
         if schema is not None:
-            chosen["rubric"] = rubric_of(schema_named(connection, schema).schema)
+            rubric = rubric_of(schema_named(connection, schema).schema)
         elif kind == "rubric":
-            chosen["rubric"] = read_rubric(chosen["rubric"]) if chosen["rubric"] else default_rubric()
+            rubric = read_rubric(rubric) if isinstance(rubric, Path) else default_rubric()
         if count:
-            dimensions = chosen["rubric"].weights if kind == "rubric" else None
+            dimensions = rubric.weights if kind == "rubric" and isinstance(rubric, Rubric) else None
             chosen["examples"] = examples_from_reviews(connection, count, dimensions=dimensions)
+    chosen["rubric"] = rubric
+    return chosen
 
 
-def chosen_generator(chosen: dict[str, Any], last_address: Mapping[str, Any]) -> "Generator":
-    """Remove the generator's options from ``chosen`` and return the generator.
+def judge_part(chosen: "GeneratorKeywords") -> "JudgeKeywords":
+    """Return the options of the judge, without those of the generator."""
+    return cast("JudgeKeywords", {name: value for name, value in chosen.items() if not name.startswith("generator")})
 
-    The generator uses the judge's provider, prices, time limit and concurrency, and by default the judge's address.
-    ``last_address`` has the options of `last_address_options`.
+
+def chosen_generator(chosen: "GeneratorKeywords", judge: "JudgeKeywords") -> "Generator":
+    """Return the generator of the options.
+
+    The generator uses the judge's provider, prices, time limit and concurrency. Without an address of its own, it uses
+    that of ``judge``, the options from `at_last_address`.
     """
     from judgeboard.methods.generation import make_generator
 
-    own = ("base_url", "max_output", "temperature", "replies")
-    generator: dict[str, Any] = {name: chosen.pop(f"generator_{name}") for name in own}
-    shared: dict[str, Any] = {
-        name: chosen.get(name) for name in ("base_url", "provider", "prices", "timeout_s", "concurrency")
-    }
-    if generator["base_url"] is None:
-        shared |= last_address
-        del generator["base_url"]
-    return make_generator(chosen.pop("generator"), **shared | generator)
+    own = chosen["generator_base_url"]
+    address: JudgeKeywords = judge if own is None else {"provider": chosen.get("provider"), "base_url": own}
+    return make_generator(
+        chosen["generator"],
+        max_output=chosen["generator_max_output"],
+        temperature=chosen["generator_temperature"],
+        replies=chosen["generator_replies"],
+        provider=address.get("provider"),
+        base_url=address.get("base_url"),
+        api_key=address.get("api_key"),
+        prices=chosen.get("prices"),
+        timeout_s=chosen.get("timeout_s"),
+        concurrency=chosen.get("concurrency"),
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -13,6 +13,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.methods.audit_report import AuditReport
 
 
@@ -65,10 +66,14 @@ def audit_command(
     judge_version: str,
     by: str | None,
     recorded: bool,
+    approach: str | None,
+    kind: str | None,
+    rejudge: str | None,
     share: float | None,
     seed: int,
     where: RowFilter,
-    **chosen: Any,
+    max_cost: float | None,
+    **chosen: "Unpack[JudgeKeywords]",
 ) -> int:
     """Let a supreme judge review the verdicts of JUDGE. People's grades show whether the supreme judge is right.
 
@@ -84,11 +89,11 @@ def audit_command(
         asking.nobody_asked(context, "kind")
     else:
         asked_judge.use_named_judge(by, chosen, as_kind="supreme")
-    _check(recorded=recorded, chosen=chosen)
+    _check(recorded=recorded, kind=kind, approach=approach, chosen=chosen)
     default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
     sample = AuditSample(default if share is None else share, seed, where)
     store = options.open_store()
-    by_scores, rejudge = chosen["approach"] == "2", chosen["rejudge"] is not None
+    by_scores = approach == "2"
     warnings = asking.warned([])
     if recorded and by is not None:
         report = audit_recorded(
@@ -102,23 +107,23 @@ def audit_command(
     else:
         with store.reading() as connection:
             audited_version(connection, judge_version)
-        make = partial(make_independent, store, judge_version) if by_scores else make_supreme
-        supreme = make(**chosen | asking.last_address_options(store, make, chosen))
+        make = partial(make_independent, store, judge_version, kind=kind) if by_scores else make_supreme
+        supreme = make(**asking.at_last_address(store, make, chosen))
         warnings = asking.warned([asking.prompt_warning(supreme)])
-        with asking.run_options(chosen["concurrency"], chosen["max_cost"]) as how:
-            report = audit(store, supreme, judge_version, sample=sample, again=rejudge, **how)
+        with asking.run_options(chosen["concurrency"], max_cost) as how:
+            report = audit(store, supreme, judge_version, sample=sample, again=rejudge is not None, **how)
     options.show(report, report_lines(report), warnings)
     options.suggest("queue", "create", "audited", "--where", "rule=supreme_disagrees")
     return report.account.exit_code
 
 
-def _check(*, recorded: bool, chosen: dict[str, Any]) -> None:
+def _check(*, recorded: bool, kind: str | None, approach: str | None, chosen: "JudgeKeywords") -> None:
     from judgeboard.settings.model import load_settings
 
     if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
         why = "the supreme judge needs a model: give --model NAME, or recorded replies with --replies FILE"
         raise MissingOption(why, "--model", "gpt-4o")
-    if chosen["kind"] is not None and chosen["approach"] != "2":
+    if kind is not None and approach != "2":
         why = "--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself"
         raise MissingOption(why, "--approach", "2")
 

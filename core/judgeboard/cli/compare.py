@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import named_judge, use_named_judge
 from judgeboard.cli.asking import (
+    at_last_address,
     check_pairs,
-    last_address_options,
     model_options,
     nobody_asked,
     prompt_option,
@@ -20,12 +20,12 @@ from judgeboard.cli.asking import (
     stopped_lines,
     warned,
 )
-from judgeboard.cli.groups import GroupWithDefault
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.methods.pair_report import PairReport
 
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     "judgeboard compare versions 'rag v1' 'rag v2'",
     "judgeboard compare sources app-v1 app-v2",
     "judgeboard compare judges lexical 'rag v2'",
-    cls=GroupWithDefault,
     default="pairs",
 )
 def compare_command() -> None:
@@ -97,7 +96,9 @@ def pairs(
     aspects: tuple[str, ...],
     unusable: str,
     inconsistent: str,
-    **chosen: Any,
+    rejudge: str | None,
+    max_cost: float | None,
+    **chosen: "Unpack[JudgeKeywords]",
 ) -> int:
     """Let a judge compare pairs of answers, in both orders. This takes two calls per pair.
 
@@ -139,7 +140,7 @@ def pairs(
         options.show(report, comparison_lines(report))
         return 0
     make = partial(make_pairwise_judge, aspects=aspects)
-    judge = make(**chosen | last_address_options(store, make, chosen))
+    judge = make(**at_last_address(store, make, chosen))
     warnings = warned([prompt_warning(judge)])
     if file is not None:
         made = pairs_in_file(store, file, source=source, actor=options.actor())
@@ -148,8 +149,8 @@ def pairs(
     with store.reading() as connection:
         matching = matching_pairs(connection, where)
     pair_ids = [id_ for id_ in made.pair_ids if matching is None or id_ in matching]
-    with run_options(chosen["concurrency"], chosen["max_cost"]) as run:
-        compared = compare_pairs(store, judge, pair_ids, again=chosen["rejudge"] is not None, **run)
+    with run_options(chosen["concurrency"], max_cost) as run:
+        compared = compare_pairs(store, judge, pair_ids, again=rejudge is not None, **run)
     version_id = compared.version.id
     report = measure_pairs(store, version_id, pair_ids=pair_ids, account=compared.account, **figures)
     left_out = f", {made.left_out:,} left out" if made.left_out else ""

@@ -1,12 +1,15 @@
 """The group `test controls`: control answers, and how a judge scores them."""
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from judgeboard.cli import asked_judge, asking, options
 from judgeboard.store.filters import RowFilter
+
+if TYPE_CHECKING:
+    from judgeboard.cli.asking import StoredJudgeKeywords
 
 _kinds = click.option(
     "--kinds",
@@ -63,7 +66,13 @@ def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
 @_kinds
 @asked_judge.judge_kind("Kind of judge: rag, rubric, grade, rating or lexical.")
 @asking.stored_judge_options
-def judge(named: str | None, kinds: str | None, kind: str | None, max_cost: float | None, **chosen: Any) -> int:
+def judge(
+    named: str | None,
+    kinds: str | None,
+    kind: str | None,
+    max_cost: float | None,
+    **chosen: "Unpack[StoredJudgeKeywords]",
+) -> int:
     """Judge the control answers and their originals. Originals that this judge has judged already are not judged again.
 
     To get the same judge version, give NAME, a judge of judgeboard.toml, or the options of your `judgeboard judge`
@@ -74,10 +83,9 @@ def judge(named: str | None, kinds: str | None, kind: str | None, max_cost: floa
     from judgeboard.runs.judging import make_judge
 
     kind = asked_judge.judge_of_options(named, kind, chosen)
-    asking.read_few_shot(kind, chosen)
+    asked = asking.judge_keywords(kind, chosen)
     store = options.open_store()
-    last_address = asking.last_address_options(store, partial(make_judge, kind), chosen)
-    made = make_judge(kind, **chosen | last_address)
+    made = make_judge(kind, **asking.at_last_address(store, partial(make_judge, kind), asked))
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = judge_control_answers(store, made, kinds=options.listed(kinds or ""), **how)
     options.show(summary, summary_lines(summary))

@@ -57,9 +57,7 @@ class CommandGroup(Command, CommandsOnDemand):
 class GroupWithDefault(CommandGroup):
     """A group that runs its command ``default`` unless the first word names another one."""
 
-    def __init__(self, *args: Any, default: str, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        self.default = default
+    default: str
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the default command before the arguments, unless they begin with a command or ask for help."""
@@ -76,7 +74,7 @@ class CommandWithArguments(CommandGroup):
 
     allow_interspersed_args = True
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
+    def __init__(self, *args: Any, **settings: Any) -> None:  # click's own: the name, the function and the options
         super().__init__(*args, **{**settings, "invoke_without_command": True, "subcommand_metavar": ""})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

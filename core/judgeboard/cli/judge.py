@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import (
-    last_address_options,
+    at_last_address,
+    judge_keywords,
     prompt_warning,
-    read_few_shot,
     run_options,
     stored_judge_options,
     to_continue,
@@ -23,7 +23,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.judges.judge import Judge
+    from judgeboard.cli.asking import StoredJudgeKeywords
+    from judgeboard.judges.judge import Judge, JudgeKeywords
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
 
@@ -76,7 +77,7 @@ def judge_command(
     max_cost: float | None,
     jury: str | None,
     repeats: int | None,
-    **chosen: Any,
+    **chosen: "Unpack[StoredJudgeKeywords]",
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
 
@@ -99,11 +100,11 @@ def judge_command(
     kind = judge_of_options(named, kind, chosen, jury=jury is not None, number=number)
     if repeats and (jury or rejudge):
         raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
-    read_few_shot(kind, chosen)
+    asked = judge_keywords(kind, chosen)
     store = options.open_store()
-    described = _jury_members(jury, chosen, kind) if jury else [chosen]
+    described = _jury_members(jury, asked, kind) if jury else [asked]
     make = partial(make_judge, kind)
-    judges = [make(**each | last_address_options(store, make, each)) for each in described]
+    judges = [make(**at_last_address(store, make, each)) for each in described]
     names = [each.version.name for each in judges]
     with store.reading() as connection:
         check_primary_judge(connection, settings_in_force(connection), *names, *([named or JURY] if jury else []))
@@ -137,7 +138,7 @@ def judge_command(
     return summary.exit_code
 
 
-def _jury_members(jury: str, chosen: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+def _jury_members(jury: str, chosen: "JudgeKeywords", kind: str) -> list["JudgeKeywords"]:
     models = options.listed(jury)
     if len(set(models)) < 2:
         raise BadInput(f"--jury needs at least two different models, not {jury!r}")
@@ -145,7 +146,7 @@ def _jury_members(jury: str, chosen: dict[str, Any], kind: str) -> list[dict[str
         command = options.same_command(without=["--model"])
         raise BadInput(f"--jury already names the models: remove --model, for example: `{command}`")
     # One name per member: under a shared name, a later member would become the next version of an earlier one.
-    return [chosen | {"model": model, "name": f"{kind} {model}"} for model in models]
+    return [{**chosen, "model": model, "name": f"{kind} {model}"} for model in models]
 
 
 def _judge_by_jury(

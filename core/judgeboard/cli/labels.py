@@ -1,7 +1,7 @@
 """The group `labels`: what people's labels say about all answers, and how many a figure needs."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +10,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.agreement.answer_pairs import GradeName
+    from judgeboard.agreement.choice import By
     from judgeboard.agreement.label_plans import LabelPlan, Question
     from judgeboard.stats.rates import Target
 
@@ -61,7 +63,15 @@ def labels_command() -> None:
     "answers.",
 )
 @options.implied_labels
-def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -> None:
+def labels_rate(
+    judge_version: str | None,
+    by: "By | None",
+    target: "Target",
+    where: RowFilter,
+    grade: "GradeName",
+    labels_from: tuple[str, ...],
+    implied_labels: bool,
+) -> None:
     """Estimate how many of all answers are bad.
 
     People's labels of a random sample correct the judge's verdicts on all answers. A label counts if its answer is from
@@ -72,7 +82,16 @@ def labels_rate(where: RowFilter, labels_from: tuple[str, ...], **chosen: Any) -
     from judgeboard.reports.rates import rate_lines
 
     elsewhere = options.selection(labels_from) if labels_from else None
-    result = measure_rate(options.seen(options.open_store()), where=where, labels_from=elsewhere, **chosen)
+    result = measure_rate(
+        options.seen(options.open_store()),
+        judge_version=judge_version,
+        by=by,
+        target=target,
+        where=where,
+        grade=grade,
+        labels_from=elsewhere,
+        implied_labels=implied_labels,
+    )
     options.show(result, rate_lines(result))
 
 

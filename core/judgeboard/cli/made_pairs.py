@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
@@ -22,6 +22,7 @@ from judgeboard.cli.help import Command
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.cli.asking import GeneratorKeywords
     from judgeboard.methods.written_answers import WrittenPairs
 
 
@@ -50,7 +51,9 @@ if TYPE_CHECKING:
 @address_options
 @limit_options
 @price_options
-def make_pairs_command(questions: str, seed: int, output: Path | None, **chosen: Any) -> int:
+def make_pairs_command(
+    questions: str, seed: int, output: Path | None, max_cost: float | None, **chosen: "Unpack[GeneratorKeywords]"
+) -> int:
     """Make pairs from multiple-choice questions. A pair has the correct option and a random wrong one.
 
     With --generator, two calls per question write answers that argue for these options. The columns concludes_a and
@@ -64,13 +67,13 @@ def make_pairs_command(questions: str, seed: int, output: Path | None, **chosen:
     from judgeboard.methods.own_answers import MadePairs, pair_line, pairs_of_questions
 
     if chosen["generator"] is None:
-        for_a_model = chosen.keys() - {"generator"} | {"yes"}
+        for_a_model = chosen.keys() - {"generator"} | {"max_cost", "yes"}
         refuse_given(click.get_current_context(), "make-pairs calls a model only with --generator", for_a_model)
     made = MadePairs()
     rows = list(pairs_of_questions(questions, made, seed=seed))
     exit_code, left_out = 0, Counter[str]()
     if chosen["generator"] is not None:
-        written = _written(rows, chosen)
+        written = _written(rows, chosen, max_cost)
         if written is None:
             click.echo("canceled: no calls were made", err=True)
             return 0
@@ -91,18 +94,17 @@ def make_pairs_command(questions: str, seed: int, output: Path | None, **chosen:
     return exit_code or (0 if rows else 1)
 
 
-def _written(pairs: list[dict[str, Any]], chosen: dict[str, Any]) -> "WrittenPairs | None":
+def _written(pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost: float | None) -> "WrittenPairs | None":
     """Return the pairs with answers of the generator, and print its calls; None if no call was to be made."""
     from judgeboard.methods.written_answers import estimate_answers, write_answers
 
-    concurrency, max_cost = chosen["concurrency"], chosen["max_cost"]
-    generator = chosen_generator(chosen, {})
+    generator = chosen_generator(chosen, chosen)
     asks_model = generator.endpoint.host is not None
     if asks_model:
         click.echo(estimate_answers(pairs, generator).sentence, err=True)
     if asks_model and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
         return None
-    with run_options(concurrency, max_cost) as how:
+    with run_options(chosen["concurrency"], max_cost) as how:
         written = write_answers(pairs, generator, **how)
     account = written.account
     cost = f"cost {account.cost_words}" if asks_model else "all from recorded answers"

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from judgeboard.cli.groups import CommandGroup
+from judgeboard.cli.groups import CommandGroup, GroupWithDefault
 from judgeboard.cli.help import GROUPS, Command
 from judgeboard.cli.loading import end_loading
 from judgeboard.errors import BadInput, MissingDatabase
@@ -141,7 +141,7 @@ def example(*lines: str) -> str:
 
 
 def command(
-    *examples: str, group: click.Group | None = None, json: bool = True, rows: str | None = None, **settings: Any
+    *examples: str, group: click.Group | None = None, json: bool = True, rows: str | None = None
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return a decorator that makes a command with these examples, --db and, unless ``json`` is False, --json.
 
@@ -150,7 +150,7 @@ def command(
     """
 
     def decorate(function: Callable[..., Any]) -> click.Command:
-        made = click.command(None, Command, epilog=example(*examples), **settings)(function)
+        made = click.command(None, Command, epilog=example(*examples))(function)
         if rows is not None:
             made.rows = rows
             made.params.append(_CSV)
@@ -164,15 +164,23 @@ def command(
 
 
 def group(
-    *examples: str, cls: type[click.Group] = CommandGroup, json: bool = True, **settings: Any
+    *examples: str,
+    cls: type[CommandGroup] = CommandGroup,
+    json: bool = True,
+    default: str | None = None,
+    help: str | None = None,  # noqa: A002 - click's name
 ) -> Callable[[Callable[..., Any]], click.Group]:
-    """Return a decorator that makes a group.
+    """Return a decorator that makes a group; ``default`` is the command that runs unless another one is named.
 
     A group that runs without a subcommand has --db and, unless ``json`` is False, --json.
     """
 
     def decorate(function: Callable[..., Any]) -> click.Group:
-        made = click.group(None, cls, epilog=example(*examples), **settings)(function)
+        made = click.group(None, cls if default is None else GroupWithDefault, epilog=example(*examples), help=help)(
+            function
+        )
+        if isinstance(made, GroupWithDefault) and default is not None:
+            made.default = default
         if made.invoke_without_command:
             made.params += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
         return made
@@ -187,7 +195,7 @@ def checked_name(_context: click.Context, _option: click.Parameter, name: str | 
     return None if name is None else checked_judge_name(name)
 
 
-def named_section(section: str, argument: str, **settings: Any) -> Callable[[F], F]:
+def named_section(section: str, argument: str, *, metavar: str | None = None) -> Callable[[F], F]:
     """Return the argument that names a table of the project file; the table gives the options that are not typed."""
 
     def use_table(context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
@@ -199,7 +207,7 @@ def named_section(section: str, argument: str, **settings: Any) -> Callable[[F],
         return name
 
     # Click reads the words that were typed before the options that were not.
-    return click.argument(argument, callback=use_table, **settings)
+    return click.argument(argument, callback=use_table, metavar=metavar)
 
 
 def _defaults_of(command: click.Command, table: Any) -> Iterator[tuple[str, Any]]:
@@ -484,13 +492,22 @@ def show(
         show_lines(lines, verbatim=verbatim)
 
 
+class Update(Protocol):
+    """Updates a progress bar."""
+
+    def __call__(
+        self, *, completed: float, total: float | None = None, more: str = "", units: int | None = None
+    ) -> None:
+        """Show what is done of a ``total``, and the further columns."""
+
+
 @contextmanager
-def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[..., None]]:
-    """Yield a function that updates a progress bar (completed, total, ``fields``) if stderr is a terminal.
+def progress(title: str, *columns: str, more: str = "", units: int | None = None) -> Iterator[Update]:
+    """Yield a function that updates a progress bar if stderr is a terminal.
 
     The bar has the rate and, with a total, the time left. ``columns`` are further columns, as rich format strings over
-    ``task.fields``. With a field ``units``, the rate is that of these units, and ``completed`` is the share that is
-    done.
+    ``task.fields``, which has ``more`` and ``units``. With ``units``, the rate is that of these units, and
+    ``completed`` is the share that is done.
     """
     if not sys.stderr.isatty():
         yield lambda **_fields: None
@@ -510,24 +527,24 @@ def progress(title: str, *columns: str, **fields: Any) -> Iterator[Callable[...,
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
-            units, elapsed = task.fields.get("units", task.completed), task.elapsed
-            return Text(f"{units / elapsed:,.1f}/s" if units and elapsed else "")
+            done, elapsed = task.completed if units is None else task.fields["units"], task.elapsed
+            return Text(f"{done / elapsed:,.1f}/s" if done and elapsed else "")
 
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TaskProgressColumn() if "units" in fields else MofNCompleteColumn(),
+        MofNCompleteColumn() if units is None else TaskProgressColumn(),
         Rate(),
         *(TextColumn(column) for column in columns),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task(title, total=None, **fields)
+    task = bar.add_task(title, total=None, more=more, units=units)
 
-    def update(**progress: Any) -> None:
+    def update(*, completed: float, total: float | None = None, more: str = "", units: int | None = None) -> None:
         bar.start()  # at the first update: a question may come before
-        bar.update(task, **progress)
+        bar.update(task, completed=completed, total=total, more=more, units=units)
 
     try:
         yield update

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import click
 
@@ -110,7 +109,14 @@ def _show_issue(number: int) -> None:
     help="First day (UTC) with the fix. Also sets the state to fixed. "
     "Without it, --state fixed stores today as that day.",
 )
-def problem_set(number: int, state: str | None, fixed_on: datetime | None, **changes: Any) -> None:
+def problem_set(
+    number: int,
+    title: str | None,
+    description: str | None,
+    owner: str | None,
+    state: str | None,
+    fixed_on: datetime | None,
+) -> None:
     """Change an issue. Options that are not given keep their values."""
     from judgeboard.reviews.issues import save_issue
     from judgeboard.store.issues import get_issue
@@ -122,6 +128,11 @@ def problem_set(number: int, state: str | None, fixed_on: datetime | None, **cha
         issue = replace(issue, state=IssueState.FIXED, fixed_day=utc_day(fixed_on.replace(tzinfo=UTC)))
     if state is not None:
         issue = replace(issue, state=IssueState(state))
-    chosen = {name: value for name, value in changes.items() if value is not None}
-    issue = save_issue(store, replace(issue, **chosen), by=options.actor())
+    if title is not None:
+        issue = replace(issue, title=title)
+    if description is not None:
+        issue = replace(issue, description=description)
+    if owner is not None:
+        issue = replace(issue, owner=owner)
+    issue = save_issue(store, issue, by=options.actor())
     options.show(issue, [f"Issue {issue.number} is {issue.state}."])

@@ -2,7 +2,7 @@
 
 import time
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -12,7 +12,18 @@ from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:
     from judgeboard.imports.history.pull import PullResult
+    from judgeboard.store.tools import What
     from judgeboard.targets.push import PushResult
+
+    class PushKeywords(TypedDict):
+        """The values of `push_options`: arguments of `push` and of `add_target`."""
+
+        what: tuple[What, ...]
+        since: datetime | None
+        judges: tuple[str, ...]
+        source: str | None
+        with_notes: bool
+        address: str | None
 
 
 TARGETS = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
@@ -27,11 +38,13 @@ def as_seconds(_context: click.Context, option: click.Parameter, text: str | Non
         raise BadInput(f"{option.opts[0]}: {error}") from error
 
 
-def _kinds(_context: click.Context, option: click.Parameter, text: str) -> tuple[str, ...]:
+def _kinds(_context: click.Context, option: click.Parameter, text: str) -> "tuple[What, ...]":
+    from judgeboard.store.tools import What
+
     kinds = options.listed(text)
     if not kinds or not {*kinds} <= {*KINDS}:
         raise BadInput(f"{option.opts[0]}: choose from {', '.join(KINDS)}, not {text!r}")
-    return tuple(kinds)
+    return tuple(What(kind) for kind in kinds)
 
 
 _url = click.option(
@@ -72,7 +85,7 @@ push_options = options.decorator(
     callback=as_seconds,
     help="Push repeatedly until Ctrl-C, for example every 60s (default: push once).",
 )
-def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
+def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKeywords]") -> int:
     """Send judgments, reviews and gold labels to a tool. Without TOOL, show what was sent.
 
     TOOL is the tool that has the traces of the answers. The command sends only what this tool has not got yet. A
@@ -98,7 +111,7 @@ def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
             result = push(
                 store,
                 tool,
-                **push_arguments(chosen),
+                **chosen,
                 refused_again_s=refused_again_s,
                 seen=options.seen(store),
                 actor=options.actor(),
@@ -110,14 +123,6 @@ def push_command(tool: str | None, every: float | None, **chosen: Any) -> int:
             return 1 if result.refused or result.stopped else 0
         refused_again_s = REFUSED_AGAIN_S
         time.sleep(every)
-
-
-def push_arguments(chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of ``push_options`` as arguments of `push` and `add_target`."""
-    from judgeboard.store.tools import What
-
-    what: list[What] = [What(kind) for kind in chosen["what"]]
-    return chosen | {"what": what}
 
 
 def _lines(result: "PushResult") -> list[str]:

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import click
 from click.core import ParameterSource
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
     from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
+    from judgeboard.store.queue_rules import PlainRuleKeywords, RuleKeywords
     from judgeboard.store.reviewers import Reviewer
 
 
@@ -176,7 +177,10 @@ def create(
     schema: str | None,
     plan: str | None,
     judge_versions: tuple[str, ...],
-    **rules: Any,
+    grades: str,
+    optional_grades: str,
+    no_reveal: bool,
+    **plain: "Unpack[PlainRuleKeywords]",
 ) -> None:
     """Create a review queue of flagged answers, or of pairs.
 
@@ -190,22 +194,24 @@ def create(
     from judgeboard.store.queue_rules import QueueRules, orders_of
 
     if plan is not None:
-        _check_plan(plan, judge_versions, preset, rules["max_items"])
+        _check_plan(plan, judge_versions, preset, plain["max_items"])
     elif judge_versions:
         raise MissingOption("--judge-version needs --plan", "--plan", "rate", "--n", "200")
-    for grades in ("grades", "optional_grades"):
-        rules[grades] = tuple(options.listed(rules[grades]))
-    rules |= {
-        "order": order,
-        "reveal": not rules.pop("no_reveal"),
+    own: RuleKeywords = {
+        "grades": tuple(options.listed(grades)),
+        "optional_grades": tuple(options.listed(optional_grades)),
+        "reveal": not no_reveal,
         "guidelines": None if guidelines is None else file_text(guidelines, f"--guidelines {guidelines}"),
     }
+    if order is not None:
+        own["order"] = QueueOrder(order)
     source = click.get_current_context().get_parameter_source
     usual = {**({} if preset is None else PRESETS[preset].rules), **({} if plan is None else PLANNED)}
-    rules |= {key: value for key, value in usual.items() if source(key) in {ParameterSource.DEFAULT, None}}
+    not_typed = {key: value for key, value in usual.items() if source(key) in {ParameterSource.DEFAULT, None}}
+    rules = cast("RuleKeywords", {**plain, **own, **not_typed})
     blind = rules["blind_judge"] or rules["subject"] == "pairs"
     orders = orders_of(blind=blind, flagged_only=rules["flagged_only"] and not rules["training"])
-    rules["order"] = QueueOrder(rules["order"] or orders[0])
+    rules["order"] = rules.get("order", orders[0])
     queue_rules = QueueRules(name, where, lease_seconds=round(lease_minutes * 60), **rules)
     store = options.open_store()
     is_yours = assigned is None and plan is not None  # so that the command that a plan prints works as it is

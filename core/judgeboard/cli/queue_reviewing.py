@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import click
 
@@ -122,7 +122,9 @@ def next_(name: str) -> None:
 )
 @_review_options
 @click.option("--reveal", is_flag=True, help="Print the judge's result after a blind review.")
-def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
+def decide(
+    token: str, decision: str, seconds: float | None, judgment_id: int | None, reveal: bool, **grade: object
+) -> None:
     """Store your review of a leased item.
 
     For an answer: `confirm` that it is bad, `dismiss` the flag, or `unsure`. For a pair: the side of the better
@@ -143,7 +145,10 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
         token,
         reviewer=who,
         decision=preference_at(store, token, who, decision) if on_pair else Decision(decision),
-        **_review(review, schema_of_item(store, split_token(token)[0])),
+        grade=given_grade(grade, schema_of_item(store, split_token(token)[0])),
+        judgment_seen_id=judgment_id,
+        seconds=seconds,
+        request_key=_request_key(),
     )
     judges = _reveal(store, who, decided.review_id) if reveal and decided.reveal else None
     with store.reading() as connection:
@@ -166,7 +171,9 @@ def decide(token: str, decision: str, reveal: bool, **review: Any) -> None:
 @click.argument("review_id", type=options.ROW_ID, metavar="REVIEW")
 @click.argument("decision", required=False, type=click.Choice(ANSWER_DECISIONS))
 @_review_options
-def reveal(review_id: int, decision: str | None, **review: Any) -> None:
+def reveal(
+    review_id: int, decision: str | None, seconds: float | None, judgment_id: int | None, **grade: object
+) -> None:
     """Show the judge's result for an item that you reviewed blind. REVIEW is the id that `queue decide` prints.
 
     If you add a decision or a grade, it is stored as your opinion after the reveal. Your blind review is kept, and
@@ -182,13 +189,22 @@ def reveal(review_id: int, decision: str | None, **review: Any) -> None:
         blind = find_review(connection, review_id)
         schema_id = None if blind is None else blind.label_schema_id
         schema = None if schema_id is None else schema_by_id(connection, schema_id).schema
-    opinion = _review(review, schema)
-    if decision is None and opinion["grade"] == Grade():
+    own_grade = given_grade(grade, schema)
+    if decision is None and own_grade == Grade():
         judges = _reveal(store, who, review_id)
         options.show(_judges_json(judges), _revealed_lines(judges, review_id), verbatim=True)
         return
     new_decision = None if decision is None else Decision(decision)
-    stored = answer_reveal(store, review_id, reviewer=who, decision=new_decision, **opinion)
+    stored = answer_reveal(
+        store,
+        review_id,
+        reviewer=who,
+        decision=new_decision,
+        grade=own_grade,
+        judgment_seen_id=judgment_id,
+        seconds=seconds,
+        request_key=_request_key(),
+    )
     line = f"Stored as review {stored}. Your blind review {review_id} is kept."
     options.show({"review": stored, "blind": review_id}, [line])
 
@@ -304,13 +320,21 @@ def _judges_json(judges: "Judges | None") -> dict[str, Any]:
     }
 
 
-def _review(chosen: dict[str, Any], schema: "LabelSchema | None") -> dict[str, Any]:
-    """Return the arguments that a decision and an opinion after a reveal have in common."""
-    seen = {"judgment_seen_id": chosen["judgment_id"], "seconds": chosen["seconds"]}
-    return {"grade": given_grade(chosen, schema), **seen, "request_key": f"cli:{secrets.token_urlsafe(16)}"}
+def _request_key() -> str:
+    return f"cli:{secrets.token_urlsafe(16)}"
 
 
 _mode = click.option("--mode", "modes", multiple=True, metavar="NAME", help="Failure mode to tag the answers with.")
+
+
+class ManyKeywords(TypedDict):
+    """The values of the options of an action on many answers."""
+
+    where: RowFilter
+    yes: bool
+    bulk: str | None
+
+
 _many_options = options.decorator(
     options.where,
     click.option("--yes", is_flag=True, help="Skip the confirmation."),
@@ -329,7 +353,7 @@ _many_options = options.decorator(
 )
 @_mode
 @_many_options
-def confirm(modes: tuple[str, ...], **chosen: Any) -> None:
+def confirm(modes: tuple[str, ...], **chosen: Unpack[ManyKeywords]) -> None:
     """Confirm all open flags of the selected answers. --where selects at most 10,000 answers."""
     _decide(Decision.CONFIRM, modes, **chosen)
 
@@ -337,7 +361,7 @@ def confirm(modes: tuple[str, ...], **chosen: Any) -> None:
 @options.command("judgeboard queue dismiss --where query_type=smalltalk --yes", group=queue_command)
 @_mode
 @_many_options
-def dismiss(modes: tuple[str, ...], **chosen: Any) -> None:
+def dismiss(modes: tuple[str, ...], **chosen: Unpack[ManyKeywords]) -> None:
     """Dismiss all open flags of the selected answers. --where selects at most 10,000 answers."""
     _decide(Decision.DISMISS, modes, **chosen)
 
@@ -345,7 +369,7 @@ def dismiss(modes: tuple[str, ...], **chosen: Any) -> None:
 @options.command("judgeboard queue tag --where rule=low_quality --mode 'off topic' --yes", group=queue_command)
 @_mode
 @_many_options
-def tag(modes: tuple[str, ...], **chosen: Any) -> None:
+def tag(modes: tuple[str, ...], **chosen: Unpack[ManyKeywords]) -> None:
     """Tag the selected answers with failure modes. This decides no flag. --where selects at most 10,000 answers."""
     _decide(None, modes, **chosen)
 
@@ -358,7 +382,7 @@ def tag(modes: tuple[str, ...], **chosen: Any) -> None:
 @click.argument("name", required=False)
 @click.option("--person", metavar="NAME", help="Person to assign the answers to, in place of a queue NAME.")
 @_many_options
-def add(name: str | None, person: str | None, **chosen: Any) -> None:
+def add(name: str | None, person: str | None, **chosen: Unpack[ManyKeywords]) -> None:
     """Add flagged answers to a queue. --where selects them.
 
     The queue is NAME, or with --person the queue of that person. --where selects at most 10,000 answers. They need not
@@ -386,7 +410,7 @@ def undo(bulk: str) -> None:
     options.show({"bulk": bulk, "undone": undone}, [f"undone on {counted(undone, 'answer')}"])
 
 
-def _decide(decision: Decision | None, modes: tuple[str, ...], **chosen: Any) -> None:
+def _decide(decision: Decision | None, modes: tuple[str, ...], **chosen: Unpack[ManyKeywords]) -> None:
     from judgeboard.reviews.bulk import decide_many
 
     act = partial(decide_many, decision=decision, modes=modes)
@@ -397,10 +421,7 @@ def _act(
     verb: str,
     act: "Callable[..., BulkDecided | BulkAdded]",
     result: str,
-    *,
-    where: RowFilter,
-    yes: bool,
-    bulk: str | None,
+    **chosen: Unpack[ManyKeywords],
 ) -> None:
     from judgeboard.reviews.bulk import MOST_ANSWERS
     from judgeboard.reviews.decisions import IMPLIED, implying_rules
@@ -410,18 +431,18 @@ def _act(
     store = options.open_store()
     who = options.reviewer(store)
     with options.seen(store).reading() as connection:
-        check_open_flags(connection, where, of="the list of flagged answers")
-        ids = listed_answers(connection, where, most=MOST_ANSWERS, reviewer_id=who.id)
+        check_open_flags(connection, chosen["where"], of="the list of flagged answers")
+        ids = listed_answers(connection, chosen["where"], most=MOST_ANSWERS, reviewer_id=who.id)
         rules, unasked = implying_rules(connection, who.id)
     question = f"{verb.capitalize()} {counted(len(ids), 'answer')}?"
     if rules and not unasked and verb in {*IMPLIED}:
         question += f" For flags of {', '.join(rules)}, the label {IMPLIED[Decision(verb)]} is stored too."
-    if not yes and (options.as_json() or not click.confirm(question, err=True)):
+    if not chosen["yes"] and (options.as_json() or not click.confirm(question, err=True)):
         raise BadInput("nothing was changed: use --yes to skip the confirmation")
-    bulk_id = bulk or secrets.token_hex(6)
+    bulk_id = chosen["bulk"] or secrets.token_hex(6)
     click.echo(f"action {bulk_id}", err=True)  # before the action, because --bulk needs the id after an interruption
     with options.progress(f"{verb.capitalize()} answers") as shown:
         progress = partial(shown, total=len(ids))
         done = act(store, ids, reviewer=who, bulk_id=bulk_id, progress=lambda number: progress(completed=number))
-    undo_line = [f"To undo: `judgeboard queue undo {bulk_id}`"] if bulk or getattr(done, result) else []
+    undo_line = [f"To undo: `judgeboard queue undo {bulk_id}`"] if chosen["bulk"] or getattr(done, result) else []
     options.show({"bulk": bulk_id, result: done}, [done.sentences, *undo_line])

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -15,6 +15,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
+    from judgeboard.cli.asking import GeneratorKeywords
     from judgeboard.methods.refine import RefineSummary
 
 _ANSWER = 100
@@ -50,14 +51,13 @@ _ANSWER = 100
 )
 @options.where
 def refine_command(
-    model: str | None,
     prompts: Path | None,
     success_rating: int,
     max_repeats: int,
     keep: str,
     where: RowFilter,
     max_cost: float | None,
-    **chosen: Any,
+    **chosen: "Unpack[GeneratorKeywords]",
 ) -> int:
     """Answer questions again until the rating is good. Each answer is rated, and the next attempt gets the feedback.
 
@@ -77,14 +77,13 @@ def refine_command(
     if (prompts is None) == (where == RowFilter()):
         raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
     origins = None if prompts is None else read_prompts(prompts)
-    chosen["model"] = model
     store = options.open_store(create=prompts is not None)
-    last_address = asking.last_address_options(store, partial(make_judge, KIND), chosen)
-    answers: Path | None = chosen["generator_replies"]
-    generator = asking.chosen_generator(chosen, last_address)
+    asked = asking.at_last_address(store, partial(make_judge, KIND), asking.judge_part(chosen))
+    generator = asking.chosen_generator(chosen, asked)
+    answers = chosen["generator_replies"]
     if answers is not None:
         generator = replace(generator, endpoint=recorded_attempts(answers, generator.endpoint.model))
-    judge = make_judge(KIND, **chosen | last_address)
+    judge = make_judge(KIND, **asked)
     if not isinstance(judge, RatingJudge):
         raise BadInput(f"the judge of kind {KIND} gives no feedback")
     if chosen["replies"] is not None:

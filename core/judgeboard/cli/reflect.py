@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -11,6 +11,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.cli.asking import GeneratorKeywords
     from judgeboard.methods.reflect import ReflectSummary
 
 _ANSWER = 100
@@ -50,7 +51,7 @@ def reflect_command(
     rebuild_messages: bool,
     where: RowFilter,
     max_cost: float | None,
-    **chosen: Any,
+    **chosen: "Unpack[GeneratorKeywords]",
 ) -> int:
     """Regenerate bad answers once, and select the better ones. The better answer has the higher groundedness.
 
@@ -63,11 +64,13 @@ def reflect_command(
     from judgeboard.runs.judging import make_judge
 
     store = options.open_store()
-    last_address = {} if kind in OFFLINE else asking.last_address_options(store, partial(make_judge, kind), chosen)
-    generator = asking.chosen_generator(chosen, last_address)
-    if kind in OFFLINE:  # an offline judge refuses these options; the generator has them already
-        chosen |= {"prices": None, "timeout_s": None}
-    judge = make_judge(kind, **chosen | last_address)
+    asked = asking.judge_part(chosen)
+    if kind in OFFLINE:  # an offline judge refuses these options; the generator has them
+        asked |= {"prices": None, "timeout_s": None}
+    else:
+        asked = asking.at_last_address(store, partial(make_judge, kind), asked)
+    generator = asking.chosen_generator(chosen, asked)
+    judge = make_judge(kind, **asked)
     warnings = asking.warned(
         [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
     )

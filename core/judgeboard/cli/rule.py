@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import click
 
@@ -13,13 +13,14 @@ from judgeboard.cli import options
 from judgeboard.cli.asked_judge import chosen_kind, judge_for_workers, judge_kind
 from judgeboard.cli.asking import address_options, address_unknown, confirm_host, warned, yes_option
 from judgeboard.cli.options import FiniteRange
-from judgeboard.cli.push import TARGETS, as_seconds, push_arguments, push_options
+from judgeboard.cli.push import TARGETS, as_seconds, push_options
 from judgeboard.domain import AlertCondition, RuleState
 from judgeboard.errors import AddressUnknown, BadInput, NotFound, OtherHost
 from judgeboard.store.filters import LevelMeasure, RowFilter, describe
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
+    from judgeboard.cli.push import PushKeywords
     from judgeboard.runs.judging_rules import RuleProgress
     from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery
     from judgeboard.store.engine import Store
@@ -109,6 +110,10 @@ def add_judge(
     rule: str,
     kind: str | None,
     judge_version: str | None,
+    name: str | None,
+    model: str | None,
+    provider: str | None,
+    base_url: str | None,
     where: RowFilter,
     rates: tuple[str, ...],
     max_cost: float | None,
@@ -117,7 +122,6 @@ def add_judge(
     delay: float,
     *,
     existing: bool,
-    **chosen: Any,
 ) -> None:
     """Add a judging rule. It judges answers that are stored from now on, if they match --where and are sampled.
 
@@ -128,15 +132,16 @@ def add_judge(
     from judgeboard.runs.judging_rules import add_rule, sampling_rates
     from judgeboard.store.judge_versions import get_version
 
+    described = {"name": name, "model": model, "provider": provider, "base_url": base_url}
+    judge: dict[str, Any] = {key: value for key, value in described.items() if value is not None}
     in_file = None if kind is None else judge_for_workers(kind)
     if in_file is not None:
-        kind, chosen = in_file.pop("kind", None), in_file | {key: each for key, each in chosen.items() if each}
+        kind, judge = in_file.pop("kind", None), in_file | {key: value for key, value in judge.items() if value}
     if judge_version is None:
-        kind = chosen_kind(kind, chosen)
+        kind = chosen_kind(kind, judge)
     elif kind is not None or in_file is not None:
         command = options.same_command(without=["--judge"])
         raise BadInput(f"--judge and --judge-version both choose the judge: remove one, for example: `{command}`")
-    judge = {key: value for key, value in chosen.items() if value is not None}
     store = options.open_store(create=True)
     if judge_version is None:
         judge["kind"] = kind
@@ -245,7 +250,21 @@ def add_judge(
 )
 @options.with_default("--remind", default="24h", metavar="PERIOD|never", help="Time between reminders.")
 @click.option("--quiet", metavar="HOURS", help="Daily hours without messages: 'HH:MM-HH:MM ZONE' (default zone: UTC).")
-def add_alert(**chosen: Any) -> None:
+def add_alert(
+    name: str,
+    when: str,
+    to: tuple[str, ...],
+    above: float | None,
+    below: float | None,
+    measure: str | None,
+    criterion: str | None,
+    judge: str | None,
+    last: str | None,
+    after: str | None,
+    only: tuple[str, ...],
+    remind: str,
+    quiet: str | None,
+) -> None:
     """Add an alert rule. It sends messages while a condition lasts.
 
     It sends one message when the condition begins, reminders while the condition lasts, and one message when it ends.
@@ -254,10 +273,25 @@ def add_alert(**chosen: Any) -> None:
     """
     from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_words
 
-    store, written = options.open_store(create=True), WrittenRule(**chosen)
-    name = add_alert_rule(store, written, options.actor())
-    _show(store, "alert", name, warned([unset_words(written.to)]))
-    options.suggest("rule", "test", name)
+    store = options.open_store(create=True)
+    written = WrittenRule(
+        name=name,
+        when=when,
+        to=to,
+        above=above,
+        below=below,
+        measure=measure,
+        criterion=criterion,
+        judge=judge,
+        last=last,
+        after=after,
+        only=only,
+        remind=remind,
+        quiet=quiet,
+    )
+    added = add_alert_rule(store, written, options.actor())
+    _show(store, "alert", added, warned([unset_words(to)]))
+    options.suggest("rule", "test", added)
 
 
 @options.command(
@@ -276,7 +310,7 @@ def add_alert(**chosen: Any) -> None:
     callback=as_seconds,
     help="Time between two pushes, such as 60s or 5m.",
 )
-def add_push(tool: str, name: str | None, every: float, **chosen: Any) -> None:
+def add_push(tool: str, name: str | None, every: float, **chosen: "Unpack[PushKeywords]") -> None:
     """Add a push target: workers push to it again and again.
 
     `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored. If
@@ -285,7 +319,7 @@ def add_push(tool: str, name: str | None, every: float, **chosen: Any) -> None:
     from judgeboard.targets.push import add_target
 
     store = options.open_store()
-    added = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **push_arguments(chosen))
+    added = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **chosen)
     _show(store, "push", added)
     options.suggest("serve")
 

@@ -3,7 +3,6 @@
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.groups import GroupWithDefault
 from judgeboard.store.clock import utc_now
 from judgeboard.text import counted
 
@@ -12,7 +11,6 @@ from judgeboard.text import counted
     "judgeboard sources",
     "judgeboard sources map shop rag:question=attributes.app.question",
     "judgeboard sources keys create shop --source shop",
-    cls=GroupWithDefault,
     default="list",
 )
 def sources_command() -> None:

@@ -2,15 +2,17 @@
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import (
     account_lines,
+    at_last_address,
     check_pairs,
-    last_address_options,
     model_options,
     nobody_asked,
     prompt_option,
@@ -25,6 +27,9 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.domain import Estimate
+    from judgeboard.judges.judge import JudgeKeywords
+    from judgeboard.judges.pairwise import SelfReferenceJudge
+    from judgeboard.methods.self_reference import RunEstimate
     from judgeboard.methods.self_reference_report import SelfReferenceReport
     from judgeboard.methods.self_reference_scores import Tuned
     from judgeboard.store.engine import Store
@@ -95,7 +100,7 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
     "judgeboard compare ssr --pairs pairs.jsonl --model gpt-4o-mini --conditions C --tau 0.8",
     "judgeboard compare ssr --recorded --judge-version ssr --sweep --by category",
 )
-@click.option("--pairs", type=options.FILE, help="Import this file of pairs and judge them.")
+@click.option("--pairs", "file", type=options.FILE, help="Import this file of pairs and judge them.")
 @click.option(
     "--recorded",
     is_flag=True,
@@ -139,70 +144,100 @@ def _tuned(tuned: "Tuned", k: int) -> Iterator[str]:
 @model_options
 @prompt_option
 @click.pass_context
-def ssr_command(context: click.Context, /, recorded: bool, **chosen: Any) -> int:
+def ssr_command(
+    context: click.Context,
+    /,
+    file: Path | None,
+    recorded: bool,
+    judge_version: str | None,
+    source: str | None,
+    k: int | None,
+    tau: float,
+    conditions: str,
+    sweep: bool,
+    by: str | None,
+    limit: int | None,
+    rejudge: str | None,
+    max_cost: float | None,
+    **chosen: "Unpack[JudgeKeywords]",
+) -> int:
     """Compare pairs with selective self-reference (SSR-Judge).
 
     The judge answers each question k times; these answers are the samples. If enough samples agree, the judge sees its
     own answer when it compares the pair. That answer is shown as the correct one. The number of calls and their maximum
     cost are shown first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
-    from judgeboard.methods.self_reference_report import checked_conditions
+    from judgeboard.methods.pairwise import pairs_in_file
+    from judgeboard.methods.self_reference import estimate_run, self_refer
+    from judgeboard.methods.self_reference_report import checked_conditions, measure_self_reference
 
-    if recorded == (chosen["pairs"] is not None):
+    if recorded == (file is not None):
         why = "give --pairs FILE to ask a judge, or --recorded to measure stored samples"
         command = options.same_command(*([] if recorded else ["--recorded"]), without=["--pairs"])
         raise BadInput(f"{why}, for example: `{command}`")
-    if recorded:
+    if file is None:
         nobody_asked(context, "limit", "yes")
-    elif chosen["judge_version"] is not None:
+    elif judge_version is not None:
         why = "--judge-version needs --recorded. To ask a judge, give --model"
         command = options.same_command("--recorded", without=["--model"])
         raise BadInput(f"{why}, for example: `{command}`")
     else:
-        check_pairs(chosen["pairs"], chosen["source"])
+        check_pairs(file, source)
     store = options.open_store(create=not recorded)
-    figures = {
-        "tau": chosen["tau"],
-        "conditions": checked_conditions([name.upper() for name in options.listed(chosen["conditions"])]),
-        "tau_by_category": chosen["by"] is not None,
-    }
-    report = _recorded(store, chosen, figures) if recorded else _asked(store, chosen, figures)
-    if report is None:
-        click.echo("canceled: no calls were made", err=True)
-        return 0
-    options.show(report, report_lines(report, sweep=chosen["sweep"]))
+    compared = checked_conditions([name.upper() for name in options.listed(conditions)])
+    by_category = by is not None
+    if file is None:
+        report = measure_self_reference(
+            options.seen(store),
+            _sampled_version(store, judge_version),
+            k=k,
+            tau=tau,
+            conditions=compared,
+            tau_by_category=by_category,
+            source=source,
+        )
+    else:
+        judge = _asked_judge(store, k, max_cost, chosen)
+        pair_ids = pairs_in_file(store, file, source=source, actor=options.actor()).pair_ids[:limit]
+        again = rejudge is not None
+        if not _confirmed(estimate_run(store, judge, pair_ids, tau=tau, conditions=compared, again=again)):
+            click.echo("canceled: no calls were made", err=True)
+            return 0
+        with run_options(chosen["concurrency"], max_cost) as how:
+            how["on_estimate"] = None  # the sentence above has it
+            report = self_refer(
+                store, judge, pair_ids, tau=tau, conditions=compared, tau_by_category=by_category, again=again, **how
+            )
+    options.show(report, report_lines(report, sweep=sweep))
     options.suggest("serve")
     return report.account.exit_code
 
 
-def _recorded(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport":
-    from judgeboard.methods.self_reference_report import measure_self_reference
+def _sampled_version(store: "Store", judge_version: str | None) -> int | None:
     from judgeboard.store.judge_versions import choose_version
     from judgeboard.store.samples import sampling_versions
 
-    version = chosen["judge_version"]
-    if version is not None:
-        with store.reading() as connection:
-            version = choose_version(connection, version, sampling_versions(connection), "sampled answers").id
-    return measure_self_reference(options.seen(store), version, k=chosen["k"], source=chosen["source"], **figures)
+    if judge_version is None:
+        return None
+    with store.reading() as connection:
+        return choose_version(connection, judge_version, sampling_versions(connection), "sampled answers").id
 
 
-def _asked(store: "Store", chosen: dict[str, Any], figures: dict[str, Any]) -> "SelfReferenceReport | None":
-    from judgeboard.methods.pairwise import pairs_in_file
-    from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
+def _asked_judge(
+    store: "Store", k: int | None, max_cost: float | None, chosen: "JudgeKeywords"
+) -> "SelfReferenceJudge":
+    from judgeboard.methods.self_reference import make_self_reference_judge
     from judgeboard.runs.method import require_price
 
-    judge = make_self_reference_judge(**chosen | last_address_options(store, make_self_reference_judge, chosen))
+    make = partial(make_self_reference_judge, k=k)
+    judge = make(**at_last_address(store, make, chosen))
     warned([prompt_warning(judge.pairwise)])  # the user's prompt is that of the comparisons
-    require_price(chosen["max_cost"], priced=judge.priced, model=judge.version.model)
-    pair_ids = pairs_in_file(store, chosen["pairs"], source=chosen["source"], actor=options.actor()).pair_ids[
-        : chosen["limit"]
-    ]
-    again = chosen["rejudge"] is not None
-    planned = estimate_run(store, judge, pair_ids, tau=figures["tau"], conditions=figures["conditions"], again=again)
+    require_price(max_cost, priced=judge.priced, model=judge.version.model)
+    return judge
+
+
+def _confirmed(planned: "RunEstimate") -> bool:
     click.echo(planned.sentence, err=True)
-    if planned.calls_left and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
-        return None
-    with run_options(chosen["concurrency"], chosen["max_cost"]) as how:
-        how["on_estimate"] = None  # the sentence above has it
-        return self_refer(store, judge, pair_ids, again=again, **figures, **how)
+    if not planned.calls_left or skips_questions() or not sys.stdin.isatty():
+        return True
+    return click.confirm("Start?", err=True)

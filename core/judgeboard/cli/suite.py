@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -12,7 +12,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asked_judge import use_named_judge
 from judgeboard.cli.asking import (
     asking_options,
-    last_address_options,
+    at_last_address,
     model_options,
     prompt_warning,
     run_options,
@@ -22,6 +22,7 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
+    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.methods.suite_results import CaseResult, SuiteResult
 
 
@@ -89,9 +90,8 @@ def run(
     threshold: float | None,
     max_unmeasured: float | None,
     junit: Path | None,
-    name: str | None,
     max_cost: float | None,
-    **chosen: Any,
+    **chosen: "Unpack[JudgeKeywords]",
 ) -> int:
     """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
 
@@ -129,22 +129,25 @@ def run(
         max_unmeasured=cases.max_unmeasured if max_unmeasured is None else max_unmeasured,
         max_drop=cases.max_drop if max_drop is None else max_drop,
     )
+    name = chosen.pop("name")  # of --by, a suite takes the model, not the name
     use_named_judge(by, chosen, as_kind="rubric")
     candidate = candidate or cases.candidate
     if candidate is None:
         why = "no candidate: give --candidate model:NAME, python:module:function or source:NAME"
         raise MissingOption(why, "--candidate", "model:gpt-4o-mini")
-    address = {key: chosen[key] for key in ("provider", "concurrency", "timeout_s", "prices")}
     # A suite needs no log: in a build server's fresh checkout there is no database yet.
     store = options.open_store(create=True)
-    make = partial(make_judge, "rubric", rubric=cases.rubric)
-    last_address = last_address_options(store, make, chosen | {"name": name})
     answering = make_candidate(
         candidate,
-        **address | {"base_url": candidate_base_url or chosen["base_url"]},
-        **({} if candidate_max_output is None else {"max_output": candidate_max_output}),
+        max_output=candidate_max_output,
+        provider=chosen["provider"],
+        base_url=candidate_base_url or chosen["base_url"],
+        concurrency=chosen["concurrency"],
+        timeout_s=chosen["timeout_s"],
+        prices=chosen["prices"],
     )
-    judge = make(name=name, **chosen | last_address)
+    make = partial(make_judge, "rubric")
+    judge = make(**at_last_address(store, make, {**chosen, "name": name, "rubric": cases.rubric}))
     warnings = warned([prompt_warning(judge)])
     with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, cases, answering, judge=judge, baseline=baseline, **how)

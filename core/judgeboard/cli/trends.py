@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -21,6 +21,7 @@ _OF_ALARMS = (
 
 if TYPE_CHECKING:
     from judgeboard.agreement.alarms import WatchResult
+    from judgeboard.trends.periods import Period
 
 
 def _window(_context: click.Context, option: click.Parameter, text: str | None) -> tuple[int, int] | None:
@@ -92,11 +93,16 @@ def _window(_context: click.Context, option: click.Parameter, text: str | None) 
     "--after", metavar="FROM..TO", callback=_window, help="Second window, later than the first (default: none)."
 )
 def trends_command(
+    measure: "MeasureName",
+    criterion: str | None,
+    own_label: str | None,
+    period: "Period",
+    by: str,
+    last: int | None,
     judge_version: str | None,
     corrected: bool,
     before: tuple[int, int] | None,
     after: tuple[int, int] | None,
-    **chosen: Any,
 ) -> None:
     """Show whether answers become better or worse over time.
 
@@ -120,9 +126,9 @@ def trends_command(
     if corrected:
         unread = ("measure", "criterion", "own_label", "by", "last", *(("period",) if before else ()))
         refuse_given(click.get_current_context(), "--corrected shows the share of bad answers by query type", unread)
-    if chosen["criterion"] is not None:
+    if criterion is not None:
         refuse_given(click.get_current_context(), "--criterion shows its own measure", ("measure",))
-    if chosen["own_label"] is not None:
+    if own_label is not None:
         unread = ("measure", "criterion", "judge_version")
         refuse_given(click.get_current_context(), "--own-label shows the labels of people", unread)
     with options.seen(options.open_store()).reading() as connection:
@@ -131,10 +137,19 @@ def trends_command(
             windows = compare_windows(connection, before, after, judge=judge)
             options.show(windows, windows_lines(windows))
         elif corrected:
-            shares = corrected_trend(connection, period=chosen["period"], judge=judge)
+            shares = corrected_trend(connection, period=period, judge=judge)
             options.show(shares, corrected_lines(shares))
         else:
-            result = trend(connection, judge=judge, **chosen)
+            result = trend(
+                connection,
+                measure=measure,
+                criterion=criterion,
+                own_label=own_label,
+                period=period,
+                judge=judge,
+                last=last,
+                by=by,
+            )
             types = [panel.group for panel in result.panels] if result.by == QUERY_TYPE else []
             alarms = [each.sentence for each in share_changes(connection, types) if each.is_open]
             alarms += [_OF_ALARMS] if alarms else []

@@ -5,7 +5,6 @@ import sys
 import click
 
 from judgeboard.cli import options
-from judgeboard.cli.groups import GroupWithDefault
 from judgeboard.errors import BadInput
 
 
@@ -13,7 +12,6 @@ from judgeboard.errors import BadInput
     "judgeboard versions",
     'judgeboard versions retire "rag v1"',
     'judgeboard versions restore "rag v1"',
-    cls=GroupWithDefault,
     default="list",
 )
 def versions_command() -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mappi
 from contextlib import aclosing, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, Unpack, cast, overload
+from typing import Any, TypeVar, Unpack, overload
 
 from judgeboard.client.sending import LOG, ResponseFields, record
 
@@ -39,7 +39,17 @@ def observe(
 ) -> Callable[[F], F]: ...
 
 
-def observe(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+def observe(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    query: str | None = None,
+    answer: Callable[[Any], str] | None = None,
+    passages: Callable[[Any], Any] | None = None,
+    id_argument: str | None = None,
+    retriever: bool = False,
+    **fields: Unpack[ResponseFields],
+) -> Any:
     """Record each answer of a function: an ordinary or async function, or a generator that yields parts of the answer.
 
     The function returns the answer as a text, as a tuple (answer, passages), or as an object or a dict that has an
@@ -49,27 +59,27 @@ def observe(function: Callable[..., Any] | None = None, /, **options: Any) -> An
 
     Args:
         function: The function to decorate.
-        options: ``query`` is the name of the argument with the question (default: the argument query, question, …,
-            otherwise the first text). ``answer`` and ``passages`` are functions of the result. ``id_argument`` is the
-            name of the argument with the id of the answer. The others are the fields of `record`. For a generator, the
-            result is the list of what it yielded.
+        query: Name of the argument with the question (default: the argument query, question, …, otherwise the first
+            text).
+        answer: Function of the result that returns the answer. For a generator, the result is the list of what it
+            yielded.
+        passages: Function of the result that returns the passages.
+        id_argument: Name of the argument with the id of the answer.
+        retriever: Whether the function returns the passages for an observed function that calls it.
+        fields: Fields of `record`.
     """
-    if function is None:
-        return functools.partial(_decorate, options=options)
-    return _decorate(function, options)
 
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        if retriever:
+            return _retriever(function)
+        observed = _Observed(function, fields, query, answer, passages, id_argument)
+        if inspect.isasyncgenfunction(function):
+            return observed.async_generator()
+        if inspect.isgeneratorfunction(function):
+            return observed.generator()
+        return observed.coroutine() if inspect.iscoroutinefunction(function) else observed.ordinary()
 
-def _decorate(function: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
-    if options.get("retriever"):
-        return _retriever(function)
-    of = {name: options[name] for name in ("query", "answer", "passages", "id_argument") if name in options}
-    fields = {name: value for name, value in options.items() if name not in {*of, "retriever"}}
-    observed = _Observed(function, fields=cast("ResponseFields", fields), **of)
-    if inspect.isasyncgenfunction(function):
-        return observed.async_generator()
-    if inspect.isgeneratorfunction(function):
-        return observed.generator()
-    return observed.coroutine() if inspect.iscoroutinefunction(function) else observed.ordinary()
+    return decorate if function is None else decorate(function)
 
 
 def _retriever(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,13 +92,13 @@ def _retriever(function: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
-        async def retrieve_async(*args: Any, **kwargs: Any) -> Any:
+        async def retrieve_async(*args: object, **kwargs: object) -> Any:
             return keep(await function(*args, **kwargs))
 
         return retrieve_async
 
     @functools.wraps(function)
-    def retrieve(*args: Any, **kwargs: Any) -> Any:
+    def retrieve(*args: object, **kwargs: object) -> Any:
         return keep(function(*args, **kwargs))
 
     return retrieve
@@ -107,7 +117,7 @@ class _Observed:
 
     def ordinary(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
-        def answer(*args: Any, **kwargs: Any) -> Any:
+        def answer(*args: object, **kwargs: object) -> Any:
             call = _Call(self, args, kwargs)
             with call.collecting():
                 result = self.function(*args, **kwargs)
@@ -118,7 +128,7 @@ class _Observed:
 
     def coroutine(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
-        async def answer(*args: Any, **kwargs: Any) -> Any:
+        async def answer(*args: object, **kwargs: object) -> Any:
             call = _Call(self, args, kwargs)
             with call.collecting():
                 result = await self.function(*args, **kwargs)
@@ -132,7 +142,7 @@ class _Observed:
 
     def generator(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
-        def answer(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        def answer(*args: object, **kwargs: object) -> Generator[Any, Any, Any]:
             call, parts = _Call(self, args, kwargs), _Parts()
             with closing(self.function(*args, **kwargs)) as yielding:
                 step = functools.partial(next, yielding)
@@ -153,7 +163,7 @@ class _Observed:
 
     def async_generator(self) -> Callable[..., Any]:
         @functools.wraps(self.function)
-        async def answer(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        async def answer(*args: object, **kwargs: object) -> AsyncGenerator[Any, Any]:
             call, parts = _Call(self, args, kwargs), _Parts()
             async with aclosing(self.function(*args, **kwargs)) as yielding:
                 step = functools.partial(anext, yielding)

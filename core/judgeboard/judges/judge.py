@@ -109,9 +109,10 @@ class ModelJudge:
         name: str | None = None,
         max_output: int = DEFAULT_MAX_OUTPUT,
         asking: Asking | None = None,
-        **params: Any,
+        params: Mapping[str, Any] | None = None,
     ) -> None:
         """Make a judge that asks a chat model; ``params`` (such as examples) are part of the judge version."""
+        params = params or {}
         self.address = endpoint.address
         self.priced = endpoint.priced
         self._endpoint = endpoint
@@ -129,14 +130,14 @@ class ModelJudge:
         if self.asking.dialogue != "last":
             usual["dialogue"] = self.asking.dialogue
         self.version = JudgeVersion(
-            name or self.prompt_name, self.kind, endpoint.model, usual | params, prompt, self.scale
+            name or self.prompt_name, self.kind, endpoint.model, {**usual, **params}, prompt, self.scale
         )
 
     @classmethod
-    def of(cls, options: "JudgeOptions", **more: Any) -> Self:
-        """Make a judge from ``options``; ``more`` are arguments of this kind of judge."""
+    def of(cls, options: "JudgeOptions") -> Self:
+        """Make a judge that has no options of its own."""
         endpoint = options.endpoint(f"the {cls.kind} judge")
-        return cls(endpoint, name=options.name, max_output=options.max_output, asking=options.asking, **more)
+        return cls(endpoint, name=options.name, max_output=options.max_output, asking=options.asking)
 
     @property
     def prompt_warning(self) -> str | None:
@@ -216,10 +217,9 @@ def checked_judge_name(name: str) -> str:
     return name
 
 
-class ModelKeywords(TypedDict, total=False):
-    """The keywords of functions that ask a model: the options of `JudgeOptions` for the model and its endpoint."""
+class EndpointKeywords(TypedDict, total=False):
+    """The keywords of functions that ask a given model: the options of `JudgeOptions` for its endpoint."""
 
-    model: str | None
     provider: str | None
     base_url: str | None
     api_key: str | None
@@ -228,6 +228,12 @@ class ModelKeywords(TypedDict, total=False):
     tries: int | None
     prices: Path | None
     replies: Path | None
+
+
+class ModelKeywords(EndpointKeywords, total=False):
+    """The keywords of functions that ask a model."""
+
+    model: str | None
 
 
 ENDPOINT_OPTIONS = tuple(ModelKeywords.__annotations__)
@@ -312,4 +318,15 @@ class JudgeOptions:
 
     def endpoint(self, asker: str) -> ModelEndpoint:
         """Return the model of these options (`model_endpoint`); ``asker`` names the judge in messages."""
-        return model_endpoint(asker, **{name: getattr(self, name) for name in ENDPOINT_OPTIONS})
+        return model_endpoint(
+            asker,
+            model=self.model,
+            provider=self.provider,
+            base_url=self.base_url,
+            api_key=self.api_key,
+            concurrency=self.concurrency,
+            timeout_s=self.timeout_s,
+            tries=self.tries,
+            prices=self.prices,
+            replies=self.replies,
+        )

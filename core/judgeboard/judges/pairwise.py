@@ -60,7 +60,7 @@ class PairwiseJudge(ModelJudge):
         aspects: Sequence[str] = (OVERALL,),
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
-        prompt: Path | None = None,
+        prompt: str | Path | None = None,
     ) -> None:
         """Make a judge of a chat model; it compares each of the ``aspects`` separately."""
         self.aspects = checked_aspects(aspects)
@@ -69,8 +69,7 @@ class PairwiseJudge(ModelJudge):
             name=name,
             max_output=max_output,
             asking=Asking(prompt=prompt),
-            domain=domain,
-            aspects=list(self.aspects),
+            params={"domain": domain, "aspects": list(self.aspects)},
         )
         self._domain = domain
         # Reasons come before verdicts.
@@ -129,6 +128,7 @@ def _question_parts(question: str, pair: PairItem) -> list[tuple[str, str]]:
     return [("QUESTION", question), *named, *numbered("PASSAGE", pair.passages)]
 
 
+DEFAULT_SAMPLES = 5
 SAMPLE_TEMPERATURE = 0.7
 DEFAULT_SOLVE_OUTPUT = 1024
 
@@ -152,7 +152,7 @@ def read_solution(text: str, options: Sequence[str]) -> str:
 
 @cache
 def _solution_form(letters: tuple[str, ...]) -> Form:
-    return Form({"reasoning": TEXT, "answer": text_field(enum=list(letters)) if letters else TEXT})
+    return Form({"reasoning": TEXT, "answer": text_field(letters) if letters else TEXT})
 
 
 class SelfReferenceJudge(ModelJudge):
@@ -169,13 +169,13 @@ class SelfReferenceJudge(ModelJudge):
         self,
         endpoint: ModelEndpoint,
         *,
-        k: int = 5,
+        k: int = DEFAULT_SAMPLES,
         name: str = SELF_REFERENCE,
         temperature: float = SAMPLE_TEMPERATURE,
         domain: str = DEFAULT_DOMAIN,
         max_output: int = DEFAULT_MAX_OUTPUT,
         solve_output: int = DEFAULT_SOLVE_OUTPUT,
-        prompt: Path | None = None,
+        prompt: str | Path | None = None,
     ) -> None:
         """Make a judge that takes ``k`` samples per question at ``temperature`` (0 to 2); verdicts use 0.
 

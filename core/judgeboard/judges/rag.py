@@ -97,10 +97,10 @@ class RagJudge(ModelJudge):
         asking: Asking | None = None,
     ) -> None:
         """Make a judge of a chat model; options are as in `JudgeOptions`."""
-        more = example_params(examples) | ({"logprobs": True} if logprobs else {})
-        super().__init__(
-            endpoint, name=name, max_output=max_output, asking=asking, domain=domain, claims=claims, **more
-        )
+        params = {"domain": domain, "claims": claims, **example_params(examples)}
+        if logprobs:
+            params["logprobs"] = True
+        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, params=params)
         self._claims = claims
         self._logprobs = logprobs
         self._messages = partial(
@@ -196,8 +196,11 @@ def make_rag_judge(options: JudgeOptions) -> RagJudge:
         content = read_yaml(options.judge_file)
         file = content.read(JudgeFile)
         check_examples(content, file.examples, RAG_SCORES)
-    return RagJudge.of(
-        options,
+    return RagJudge(
+        options.endpoint("the rag judge"),
+        name=options.name,
+        max_output=options.max_output,
+        asking=options.asking,
         domain=file.domain if file.domain and options.domain == DEFAULT_DOMAIN else options.domain,
         claims=options.claims,
         examples=(*file.examples, *options.examples),

@@ -98,7 +98,7 @@ class RatingJudge(ModelJudge):
             raise BadInput(f"--rating-word must have 1 to 60 printable characters, not {rating_word!r}")
         self.rating_word = rating_word
         params = {} if rating_word is None else {"rating_word": rating_word}
-        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, **params)
+        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, params=params)
 
     async def rate(self, item: JudgeInput) -> Replied[Rating]:
         """Ask for the rating of ``item``."""
@@ -114,7 +114,13 @@ class RatingJudge(ModelJudge):
 
 def make_rating_judge(options: JudgeOptions) -> RatingJudge:
     """Make the rating judge of ``options``."""
-    return RatingJudge.of(options, rating_word=options.rating_word)
+    return RatingJudge(
+        options.endpoint("the rating judge"),
+        name=options.name,
+        max_output=options.max_output,
+        asking=options.asking,
+        rating_word=options.rating_word,
+    )
 
 
 def rating_messages(item: JudgeInput, prompt: Prompt | None = None, rating_word: str | None = None) -> list[Message]:

@@ -74,9 +74,9 @@ def _passage_number(name: str, value: Any) -> int | None:
     return value if value is None else int(value)
 
 
-def text_field(**schema: Any) -> Any:
-    """Return the type of a text; ``schema`` is added to its JSON schema."""
-    return _checked(_text, {"type": "string", **schema})
+def text_field(choices: Sequence[str] = ()) -> Any:
+    """Return the type of a text. Its JSON schema names the ``choices``, but any text is accepted."""
+    return _checked(_text, {"type": "string", **({"enum": list(choices)} if choices else {})})
 
 
 def choice_field(choices: Sequence[str]) -> Any:

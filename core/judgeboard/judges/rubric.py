@@ -133,16 +133,14 @@ class RubricJudge(ModelJudge):
     ) -> None:
         """Make a judge of a chat model; name and domain are the rubric's own by default."""
         field = domain or rubric.domain or DEFAULT_DOMAIN
-        super().__init__(
-            endpoint,
-            name=name or rubric.name,
-            max_output=max_output,
-            asking=asking,
-            domain=field,
-            dimensions=[dimension.as_json() for dimension in rubric.dimensions],
+        params = {
+            "domain": field,
+            "dimensions": [dimension.as_json() for dimension in rubric.dimensions],
             **example_params(rubric.examples),
-            **({"logprobs": True} if logprobs else {}),
-        )
+        }
+        if logprobs:
+            params["logprobs"] = True
+        super().__init__(endpoint, name=name or rubric.name, max_output=max_output, asking=asking, params=params)
         self._logprobs = logprobs
         self.rubric = rubric
         self._schema = _form(rubric).schema  # reasons come before scores
@@ -173,9 +171,12 @@ def make_rubric_judge(options: JudgeOptions) -> RubricJudge:
     """Make the rubric judge of ``options``, with the default rubric if none is given."""
     chosen = options.rubric
     rubric = read_rubric(chosen) if isinstance(chosen, Path) else chosen or default_rubric()
-    return RubricJudge.of(
-        options,
-        rubric=replace(rubric, examples=(*rubric.examples, *options.examples)),
+    return RubricJudge(
+        options.endpoint("the rubric judge"),
+        replace(rubric, examples=(*rubric.examples, *options.examples)),
+        name=options.name,
+        max_output=options.max_output,
+        asking=options.asking,
         domain=None if options.domain == DEFAULT_DOMAIN else options.domain,
         logprobs=options.logprobs,
     )

@@ -33,7 +33,7 @@ class SupremeJudge(ModelJudge):
         max_output: int = DEFAULT_MAX_OUTPUT,
         asking: Asking | None = None,
     ) -> None:
-        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, approach=1)
+        super().__init__(endpoint, name=name, max_output=max_output, asking=asking, params={"approach": 1})
 
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""

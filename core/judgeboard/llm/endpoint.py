@@ -177,9 +177,12 @@ def model_endpoint(
     model: str | None = None,
     provider: str | None = None,
     base_url: str | None = None,
+    api_key: str | None = None,
+    concurrency: int = 16,
+    timeout_s: float = 60.0,
+    tries: int | None = None,
     prices: Path | None = None,
     replies: Path | None = None,
-    **options: Any,
 ) -> ModelEndpoint:
     """Return the model of these `JudgeOptions`; no request is sent. ``asker`` is a name like "the rag judge"."""
     if replies is not None:
@@ -188,7 +191,7 @@ def model_endpoint(
         message = f"{asker} needs a model: give --model NAME (or recorded replies: --replies FILE)"
         raise MissingOption(message, "--model", "gpt-4o-mini")
     chosen = choose_provider(provider, model=model, base_url=base_url)
-    if not base_url and not options.get("api_key"):
+    if not base_url and not api_key:
         message = f"no key: set {chosen.key_variable}, or give the address of your own server"
         raise MissingOption(message, "--base-url", "http://localhost:8000/v1")
     if base_url and not is_address(base_url):
@@ -196,13 +199,22 @@ def model_endpoint(
     address = base_url or chosen.base_url
     settings = load_settings()
     host, limit = host_of(address), rate_limit(model, settings)
-    options["reply_mb"] = settings.reply_mb
     if base_url and "@" in urlsplit(base_url).netloc:
         raise BadInput(f"the address of {host} contains a user or password: give a key instead")
 
     def make() -> ChatModel:
         from judgeboard.llm.endpoint_chat import EndpointChat
 
-        return EndpointChat(model, provider=chosen, base_url=base_url or "", limit=limit, **options)
+        return EndpointChat(
+            model,
+            provider=chosen,
+            base_url=base_url or "",
+            api_key=api_key,
+            concurrency=concurrency,
+            timeout_s=timeout_s,
+            tries=tries,
+            reply_mb=settings.reply_mb,
+            limit=limit,
+        )
 
     return ModelEndpoint(_ChatOnFirstUse(host, make), model, price_of(model, prices, host), chosen.name, address)

@@ -53,7 +53,7 @@ def completion(
     return ScriptedReply(body)
 
 
-def verdict(**changes: Any) -> ScriptedReply:
+def verdict(**changes: object) -> ScriptedReply:
     """Return a completion with a good verdict; ``changes`` replace its fields."""
     return completion(json.dumps({**GOOD_VERDICT, **changes}))
 

@@ -18,6 +18,7 @@ from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.versus import VersionsCompared, compare_verdicts
 from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
+from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
 from judgeboard.judges.prompt import PROMPTS, load_prompt
 from judgeboard.methods.candidate_prompts import (
     CRITERIA,
@@ -115,8 +116,8 @@ async def align_async(
     which: int | str,
     *,
     candidates: int = 5,
-    judge: Mapping[str, Any] | None = None,
-    model: Mapping[str, Any],
+    judge: EndpointKeywords | None = None,
+    model: ModelKeywords,
     max_output: int = MAX_OUTPUT,
     **options: Unpack[RunOptions],
 ) -> Alignment:
@@ -131,7 +132,7 @@ async def align_async(
     check_limits(options.get("max_cost"), options.get("concurrency", 1))
     with store.reading() as connection:
         version = get_version(connection, which)
-        spec = with_last_address(connection, _spec(connection, version) | dict(judge or {}))
+        spec = with_last_address(connection, _spec(connection, version, judge or {}))
         last = last_address(connection, version.id)
         labelled, left_out = _labelled(connection, version)
         held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
@@ -262,7 +263,8 @@ def alignment_page(connection: Connection, version_id: int) -> AlignmentPage | N
     )
 
 
-def _spec(connection: Connection, version: StoredVersion) -> dict[str, Any]:
+def _spec(connection: Connection, version: StoredVersion, address: EndpointKeywords) -> dict[str, Any]:
+    """Return the judge fields of a version, at the endpoint ``address`` where it names one."""
     if version.kind not in CRITERIA:
         kinds = " or ".join(CRITERIA)
         why = "its verdicts are not good or bad" if version.kind in PROMPTS else "it has no prompt to change"
@@ -270,7 +272,7 @@ def _spec(connection: Connection, version: StoredVersion) -> dict[str, Any]:
     spec = judge_spec(connection, version)
     if spec is None:
         raise BadInput(f"{version.title} cannot be asked again: its prompt has examples, or another release made it")
-    return spec
+    return spec | {name: value for name, value in address.items() if value is not None}
 
 
 def _labelled(connection: Connection, version: StoredVersion) -> tuple[_Labelled, dict[str, int]]:

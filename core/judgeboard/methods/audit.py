@@ -1,7 +1,7 @@
 """Audits: a supreme judge reviews another judge's verdicts or scores the answers itself, in a new run or as stored."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
@@ -10,7 +10,7 @@ from judgeboard.domain import AUDIT, JudgeInput, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import JudgeSignal
 from judgeboard.flags.rules import differences_of
-from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, AskedJudge, Asking
+from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, AskedJudge, Asking, JudgeKeywords
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
@@ -40,18 +40,12 @@ from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import batches
 
 NAME = "supreme"
-_OF_JUDGE = (
-    *("model", "provider", "base_url", "api_key", "concurrency", "replies", "prices", "max_output", "timeout_s"),
-    *("temperature", "prompt"),
-)
-# An independent supreme judge of the audited kind gets the audited version's values of these parameters.
-_OF_AUDITED: dict[str, type] = {"domain": str, "claims": bool}
 
 
-def make_supreme(**chosen: Any) -> SupremeJudge:
+def make_supreme(**chosen: Unpack[JudgeKeywords]) -> SupremeJudge:
     """Return a supreme judge that reviews verdicts (approach 1), or raise BadInput.
 
-    ``chosen`` may have ``name``, ``max_output``, ``temperature``, ``prompt`` and the fields of the model. Missing
+    Of ``chosen``, it reads ``name``, ``max_output``, ``temperature``, ``prompt`` and the fields of the model. Missing
     values are read from the environment.
     """
     endpoint = make_endpoint("the supreme judge", **chosen)
@@ -63,7 +57,9 @@ def make_supreme(**chosen: Any) -> SupremeJudge:
     )
 
 
-def make_independent(store: Store, audited: int | str, *, kind: str | None = None, **chosen: Any) -> IndependentSupreme:
+def make_independent(
+    store: Store, audited: int | str, *, kind: str | None = None, **chosen: Unpack[JudgeKeywords]
+) -> IndependentSupreme:
     """Return a supreme judge that scores answers itself (approach 2), or raise NotFound or BadInput.
 
     The default ``kind`` is the kind of the audited version, or ``rag`` if that kind uses no model. A judge of the
@@ -73,12 +69,14 @@ def make_independent(store: Store, audited: int | str, *, kind: str | None = Non
     with store.reading() as connection:
         version = get_version(connection, audited)
     own_kind = kind or (version.kind if version.kind in JUDGES.keys() - OFFLINE else "rag")
-    as_audited = {
-        name: version.params[name]
-        for name, meant in _OF_AUDITED.items()
-        if own_kind == version.kind and own_kind not in OFFLINE and isinstance(version.params.get(name), meant)
-    }
-    judge = make_judge(own_kind, **as_audited, **{name: chosen[name] for name in _OF_JUDGE if name in chosen})
+    as_audited: JudgeKeywords = {}
+    if own_kind == version.kind and own_kind not in OFFLINE:
+        domain, claims = version.params.get("domain"), version.params.get("claims")
+        if isinstance(domain, str):
+            as_audited["domain"] = domain
+        if isinstance(claims, bool):
+            as_audited["claims"] = claims
+    judge = make_judge(own_kind, **(chosen | as_audited))
     return IndependentSupreme(judge, name=chosen.get("name") or NAME)
 
 

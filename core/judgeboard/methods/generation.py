@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, ResponseKind, RunState, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import Judge
+from judgeboard.judges.judge import EndpointKeywords, Judge, JudgeKeywords
 from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator
 from judgeboard.llm.chat import CallableChat, Chat, earlier_turns, json_of, last_of_user, lines_of, text_of
@@ -40,7 +40,7 @@ def make_generator(
     *,
     max_output: int = DEFAULT_GENERATOR_OUTPUT,
     temperature: float | None = None,
-    **chosen: Any,
+    **chosen: Unpack[EndpointKeywords],
 ) -> Generator:
     """Return the model that makes answers, or raise BadInput.
 
@@ -56,9 +56,9 @@ def function_endpoint(function: Chat, name: str | None = None) -> ModelEndpoint:
     return ModelEndpoint(CallableChat(function), name or str(getattr(function, "__name__", "callable")))
 
 
-def judge_for_call(store: Store | None, kind: str, options: Mapping[str, Any]) -> Judge:
+def judge_for_call(store: Store | None, kind: str, options: JudgeKeywords) -> Judge:
     """Return the judge of a live call. Without an address, it uses the one of its last run in ``store``."""
-    judge = {"kind": kind, **options}
+    judge: dict[str, Any] = {"kind": kind, **options}
     if store is not None:
         with store.reading() as connection:
             known = with_last_address(connection, judge)

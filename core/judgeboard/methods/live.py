@@ -5,14 +5,14 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Response, ResponseKind, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.imports.kinds import DEFAULT_SOURCE
-from judgeboard.judges.judge import Judge
+from judgeboard.judges.judge import Judge, JudgeKeywords
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
 from judgeboard.methods import generation
@@ -76,7 +76,7 @@ async def reflect(
     store: Store | None = None,
     source: str = DEFAULT_SOURCE,
     external_id: str | None = None,
-    **options: Any,
+    **options: Unpack[JudgeKeywords],
 ) -> Reflected:
     """Judge an answer; if it is bad, make a new one, judge it, and keep the better grounded of the two.
 
@@ -127,7 +127,7 @@ class LiveAnswer:
     steps: list[ReflectStep] = field(default_factory=list, init=False)
     _judge: Judge | None = field(default=None, init=False)
 
-    async def ask(self, judge: str | Judge, store: Store | None, options: Mapping[str, Any]) -> None:
+    async def ask(self, judge: str | Judge, store: Store | None, options: JudgeKeywords) -> None:
         """Ask for a verdict and, if the rule wants it, for a second answer and its verdict.
 
         ``steps`` has what arrived, also if an error is raised.
@@ -247,7 +247,7 @@ class LiveAnswer:
         method: ReflectMethod | Judging = self._reflecting or Judging(judge=judge)
         question: dict[str, Any] = {"live": (served.asked_at or utc_now()).date().isoformat()}
         if isinstance(method, ReflectMethod):
-            kind, question = method.kind, method.question(**question)
+            kind, question = method.kind, method.question(question)
         else:
             kind = SERVE
         refuse_retired(connection, version)

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, Unpack
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import Pair, PairItem, Shown
+from judgeboard.domain import OVERALL, Pair, PairItem, Shown
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.pairs import ImportedPair
 from judgeboard.imports.reading import read_records
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeKeywords
 from judgeboard.judges.pairwise import Comparison, PairwiseJudge
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import AskOnceMethod, Begun, RunOptions, RunOutcome, Selected, run_method
@@ -29,13 +30,19 @@ from judgeboard.store.responses import LogAnswer, log_answers
 from judgeboard.store.statements import batches
 
 
-def make_pairwise_judge(**chosen: Any) -> PairwiseJudge:
+def make_pairwise_judge(*, aspects: Sequence[str] | None = None, **chosen: Unpack[JudgeKeywords]) -> PairwiseJudge:
     """Return a pairwise judge, or raise BadInput.
 
-    ``chosen`` are name, aspects, domain, max_output, prompt and the model's fields (default: from the environment).
+    Of ``chosen``, it reads name, domain, max_output, prompt and the model's fields (default: from the environment).
     """
-    own = {name: chosen[name] for name in ("name", "aspects", "domain", "max_output", "prompt") if chosen.get(name)}
-    return PairwiseJudge(make_endpoint("the pairwise judge", **chosen), **own)
+    return PairwiseJudge(
+        make_endpoint("the pairwise judge", **chosen),
+        name=chosen.get("name"),
+        aspects=aspects or (OVERALL,),
+        domain=chosen.get("domain") or DEFAULT_DOMAIN,
+        max_output=chosen.get("max_output") or DEFAULT_MAX_OUTPUT,
+        prompt=chosen.get("prompt"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,7 @@ class _Comparing(AskOnceMethod[_Order, _Task, Answered[_Task, Comparison], RunOu
             raise BadInput("no pair has two answers to compare")
         self._orders = [_Order(pair_id, shown) for pair_id in pair_ids for shown in Shown]
         asks = self.open_asks(connection, version, self._orders)
-        return pairs_question(pair_ids, again=self.again), len(asks)
+        return pairs_question(pair_ids, {"again": self.again}), len(asks)
 
     def items(self, _begun: Begun) -> dict[TaskKey, _Order]:
         return {TaskKey(order.pair_id, order.shown.value): order for order in self._orders}
@@ -212,7 +219,7 @@ async def compare_pairs_async(
 compare_pairs = blocking(compare_pairs_async)
 
 
-def pairs_question(pair_ids: Sequence[int], **options: Any) -> dict[str, Any]:
+def pairs_question(pair_ids: Sequence[int], settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values that identify a run over pairs; how the pairs were selected does not matter."""
     digest = hashlib.sha256(",".join(map(str, pair_ids)).encode()).hexdigest()
-    return {"pairs": len(pair_ids), "pairs_sha256": digest, **options}
+    return {"pairs": len(pair_ids), "pairs_sha256": digest, **settings}

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Response, Status, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import prompt_hash
+from judgeboard.judges.judge import JudgeKeywords, prompt_hash
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.judges.rating import KIND, Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generator, Replied
@@ -208,7 +208,7 @@ class Refiner:
     _chat: Chat
     _judge: str | RatingJudge | Chat
     _rule: RefineRule
-    _options: dict[str, Any]
+    _options: JudgeKeywords
     _store: Store | None = None
 
     async def __call__(
@@ -286,7 +286,7 @@ def refine(
     max_repeats: int = 3,
     keep: Keeping = "last",
     store: Store | None = None,
-    **options: Any,
+    **options: Unpack[JudgeKeywords],
 ) -> Refiner:
     """Wrap a chat call with self-refine: a second model rates each answer, and the next attempt gets its feedback.
 
@@ -445,7 +445,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         super().__init__(judge, generator)
         self._rule = rule
 
-    def question(self, **prompts: Any) -> dict[str, Any]:
+    def question(self, prompts: Mapping[str, Any]) -> dict[str, Any]:
         rule = asdict(self._rule) | {"prompt": prompt_hash(load_prompt("generate").text)}
         return {"method": self.made_by, "rule": rule, **prompts}
 
@@ -540,7 +540,7 @@ class _RefineLogged(_RefineMethod):
         runs = refinements.runs_of_method(connection, refinements.REFINE, version.id, self.made_by)
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
         count = refinements.count_unrefined(connection, self._selection)
-        question = self.question(where=self._selection.where.as_dict(), up_to=up_to)
+        question = self.question({"where": self._selection.where.as_dict(), "up_to": up_to})
         return (question, count) if count else None
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
@@ -582,7 +582,7 @@ class _RefinePrompts(_RefineMethod):
             for origin in self._prompts
         ]
         address = hashlib.sha256(json.dumps(content).encode()).hexdigest()
-        return self.question(prompts=address), len(self._prompts)
+        return self.question({"prompts": address}), len(self._prompts)
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
         # A prompt is none of the answers that the same judge may judge meanwhile.
@@ -613,7 +613,7 @@ def store_live_attempts(
 ) -> None:
     """Store the attempts of a live `refine` call as a finished run."""
     method = _RefinePrompts(judge, Generator(generation.function_endpoint(chat)), rule, [origin])
-    with generation.live_run(store, method, method.question(live=origin.item.external_id)) as (connection, begun):
+    with generation.live_run(store, method, method.question({"live": origin.item.external_id})) as (connection, begun):
         prompt = method.prompt(begun, origin.item.external_id, origin, ())
         made = [
             stage

@@ -1,6 +1,6 @@
 """Self-reflection: for a bad answer a second one is generated, and the better grounded of the two is kept."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -208,10 +208,10 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             runs=refinements.runs_of_method(connection, refinements.REFLECT, version.id, self.made_by),
         )
         count = refinements.count_waiting(connection, selection)
-        question = self.question(where=selection.where.as_dict(), up_to=selection.up_to)
+        question = self.question({"where": selection.where.as_dict(), "up_to": selection.up_to})
         return (question, count) if count else None
 
-    def question(self, **answers: Any) -> dict[str, Any]:
+    def question(self, answers: Mapping[str, Any]) -> dict[str, Any]:
         """Return the question of a run: generator, rule, and which answers."""
         rebuild_messages = self._selection.rebuild_messages
         rule = asdict(self._rule) | {

@@ -2,14 +2,19 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import SELF_REFERENCE, PairItem, Shown, Status
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.pairwise import SelfReferenceJudge
+from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, JudgeKeywords, fingerprint
+from judgeboard.judges.pairwise import (
+    DEFAULT_SAMPLES,
+    DEFAULT_SOLVE_OUTPUT,
+    SAMPLE_TEMPERATURE,
+    SelfReferenceJudge,
+)
 from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
 from judgeboard.methods.pairwise import pairs_question
@@ -40,20 +45,24 @@ from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samp
 from judgeboard.store.statements import batches
 from judgeboard.text import cost_words, counted, money
 
-_OF_JUDGE = ("k", "name", "temperature", "domain", "prompt")
 
+def make_self_reference_judge(*, k: int | None = None, **chosen: Unpack[JudgeKeywords]) -> SelfReferenceJudge:
+    """Return a judge with self-reference that takes ``k`` samples (default: 5), or raise BadInput.
 
-def make_self_reference_judge(**chosen: Any) -> SelfReferenceJudge:
-    """Return a judge with self-reference, or raise BadInput.
-
-    ``chosen`` are ``k``, ``name``, ``temperature``, ``domain``, ``prompt``, ``max_output`` (for samples and verdicts)
-    and fields of the model. Missing fields and None are read from the environment. Other names are ignored.
+    Of ``chosen``, it reads ``name``, ``temperature``, ``domain``, ``prompt``, ``max_output`` (for samples and verdicts)
+    and the fields of the model. Missing fields and None are read from the environment.
     """
-    endpoint = make_endpoint("the judge with self-reference", **chosen)
-    own = {name: chosen[name] for name in _OF_JUDGE if chosen.get(name) is not None}
-    most = chosen.get("max_output")
-    outputs = {} if most is None else {"max_output": most, "solve_output": most}
-    return SelfReferenceJudge(endpoint, **own, **outputs)
+    temperature, most = chosen.get("temperature"), chosen.get("max_output")
+    return SelfReferenceJudge(
+        make_endpoint("the judge with self-reference", **chosen),
+        k=DEFAULT_SAMPLES if k is None else k,
+        name=chosen.get("name") or SELF_REFERENCE,
+        temperature=SAMPLE_TEMPERATURE if temperature is None else temperature,
+        domain=chosen.get("domain") or DEFAULT_DOMAIN,
+        max_output=most or DEFAULT_MAX_OUTPUT,
+        solve_output=most or DEFAULT_SOLVE_OUTPUT,
+        prompt=chosen.get("prompt"),
+    )
 
 
 Order = tuple[str, Shown]  # a condition and the order in which the pair is shown
@@ -189,8 +198,8 @@ class _SelfReference(Method[Task, _Step, SelfReferenceReport]):
         left = calls_left(connection, version.id, self.pair_ids, plan, Again() if self.again else None)
         if left == 0:
             return None
-        conditions = list(plan.conditions)
-        return pairs_question(self.pair_ids, conditions=conditions, needed=plan.needed, again=self.again), left
+        settings = {"conditions": list(plan.conditions), "needed": plan.needed, "again": self.again}
+        return pairs_question(self.pair_ids, settings), left
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:  # noqa: ARG002 - the method's signature
         return map(TaskKey, self.pair_ids)

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from judgeboard.client.sending import LOG, Client, plain_passage, record_judgment
 from judgeboard.client.sending import record as send
@@ -14,7 +14,7 @@ from judgeboard.domain import DimensionScore, JudgeVersion, Response, Status, Ve
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import listed_passages
 from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE, NOTICE, SERVED, WARNING_LINE, Level, annotate
-from judgeboard.judges.judge import Judge, fingerprint
+from judgeboard.judges.judge import Judge, JudgeKeywords, fingerprint
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.chat import Chat
 from judgeboard.llm.own_thread import in_own_thread
@@ -69,7 +69,7 @@ async def serve_answer(
     generator_model: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     client: Client | None = None,
-    **options: Any,
+    **options: Unpack[JudgeKeywords],
 ) -> ServedAnswer:
     """Return an answer as its reader should see it, and record it. The assistant never fails because of this call.
 

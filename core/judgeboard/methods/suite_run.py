@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, JudgeInput, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.judges.judge import Judge
+from judgeboard.judges.judge import EndpointKeywords, Judge, ModelKeywords
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
 from judgeboard.llm.endpoint import FREE, ModelEndpoint
@@ -50,7 +50,7 @@ class Candidate:
 
 
 def make_candidate(
-    which: str | Callable[..., Any], *, max_output: int = DEFAULT_GENERATOR_OUTPUT, **endpoint: Any
+    which: str | Callable[..., Any], *, max_output: int | None = None, **endpoint: Unpack[EndpointKeywords]
 ) -> Candidate:
     """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function; raises BadInput.
 
@@ -66,8 +66,9 @@ def make_candidate(
         return Candidate(which, source=name)
     if kind == "python":
         return _of_function(_load(name), which)
-    model_endpoint = make_endpoint("the candidate", **endpoint | {"model": name, "replies": None})
-    return Candidate(which, Generator(model_endpoint, max_output=max_output), model=name)
+    asked: ModelKeywords = {**endpoint, "model": name, "replies": None}
+    model_endpoint = make_endpoint("the candidate", **asked)
+    return Candidate(which, Generator(model_endpoint, max_output or DEFAULT_GENERATOR_OUTPUT), model=name)
 
 
 def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:

@@ -374,7 +374,7 @@ class FlagSummary:
         return self.superseded_by_rule.total()
 
 
-def flags_to_supersede(store: Readable, **changed: Any) -> int:
+def flags_to_supersede(store: Readable, **changed: object) -> int:
     """Return how many open flags `raise_flags` would supersede with the settings in force. Changes nothing.
 
     ``changed`` are thresholds by name that take the place of those in force. Raises BadInput as `raise_flags` does.

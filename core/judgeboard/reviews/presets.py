@@ -1,9 +1,11 @@
 """Presets of a new queue: rules that leads often need."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from judgeboard.domain import QueueOrder
+
+if TYPE_CHECKING:  # the help lists the presets, and loads no SQLAlchemy
+    from judgeboard.store.queue_rules import RuleKeywords
 
 
 class Preset(NamedTuple):
@@ -11,10 +13,10 @@ class Preset(NamedTuple):
 
     words: str
     name: str
-    rules: Mapping[str, Any]
+    rules: "RuleKeywords"
 
 
-_BLIND = {"blind_people": True, "blind_judge": True, "order": QueueOrder.RANDOM}
+_BLIND: "RuleKeywords" = {"blind_people": True, "blind_judge": True, "order": QueueOrder.RANDOM}
 PRESETS: dict[str, Preset] = {
     "random": Preset(
         "100 random answers, two reviewers, blind",
@@ -38,7 +40,7 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
-PLANNED: Mapping[str, Any] = {
+PLANNED: "RuleKeywords" = {
     "flagged_only": False,
     "order": QueueOrder.RANDOM,
     "blind_judge": True,

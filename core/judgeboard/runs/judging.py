@@ -17,12 +17,11 @@ from judgeboard.judges.judge import (
     Judge,
     JudgeKeywords,
     JudgeOptions,
-    ModelKeywords,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.prompt import PROMPTS, built_in_prompt
 from judgeboard.llm.chat import earlier_turns
-from judgeboard.llm.endpoint import ModelEndpoint, model_endpoint
+from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.addresses import provider_and_address
 from judgeboard.runs.method import (
     Begun,
@@ -212,13 +211,14 @@ def make_judge(kind: str, **chosen: Unpack[JudgeKeywords]) -> Judge:
     return JUDGES[kind](JudgeOptions(**_chosen(chosen)))
 
 
-def make_endpoint(asker: str, **chosen: Unpack[ModelKeywords]) -> ModelEndpoint:
+def make_endpoint(asker: str, **chosen: Unpack[JudgeKeywords]) -> ModelEndpoint:
     """Return the model to ask. Options that are missing or None are read from the environment.
 
-    ``asker`` names the caller in messages, for example "the pairwise judge". Options that `model_endpoint` does not
-    know are ignored.
+    ``asker`` names the caller in messages, for example "the pairwise judge". Of ``chosen``, the options of a model are
+    read.
     """
-    return model_endpoint(asker, **{name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS})
+    options = {name: value for name, value in _chosen(chosen).items() if name in ENDPOINT_OPTIONS}
+    return JudgeOptions(**options).endpoint(asker)
 
 
 def _chosen(chosen: Mapping[str, Any]) -> dict[str, Any]:

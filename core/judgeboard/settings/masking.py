@@ -7,7 +7,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from threading import Lock
-from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
 # Mask up to the last @ of the word: a password may contain @ and /. It is safer to mask too much than too little.
@@ -115,7 +114,7 @@ def mask_logs() -> None:
     if getattr(make, "masks_secrets", False):
         return
 
-    def make_masked(*args: Any, **options: Any) -> logging.LogRecord:
+    def make_masked(*args: object, **options: object) -> logging.LogRecord:
         record = make(*args, **options)
         try:
             message = record.getMessage()

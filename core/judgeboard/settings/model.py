@@ -451,10 +451,10 @@ def _check_files(settings: Settings, file: ProjectFile) -> None:
             raise file.fail(f"names the file {path}, which does not exist", *keys)
 
 
-def checked_thresholds(**values: Any) -> Thresholds:
+def checked_thresholds(values: Mapping[str, object]) -> Thresholds:
     """Return thresholds with these values, and defaults for the others; raise BadInput for a wrong value."""
     try:
-        return Thresholds(**values)
+        return Thresholds.model_validate(values)
     except ValidationError as error:
         raise _refused(error, None, {}) from None
 

@@ -62,7 +62,7 @@ class Jsonb(UserDefinedType[Any]):
 
     cache_ok = True
 
-    def get_col_spec(self, **_options: Any) -> str:
+    def get_col_spec(self, **_options: object) -> str:
         """Return the name of the type in SQL."""
         return "JSONB"
 

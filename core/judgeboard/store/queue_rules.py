@@ -1,7 +1,7 @@
 """The rules of a queue: which items it has, and how they are reviewed."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Self
+from typing import Any, Self, TypedDict
 
 from sqlalchemy import Row
 
@@ -22,6 +22,34 @@ MOST_REVIEWS = 20
 MOST_ITEMS = 100_000  # largest ``max_items``
 LONGEST_NAME = 60  # characters
 LONGEST_GUIDELINES = 20_000  # characters
+
+
+class PlainRuleKeywords(TypedDict, total=False):
+    """The rules of a queue that a command hands on as they were typed: fields of `QueueRules`."""
+
+    needed: int
+    overlap: float
+    blind_people: bool
+    blind_judge: bool
+    sampling_rate: float
+    repeat_rate: float
+    test_rate: float
+    training: bool
+    implied_labels: bool | None
+    seed: str
+    subject: str
+    flagged_only: bool
+    max_items: int | None
+
+
+class RuleKeywords(PlainRuleKeywords, total=False):
+    """The rules that a preset or a command chooses for a queue."""
+
+    order: QueueOrder
+    reveal: bool
+    grades: tuple[str, ...]
+    optional_grades: tuple[str, ...]
+    guidelines: str | None
 
 
 @dataclass(frozen=True, slots=True)

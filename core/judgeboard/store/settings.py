@@ -148,7 +148,7 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
 
 def _checked(key: str, value: Any) -> Thresholds:
     """Return the thresholds with this one, the others as by default; raise BadInput if it is not valid."""
-    thresholds = checked_thresholds(**{key: value})
+    thresholds = checked_thresholds({key: value})
     if key == "checks" and value:
         from judgeboard.flags.checks import named_checks
 

@@ -137,7 +137,7 @@ def _upsert(dialect: str, table: Table, key: tuple[str, ...]) -> "Insertion":
     return statement.on_conflict_do_update(index_elements=key, set_=others)
 
 
-def record_of(cls: type[T], row: Any, **values: Any) -> T:
+def record_of(cls: type[T], row: Any, **values: object) -> T:
     """Return a record with ``values`` and the columns or fields of ``row`` (also a dataclass or named tuple)."""
     stored = {name: getattr(row, name) for name in _field_names(type(row))} if is_dataclass(row) else row._asdict()
     return cls(**{name: stored[name] for name in _field_names(cls) if name in stored} | values)

@@ -133,19 +133,37 @@ def _span(span: ProtoSpan, scope: str, resource: Mapping[str, Any]) -> Span:
 
 
 def _checked(
-    *, trace_id: str | None, span_id: str | None, flags: int, status: int, message: str, **fields: Any
+    *,
+    trace_id: str | None,
+    span_id: str | None,
+    parent_id: str | None,
+    name: str,
+    started_ns: int,
+    ended_ns: int,
+    scope: str,
+    attributes: Mapping[str, Any],
+    resource: Mapping[str, Any],
+    events: tuple[SpanEvent, ...],
+    flags: int,
+    status: int,
+    message: str,
 ) -> Span:
     if trace_id is None or span_id is None:
         raise BadInput("a span has no trace id or no span id")
-    started = _in_nanoseconds(fields["started_ns"])
-    ended = max(started, _in_nanoseconds(fields["ended_ns"]))  # 0 if the sender did not set it
-    fields |= {"started_ns": started, "ended_ns": ended}
+    started = _in_nanoseconds(started_ns)
     return Span(
         trace_id=trace_id,
         span_id=span_id,
-        error=_error(status, message, fields["events"]),
+        parent_id=parent_id,
+        name=name,
+        started_ns=started,
+        ended_ns=max(started, _in_nanoseconds(ended_ns)),  # 0 if the sender did not set it
+        scope=scope,
+        attributes=attributes,
+        resource=resource,
+        events=events,
+        error=_error(status, message, events),
         remote_parent=bool(flags & _IS_REMOTE) if flags & _KNOWS_REMOTE else None,
-        **fields,
     )
 
 

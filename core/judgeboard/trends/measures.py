@@ -217,12 +217,12 @@ class Measure:
 
         return of_panel
 
-    def rows(self, judge: str | int | None, **narrowed: Any) -> RowFilter:
+    def rows(self, judge: str | int | None) -> RowFilter:
         """Return the filter of the answers that the measure counts; for a criterion, all answers of the judge."""
         if self.own_label is not None:
-            return RowFilter(own_labels=(self.own_label.field,), **narrowed)
+            return RowFilter(own_labels=(self.own_label.field,))
         scored = {} if isinstance(self.score, Criterion) else _SCORED[self.score]
-        return RowFilter(**(scored | of_judge(judge) if self.of_judge else {}), **narrowed)
+        return RowFilter(**(scored | of_judge(judge) if self.of_judge else {}))
 
 
 _SCORED: Mapping[ScoreName, dict[str, Any]] = {

@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import pairwise
@@ -304,9 +304,11 @@ def _points(
     period: Period,
     design_effect: float,
 ) -> tuple[Point, ...]:
-    of_group: dict[str, Any] = {} if group == ALL_ANSWERS else {"query_types": (group,)}
-    if by != QUERY_TYPE and group != ALL_ANSWERS:
-        of_group = {"metadata": (f"{by.removeprefix(METADATA)}={group}",)}
+    rows = measure.rows(judge)
+    if group != ALL_ANSWERS and by == QUERY_TYPE:
+        rows = replace(rows, query_types=(group,))
+    elif group != ALL_ANSWERS:
+        rows = replace(rows, metadata=(f"{by.removeprefix(METADATA)}={group}",))
     last_day = PERIOD_DAYS[period] - 1
     return tuple(
         Point(
@@ -314,7 +316,7 @@ def _points(
             start + last_day,
             estimate,
             segment,
-            measure.rows(judge, **of_group, day_from=start, day_to=start + last_day),
+            replace(rows, day_from=start, day_to=start + last_day),
         )
         for start, estimate, segment in zip(
             sums.starts, measure.estimates(sums, design_effect), sums.segments(period), strict=True

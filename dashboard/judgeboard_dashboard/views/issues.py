@@ -160,7 +160,7 @@ def _by_week(weeks: Sequence[Point], fixed_day: int | None) -> None:
     fixes = [] if fixed_day is None else [(fixed_day, "Fix")]
     weeks_of_fixes = [start_of(day, "week") for day, _ in fixes]
     end = end_of_shares(week.estimate for week in weeks)
-    axis = trend.TrendAxis.over(title, weeks, days=7, high=end, also=weeks_of_fixes)
+    axis = trend.TrendAxis(title, days=7, high=end).over(weeks, also=weeks_of_fixes)
     chart = trend.trend_chart(weeks, fixes, axis)
     says = f"{title} per week, {len(weeks)} points with 95 % intervals"
     targets = [responses(week.where) for week in weeks]

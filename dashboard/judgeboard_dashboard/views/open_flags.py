@@ -23,7 +23,7 @@ from judgeboard_dashboard.widgets.filters import (
     write_address,
 )
 from judgeboard_dashboard.widgets.first_steps import no_open_flags
-from judgeboard_dashboard.widgets.navigation import Rows, filter_buttons, follow, start_button
+from judgeboard_dashboard.widgets.navigation import ButtonLooks, Rows, filter_buttons, follow, start_button
 from judgeboard_dashboard.widgets.tables import (
     LOG_COLUMNS,
     PAGE_SIZE,
@@ -88,7 +88,7 @@ def open_flags() -> None:
     with st.container(key="queue_start", horizontal=True, vertical_alignment="center", gap="small"):
         words = f" with open flags{which} · {SORTS[chosen.sort]}"
         show(tag("div", tag("b", count(flags.total, "answer")), words, cls="jb-say jb-line"))
-        looks = {"type": "secondary", "shortcut": None} if has_queues else {}
+        looks: ButtonLooks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", _item_rows(flags.lines[0], chosen), key="queue_start_button", **looks)
         selecting = select_button("open_flags")
     rows = Table.of(flags.lines, COLUMNS)

@@ -60,6 +60,7 @@ from judgeboard_dashboard.widgets.log_figures import (
     time_of_review,
 )
 from judgeboard_dashboard.widgets.navigation import (
+    ButtonLooks,
     Rows,
     cell_clicked,
     flagged,
@@ -343,7 +344,7 @@ def _to_read(state: Overview, reviewer: Reviewer | None, time: ReviewTime | None
     words = " ".join(filter(None, (takes, decided_words(state, named=reviewer is not None), left_out)))
     sentence(words, lead=open_flags_words(state))
     if left > 0 and starts:
-        looks = {"type": "secondary", "shortcut": None} if has_queues else {}
+        looks: ButtonLooks = {"type": "secondary", "shortcut": None} if has_queues else {}
         start_button("Start reviewing", flagged(None), key="overview_start", **looks)
     if counts:
         _open_flags(counts)
@@ -401,7 +402,7 @@ def _open_flags(counts: Sequence[tuple[str, str, int]]) -> None:
     data_frame(
         rows,
         key=OPEN_FLAGS,
-        selection_mode="single-cell",
+        modes=["single-cell"],
         on_select=cell_clicked(OPEN_FLAGS, targets),
         columns={
             "rule": st.column_config.TextColumn("Rule", width=140),

@@ -15,7 +15,7 @@ from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queue_rules import LONGEST_NAME, QueueRules
+from judgeboard.store.queue_rules import LONGEST_NAME, QueueRules, RuleKeywords
 from judgeboard.store.queues import list_queues, open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import rate_mark
@@ -153,7 +153,8 @@ def _create(plan: LabelPlan, name: str, people: list[str], reviewer: Reviewer) -
     with saving("Not created"):
         with store().reading() as connection:
             drawn = draw_plan(connection, RowFilter())
-        rules = QueueRules(name, max_items=plan.more, **PLANNED)
+        planned: RuleKeywords = {**PLANNED, "max_items": plan.more}
+        rules = QueueRules(name, **planned)
         assigned = people_named(store(), people, by=reviewer)
         created = create_queue(store(), rules, by=reviewer, assigned=assigned, plan=drawn)
         start = f"Created “{created.queue.name}” with {count(created.joined, 'answer')}."

@@ -115,7 +115,7 @@ def sources() -> None:
         Table.of(listed, SOURCE_COLUMNS),
         key=f"sources_{len(listed)}_{name}",
         most=8,
-        selection_default={"selection": {"rows": [first]}},
+        first=first,
     )
     chosen = listed[place]
     caption(f"{count(feedback, 'feedback entry')} without an answer so far." if feedback else None)

@@ -287,7 +287,7 @@ class AgreementFigures:
         low: float = 0.0,
     ) -> None:
         """Show the estimates of these weeks on an axis that begins at ``low``."""
-        axis = trend.TrendAxis.over(title, points, days=WEEK, share=share, low=low)
+        axis = trend.TrendAxis(title, days=WEEK, share=share, low=low).over(points)
         days = [(str(as_date(point.start)), str(as_date(point.start + WEEK - 1))) for point in points]
         figure(
             lambda: trend.trend_chart(points, (), axis),

@@ -91,7 +91,7 @@ def selecting_rows(rows: Table, listed: Selectable) -> None:
     shown = hash(tuple(listed.response_ids))  # a selection is a list of positions, so other rows need a new selection
     bar = st.container(key=f"{listed.page}_bulk", horizontal=True, vertical_alignment="center", gap="small")
     _implied_labels()
-    event = data_frame(rows, key=f"{listed.page}_select_{shown}", selection_mode="multi-row", on_select="rerun")
+    event = data_frame(rows, key=f"{listed.page}_select_{shown}", modes=["multi-row"], on_select="rerun")
     chosen = [place for place in event.selection.rows if place < len(listed.response_ids)]
     with bar:
         _actions(rows, listed, chosen, shown)

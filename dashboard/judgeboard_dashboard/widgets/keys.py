@@ -173,9 +173,10 @@ def key_button(
     quiet: bool = False,
     tip: str | None = None,
     each: bool = False,
-    **options: Any,
+    icon: str | None = None,
+    disabled: bool = False,
 ) -> None:
-    """Show a button with a keyboard shortcut; ``options`` are further arguments of ``st.button``.
+    """Show a button with a keyboard shortcut.
 
     ``label`` must be a constant text, never text from a log. ``act`` is executed at the page's next run
     (`Keyboard.work_off`); it must not use Streamlit. ``key`` must be unique on the page. ``turn`` orders clicks that
@@ -185,7 +186,7 @@ def key_button(
     presses, press = keyboard(), Press(turn, act, each)
     if shortcut is None:
         key = f"{key}_{presses.row}"  # so that a late click does not count for the next row
-    elif not options.get("disabled"):
+    elif not disabled:
         presses.buttons[shortcut.lower()] = press
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(
@@ -197,7 +198,8 @@ def key_button(
         on_click=take_press,
         args=(presses, shortcut or key, press),
         wrap=False,
-        **options,
+        icon=icon,
+        disabled=disabled,
     )
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, TypedDict, Unpack, cast
 
 import streamlit as st
 
@@ -103,17 +103,27 @@ def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -
             open_button(label, target, key=f"{page}_{target.page}", type="tertiary", icon=icon)
 
 
-def open_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
-    """Show a button that opens rows; ``options`` are further arguments of ``st.button``."""
-    st.button(label, key=key, on_click=pick_rows, args=(rows,), wrap=False, **options)
+class ButtonLooks(TypedDict, total=False):
+    """How a button looks: arguments of ``st.button``."""
+
+    type: Literal["primary", "secondary", "tertiary"]
+    icon: str | None
+    help: str | None
+    shortcut: str | None
+    disabled: bool
 
 
-def start_button(label: str, rows: Rows | None, *, key: str, **options: Any) -> None:
+def open_button(label: str, rows: Rows | None, *, key: str, **looks: Unpack[ButtonLooks]) -> None:
+    """Show a button that opens rows."""
+    st.button(label, key=key, on_click=pick_rows, args=(rows,), wrap=False, **looks)
+
+
+def start_button(label: str, rows: Rows | None, *, key: str, **looks: Unpack[ButtonLooks]) -> None:
     """Show the main button of a list, which opens its first rows for a review (key Enter)."""
-    looks = {"type": "primary", "icon": ":material/play_arrow:", "shortcut": "Enter", **options}
+    usual: ButtonLooks = {"type": "primary", "icon": ":material/play_arrow:", "shortcut": "Enter"}
     if (reason := refusal(Action.REVIEW)) is not None:
         looks |= {"disabled": True, "help": reason}
-    open_button(label, rows, key=key, **looks)
+    open_button(label, rows, key=key, **(usual | looks))
 
 
 def follow(page: str = "", *, own: Sequence[str] = ()) -> None:

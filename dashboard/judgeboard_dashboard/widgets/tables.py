@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 import streamlit as st
+from streamlit.elements.arrow import DataframeStateInput, SelectionMode
 
 from judgeboard.domain import LISTED, LOG_FIELDS, Estimate
 from judgeboard.reports.output import Column, Columns, Table, cell_text, to_csv
@@ -27,6 +28,18 @@ _BOXES = 34  # px of the boxes that select rows
 _LEAST = 160  # px that a column of texts keeps in a narrow window
 _TYPES = {"count": "Int64", "integer": "Float64", "number": "Float64", "share": "Float64"}
 _NUMBER_FORMATS = {"count": "localized", "integer": "%.0f", "number": "%.2f", "share": "%.0f %%"}
+
+
+class TableLooks(TypedDict, total=False):
+    """How a table looks.
+
+    At most ``most`` rows are visible without scrolling (default: 15). ``columns`` are Streamlit's settings of columns,
+    which replace those of `column_settings`. A missing value is shown as the ``placeholder`` (default: nothing).
+    """
+
+    most: int
+    columns: Mapping[str, Any]
+    placeholder: str
 
 
 def figure(
@@ -63,14 +76,13 @@ def table(
     name: str | None = None,
     under: Sequence[str | None] = (),
     csv: Table | Callable[[], Table] | None = None,
-    **options: Any,
+    **looks: Unpack[TableLooks],
 ) -> None:
     """Show a table whose rows open their targets, with a caption (``under``, None is skipped) and a CSV button.
 
-    ``csv`` is the table for the file, if it differs; ``name`` is the name of the file, by default the key. ``options``
-    are further arguments of `data_frame`.
+    ``csv`` is the table for the file, if it differs; ``name`` is the name of the file, by default the key.
     """
-    show_rows(rows, key=key, targets=targets, **options)
+    show_rows(rows, key=key, targets=targets, **looks)
     foot(rows if csv is None else csv, name or key, *under)
 
 
@@ -87,19 +99,20 @@ def show_rows(
     key: str,
     targets: Sequence[Rows | None] = (),
     sort: Callable[[str], None] | None = None,
-    **options: Any,
+    **looks: Unpack[TableLooks],
 ) -> None:
     """Show a table without caption; a click on a row opens its target, if there are targets.
 
     ``sort`` gets the title of a clicked header. A page of a longer list needs it, because the browser would sort only
     the rows of the page. Without ``sort``, the browser sorts the table.
     """
-    if targets or sort:
-        modes = ["single-cell"] if targets else []
-        # A selectable column turns the browser's own sorting off.
-        options |= {"selection_mode": [*modes, "single-column"] if sort else modes}
-        options |= {"on_select": row_clicked(key, targets, sort)}
-    data_frame(rows, key=key, **options)
+    if not targets and sort is None:
+        data_frame(rows, key=key, **looks)
+        return
+    modes: list[SelectionMode] = ["single-cell"] if targets else []
+    if sort is not None:
+        modes.append("single-column")  # it turns the browser's own sorting off
+    data_frame(rows, key=key, modes=modes, on_select=row_clicked(key, targets, sort), **looks)
 
 
 def sorts_by_header(page: str, orders: Mapping[str, Sequence[str]]) -> Callable[[str], None]:
@@ -115,35 +128,44 @@ def sorts_by_header(page: str, orders: Mapping[str, Sequence[str]]) -> Callable[
     return sort
 
 
-def choose_row(rows: Table, *, key: str, **options: Any) -> int:
-    """Show a table and return the index of the selected row; at first the first row is selected."""
-    event = data_frame(rows, key=key, selection_mode="single-row-required", on_select="rerun", **options)
+def choose_row(rows: Table, *, key: str, first: int = 0, **looks: Unpack[TableLooks]) -> int:
+    """Show a table and return the index of the selected row; at first the row ``first`` is selected."""
+    event = data_frame(rows, key=key, modes=["single-row-required"], on_select="rerun", selected=first or None, **looks)
     selected = event.selection.rows
     return selected[0] if selected and selected[0] < len(rows.rows) else 0
 
 
 def data_frame(
-    rows: Table, *, key: str, most: int = 15, columns: Mapping[str, Any] | None = None, **options: Any
+    rows: Table,
+    *,
+    key: str,
+    modes: Sequence[SelectionMode] = (),
+    on_select: Callable[[], None] | Literal["ignore", "rerun"] = "ignore",
+    selected: int | None = None,
+    **looks: Unpack[TableLooks],
 ) -> Any:
-    """Show a table with at most ``most`` rows visible without scrolling.
+    """Show a table; the row ``selected`` is selected at first. Return the selection, if ``on_select`` asks for it.
 
-    ``columns`` are Streamlit column settings that replace those of `column_settings`; ``options`` are further arguments
-    of ``st.dataframe``. In a window that is too narrow for a table, its texts get less room, and then its last columns
-    are hidden: the menu of the table shows them.
+    In a window that is too narrow for a table, its texts get less room, and then its last columns are hidden: the menu
+    of the table shows them.
     """
-    room = window_width() - _MARGINS - (_BOXES if "row" in str(options.get("selection_mode")) else 0)
+    room = window_width() - _MARGINS - (_BOXES if "row" in str(modes) else 0)
     rows, shown = fitted(rows, room)
+    default: DataframeStateInput | None = None if selected is None else {"selection": {"rows": [selected]}}
     # For tables in such a container, keys.js prevents that the focus alone opens the first row.
-    with st.container(key=f"opens_{key}") if callable(options.get("on_select")) else nullcontext():
+    with st.container(key=f"opens_{key}") if callable(on_select) else nullcontext():
         return st.dataframe(
             table_frame(rows),
             key=key,
             hide_index=True,
             row_height=36,
-            height=36 * max(1, min(len(rows.rows), most)) + 37,
-            column_config={**column_settings(rows), **(columns or {})},
+            height=36 * max(1, min(len(rows.rows), looks.get("most", 15))) + 37,
+            column_config={**column_settings(rows), **looks.get("columns", {})},
             column_order=shown,
-            **{"placeholder": "", **options},
+            placeholder=looks.get("placeholder", ""),
+            selection_mode=modes,
+            on_select=on_select,
+            selection_default=default,
         )
 
 

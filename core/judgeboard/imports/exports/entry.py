@@ -104,7 +104,7 @@ def is_field(name: str) -> bool:
     return simple_name(name) in _FIELD_NAMES
 
 
-def answer_row(values: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
     """Return the row of an answer from values with common names; ``fields`` that are not None take precedence.
 
     Values with other names are kept in metadata.

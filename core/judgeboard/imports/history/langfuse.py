@@ -5,7 +5,17 @@ from typing import Any
 
 from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.exports.langfuse import trace_of_score
-from judgeboard.imports.history.pages import History, Names, Page, Row, Window, is_own, rows_of_pages, whole_traces
+from judgeboard.imports.history.pages import (
+    History,
+    Names,
+    Page,
+    QueryValue,
+    Row,
+    Window,
+    is_own,
+    rows_of_pages,
+    whole_traces,
+)
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.targets.langfuse import LANGFUSE
@@ -56,7 +66,7 @@ class LangfuseHistory(History):
             root["scores"] = scores.get(trace_id, [])
         return Page("Langfuse observations", traces, value_at(reply, _CURSOR))
 
-    def _observations(self, cursor: str | None, **query: Any) -> Any:
+    def _observations(self, cursor: str | None, **query: QueryValue) -> Any:
         path = "/api/public/v2/observations"
         return self.get(path, fields=_FIELDS, limit=_OBSERVATIONS, cursor=cursor, **query)
 

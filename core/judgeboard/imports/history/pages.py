@@ -28,6 +28,10 @@ class Window:
         return {until: iso_z(self.until)} | ({since: iso_z(self.since)} if self.since else {})
 
 
+QueryValue = str | int | Sequence[str] | None
+"""A value in the query of an address: a list is repeated, and None is left out."""
+
+
 class Page(NamedTuple):
     """Whole traces by trace id, each as rows of the tool's export, and the position of the next page (None: the end).
 
@@ -61,7 +65,7 @@ class History(ABC):
             NotSent: The tool does not answer.
         """
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, **query: QueryValue) -> Any:
         """Return the JSON object at a path. Values that are None are left out, and lists are repeated."""
         given = {name: value for name, value in query.items() if value is not None}
         return self.read("GET", f"{path}?{urlencode(given, doseq=True)}" if given else path)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
-from judgeboard.imports.history.pages import History, Page, Row, Window, by_key, is_own, rows_of_pages
+from judgeboard.imports.history.pages import History, Page, QueryValue, Row, Window, by_key, is_own, rows_of_pages
 from judgeboard.store.statements import batches
 from judgeboard.targets.phoenix import PHOENIX
 from judgeboard.targets.target import Refused
@@ -71,8 +71,8 @@ class PhoenixHistory(History):
                 raise
             return []
 
-    def _all(self, path: str, **query: Any) -> list[Row]:
+    def _all(self, path: str, **query: QueryValue) -> list[Row]:
         return rows_of_pages(lambda cursor: self._get(path, cursor=cursor, **query), "data", "next_cursor")
 
-    def _get(self, path: str, **query: Any) -> Any:
+    def _get(self, path: str, **query: QueryValue) -> Any:
         return self.get(f"/v1/projects/{quote(self.project, safe='')}/{path}", **query)

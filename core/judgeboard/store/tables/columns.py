@@ -180,7 +180,7 @@ class Step(Stored):
     created_at: datetime = column(Utc)
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+    def __pydantic_init_subclass__(cls, **options: object) -> None:
         """Move the columns of every step behind those of one kind of steps, before the table is made."""
         super().__pydantic_init_subclass__(**options)
         for name in Step.__annotations__:
@@ -220,7 +220,7 @@ def partial(condition: str) -> dict[str, Any]:
 
 
 @compiles(CreateIndex, "postgresql")
-def _create_index_on_postgresql(create: CreateIndex, compiler: Any, **options: Any) -> Any:
+def _create_index_on_postgresql(create: CreateIndex, compiler: Any, **options: object) -> Any:
     # Not `postgresql_where` in `partial`: it imports PostgreSQL's dialect with all its drivers at every start.
     index = create.element
     condition = index.dialect_options["sqlite"]["where"]

@@ -5,6 +5,7 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
+from altair.utils.schemapi import UndefinedType
 
 from judgeboard.domain import Estimate
 from judgeboard_dashboard.theme import palette
@@ -52,13 +53,22 @@ def end_of_shares(shares: Iterable[Estimate]) -> float:
     return next(top for top in (0.2, 0.4, 0.6, 0.8, 1.0) if most <= top or top == 1)
 
 
-def estimate_rows(estimates: Sequence[Estimate], **columns: Any) -> pd.DataFrame:
+Channel = alt.SchemaBase | str | Sequence[alt.Tooltip] | UndefinedType
+"""A value of a channel in an encoding of Altair."""
+
+
+def estimate_rows(estimates: Sequence[Estimate], **columns: Sequence[object] | float) -> pd.DataFrame:
     """Return the rows of marks with intervals: position (``at``), value, bounds, and further columns."""
     bounds = {name: [getattr(each, name) for each in estimates] for name in ("value", "low", "high")}
     return pd.DataFrame({"at": range(len(estimates)), **bounds, **columns})
 
 
-def click_points(base: Any, chosen: alt.Parameter, colour: Any = alt.Undefined, **channels: Any) -> Any:
+def click_points(
+    base: Any,
+    chosen: alt.Parameter,
+    colour: Any = alt.Undefined,
+    **channels: Channel,
+) -> Any:
     """Return a layer of large invisible points that take the clicks. Drawn points are smaller than a finger.
 
     Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`.

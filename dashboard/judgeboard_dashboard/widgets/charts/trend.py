@@ -1,7 +1,7 @@
 """A trend as a table, or as charts that show values with intervals, gaps, n per point, and new judge versions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any, TypeVar
@@ -44,9 +44,9 @@ class TrendAxis:
 
     title: str
     days: int
-    first: int
-    last: int
-    most: int
+    first: int = 0
+    last: int = 0
+    most: int = 0
     low: float = 0.0
     high: float = 1.0
     share: bool = True
@@ -54,14 +54,11 @@ class TrendAxis:
     unit: str = "answer"
     dated: str = "Asked"
 
-    @classmethod
-    def over(
-        cls, title: str, points: Sequence[Point | TimePoint], *, also: Iterable[int] = (), **options: Any
-    ) -> "TrendAxis":
-        """Return axes that have all points, and the periods that start at ``also``; ``options`` are further fields."""
+    def over(self, points: Sequence[Point | TimePoint], *, also: Iterable[int] = ()) -> "TrendAxis":
+        """Return these axes with room for all points, and for the periods that start at ``also``."""
         starts = [*also, *(point.start for point in points)]
         most = max(point.estimate.n for point in points)
-        return cls(title, first=min(starts), last=max(starts), most=most, **options)
+        return replace(self, first=min(starts), last=max(starts), most=most)
 
     @property
     def floor(self) -> float:
@@ -248,7 +245,7 @@ def corrected_charts(figures: CorrectedTrend, shown: Sequence[CorrectedPanel], t
     every = [point for of_panel in points.values() for point in of_panel]
     judged = [start for panel in shown for start, _ in panel.judge_shares]
     title, days = "Bad answers, corrected", PERIOD_DAYS[figures.period]
-    axis = TrendAxis.over(title, every, days=days, high=end_of_shares(each.estimate for each in every), also=judged)
+    axis = TrendAxis(title, days, high=end_of_shares(each.estimate for each in every)).over(every, also=judged)
     for panel in _in_columns([panel.query_type for panel in shown], shown):
         heading(panel.query_type)
         clickable_chart(
@@ -280,7 +277,7 @@ def agreement_charts(over_time: Mapping[str, Sequence[AgreementPoint]], columns:
     }
     every = list(chain.from_iterable(drawn_by_title.values()))
     days = PERIOD_DAYS["week"]
-    axis = TrendAxis.over("Reviews agree", every, days=days, unit="comparison", dated="Reviewed from")
+    axis = TrendAxis("Reviews agree", days, unit="comparison", dated="Reviewed from").over(every)
     for column, (title, drawn) in zip(columns, drawn_by_title.items(), strict=False):
         with column:
             heading(title)
@@ -306,15 +303,15 @@ def axis_of(figures: Trend, drawn: Sequence[Panel]) -> TrendAxis:
     measure = figures.of_measure
     points = [point for panel in drawn for point in panel.points]
     low, high = measure.bounds or (0.0, end_of_shares(point.estimate for point in points))
-    return TrendAxis.over(
+    axis = TrendAxis(
         measure.title if figures.threshold is None or not measure.is_share else f"Share below {figures.threshold:g}",
-        points,
         days=PERIOD_DAYS[figures.period],
         low=low,
         high=high,
         share=measure.is_share,
         threshold=None if measure.is_share else figures.threshold,
     )
+    return axis.over(points)
 
 
 def show_points(rows: Table, shown: Sequence[AnyPanel], *, key: str) -> None:
