@@ -195,6 +195,41 @@ def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) 
     assert printed.splitlines()[-1] == "0 True []"
 
 
+MOST_IMPORTS_IN_FUNCTIONS = 61
+"""In core without the commands, whose modules load what they need when they run. A new one needs a reason."""
+
+
+def imports_in_functions(path: Path) -> list[ast.Import | ast.ImportFrom]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {node for function in functions for node in ast.walk(function)}
+    return [node for node in inside if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def says_why_it_imports_late(path: Path) -> bool:
+    """Whether the docstring of a module, or of its package, speaks of its imports."""
+    docstrings = [ast.get_docstring(ast.parse(each.read_text(encoding="utf-8"))) or "" for each in around(path)]
+    return any(re.search(r"\bimport(s|ed)?\b", docstring) for docstring in docstrings)
+
+
+def around(path: Path) -> tuple[Path, Path]:
+    return path, path.with_name("__init__.py")
+
+
+def test_an_import_within_a_function_spares_start_up_and_says_how() -> None:
+    """Elsewhere it hides what a module needs. The reason is a comment at the import, or in the module's docstring."""
+    late = {path: found for path in files(CORE) if package_of(path) != "cli" and (found := imports_in_functions(path))}
+    assert sum(map(len, late.values())) <= MOST_IMPORTS_IN_FUNCTIONS
+    without_reason = {
+        f"{path.relative_to(CORE).as_posix()}:{node.lineno}"
+        for path, found in late.items()
+        if not says_why_it_imports_late(path)
+        for node in found
+        if "  # " not in path.read_text(encoding="utf-8").splitlines()[(node.end_lineno or node.lineno) - 1]
+    }
+    assert not without_reason
+
+
 def test_sources_stay_readable_in_one_sitting() -> None:
     lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (*files(CORE), *files(DASHBOARD))}
     long = {path.name: lines for path, lines in lengths.items() if lines > 1_000}

@@ -2,7 +2,7 @@
 
 A check takes a bounded time, whatever its author wrote and whatever the answer contains. Regular expressions run in
 RE2, whose time grows linearly with the text. Schemas and expressions have a limit of steps. No check measures time: the
-same answer always gives the same result.
+same answer always gives the same result. PyArrow and jsonschema load slowly: the checks that use them import them.
 """
 
 import hashlib

@@ -335,7 +335,7 @@ def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]
     texts = signals.texts
     if texts is None or texts.answer is None or not thresholds.checks:
         return ()
-    from judgeboard.flags.checks import named_checks  # loads pydantic
+    from judgeboard.flags.checks import named_checks  # few databases have checks
 
     return tuple(
         Reason(

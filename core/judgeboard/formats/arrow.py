@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import ipc
+
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row
@@ -13,8 +16,6 @@ _FILE = b"ARROW1"  # other tables begin with the length of a message
 
 def recognises(source: ByteSource) -> bool:
     """Whether the bytes begin with the schema of a table."""
-    import pyarrow as pa
-
     try:
         _opened(source)
     except (pa.ArrowException, OSError):
@@ -24,8 +25,6 @@ def recognises(source: ByteSource) -> bool:
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield rows as JSON values, like those of Parquet."""
-    import pyarrow as pa
-
     try:
         reader = _opened(source)
         names = reader.schema.names
@@ -37,8 +36,6 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
 
 def _opened(source: ByteSource) -> Any:
-    from pyarrow import ipc
-
     file: Any = source.seekable()
     return ipc.open_file(file) if source.peek().startswith(_FILE) else ipc.open_stream(file)
 

@@ -46,7 +46,7 @@ def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: BinaryIO) -
     if info.compress_type != _ZSTD:
         with archive.open(info) as stream:
             return stream.read(MAX_ROW_BYTES + 1)
-    import pyarrow as pa
+    import pyarrow as pa  # loads slowly, and few logs have this compression
 
     file.seek(info.header_offset)
     name_length, extra_length = struct.unpack("<HH", file.read(30)[26:30])

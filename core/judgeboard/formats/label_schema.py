@@ -479,7 +479,7 @@ def _problems_beside(
 
 def as_yaml(schema: LabelSchema) -> str:
     """Return a schema as the text of a YAML file."""
-    import yaml
+    import yaml  # loads slowly, and only files need it
 
     return str(yaml.safe_dump(schema.as_json(), sort_keys=False, allow_unicode=True, width=100))
 

@@ -8,6 +8,9 @@ from datetime import date, time
 from decimal import Decimal
 from typing import Any, BinaryIO
 
+import pyarrow as pa
+from pyarrow import parquet
+
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Column, ColumnType, Row, Unreadable
@@ -22,9 +25,6 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
     Values of types that JSON does not have (durations, UUIDs) become texts.
     """
-    import pyarrow as pa
-    from pyarrow import parquet
-
     try:
         table = parquet.ParquetFile(source.seekable(), buffer_size=BUFFER_BYTES, pre_buffer=False)
         names = table.schema_arrow.names
@@ -37,8 +37,6 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
 def rows_of_batches(batches: Iterable[Any], title: str) -> Iterator[Row | Rejected]:
     """Yield the rows of record batches as JSON values. Raises Unreadable if a batch is damaged."""
-    import pyarrow as pa
-
     number = 0
     try:
         for batch in batches:
@@ -89,9 +87,6 @@ def first_line(error: Exception) -> str:
 
 def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: BinaryIO) -> int:
     """Write the rows and return how many. Times are written in microseconds (UTC), JSON values as JSON text."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
     types: dict[ColumnType, pa.DataType] = {
         ColumnType.TEXT: pa.string(),
         ColumnType.INTEGER: pa.int64(),

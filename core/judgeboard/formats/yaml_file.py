@@ -1,4 +1,7 @@
-"""Reads YAML files that people write into typed values. Every error names the file, the line and the field."""
+"""Reads YAML files that people write into typed values. Every error names the file, the line and the field.
+
+PyYAML is imported where a file is read: many commands load this module, and few read a file.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

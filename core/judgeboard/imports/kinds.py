@@ -1,4 +1,7 @@
-"""KINDS lists the kinds of files that can be imported. `ImportKind` is the base class of a kind."""
+"""KINDS lists the kinds of files that can be imported. `ImportKind` is the base class of a kind.
+
+The help lists the kinds, and `judgeboard --help` loads no SQLAlchemy: the store is imported where rows are stored.
+"""
 
 import re
 from abc import ABC, abstractmethod

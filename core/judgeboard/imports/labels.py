@@ -1,4 +1,7 @@
-"""The labels in the words of files, such as "inconsistent", "no" or 0, and label sets with more classes."""
+"""The labels in the words of files, such as "inconsistent", "no" or 0, and label sets with more classes.
+
+`judgeboard --help` loads this file, with the kinds of files: label schemas are imported where a label set is stored.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -203,7 +203,7 @@ def model_endpoint(
         raise BadInput(f"the address of {host} contains a user or password: give a key instead")
 
     def make() -> ChatModel:
-        from judgeboard.llm.endpoint_chat import EndpointChat
+        from judgeboard.llm.endpoint_chat import EndpointChat  # its client loads slowly
 
         return EndpointChat(
             model,

@@ -400,7 +400,7 @@ async def _discard(request: Request) -> None:
 
 def serve_receiver(store: Store, address: str, port: int) -> None:
     """Serve the receiver alone, without the pages, until the process is told to end; then close the database."""
-    import uvicorn
+    import uvicorn  # the pages have a server of their own
 
     receiver = Receiver(lambda: store)
 

@@ -1,4 +1,4 @@
-"""The figures of the service for Prometheus; `prometheus_client` is imported at the first scrape."""
+"""The figures of the service for Prometheus. The first scrape imports `prometheus_client` and the rules' progress."""
 
 import threading
 import time

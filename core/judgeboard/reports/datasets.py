@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import yaml
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import decoded, gold, people_values, person_grades
@@ -292,8 +293,6 @@ def _distinct(cases: Iterator[dict[str, Any]], left_out: Counter[str]) -> list[d
 
 
 def _write_suite(cases: list[dict[str, Any]], name: str, target: str | Path | BinaryIO) -> None:
-    import yaml
-
     text = yaml.safe_dump({"name": name, "cases": cases}, sort_keys=False, allow_unicode=True).encode()
     if isinstance(target, str | Path):
         write_whole(Path(target), lambda stream: stream.write(text))

@@ -330,7 +330,7 @@ def _in_turn(usable: Iterable[_Graded], count: int) -> list[_Graded]:
 
 
 def _example(connection: Connection, review: _Graded) -> "Example":
-    from judgeboard.judges.prompt import Example  # loads pydantic
+    from judgeboard.judges.prompt import Example  # only a judge with examples needs it
 
     names = ("query", "answer", "passages", "reference")
     query = select(*(RESPONSE.c[name] for name in names)).where(RESPONSE.c.id == review.response_id)

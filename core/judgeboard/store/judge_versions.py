@@ -86,7 +86,7 @@ def ensure_version(connection: Connection, version: JudgeVersion, now: datetime 
 
     Two processes with the same version get the same row. Raises ValueError if a parameter is NaN or infinite.
     """
-    from judgeboard.judges.judge import fingerprint, prompt_hash  # loads pydantic
+    from judgeboard.judges.judge import fingerprint, prompt_hash  # loads the providers of models
 
     address = fingerprint(version)
     while True:

@@ -1,4 +1,7 @@
-"""Label schemas: versions that never change and are numbered within their name."""
+"""Label schemas: versions that never change and are numbered within their name.
+
+Their format is imported where a schema is read: few databases have schemas.
+"""
 
 import json
 import re
@@ -131,7 +134,7 @@ def _stored(row: Row[Any]) -> StoredSchema:
 @lru_cache(maxsize=256)
 def parsed_schema(name: str, fields: str) -> "LabelSchema":
     """Return the schema with these fields, which are JSON as stored."""
-    from judgeboard.formats.label_schema import stored_schema  # loads pydantic
+    from judgeboard.formats.label_schema import stored_schema
 
     return stored_schema(name, json.loads(fields))
 

@@ -81,7 +81,7 @@ def settings_in_force(connection: Connection) -> Settings:
 
 
 def _check_checks(settings: Settings) -> None:
-    from judgeboard.flags.checks import named_checks
+    from judgeboard.flags.checks import named_checks  # few databases have checks
 
     try:
         named_checks(settings.checks)
@@ -150,7 +150,7 @@ def _checked(key: str, value: Any) -> Thresholds:
     """Return the thresholds with this one, the others as by default; raise BadInput if it is not valid."""
     thresholds = checked_thresholds({key: value})
     if key == "checks" and value:
-        from judgeboard.flags.checks import named_checks
+        from judgeboard.flags.checks import named_checks  # few databases have checks
 
         named_checks(thresholds.checks)
     return thresholds

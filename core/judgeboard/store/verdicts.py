@@ -218,7 +218,7 @@ class RubricScores:
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
         """The descriptions of levels 1 to 5 by judged dimension; if two judges share one, the first counts."""
-        from judgeboard.judges.rubric_file import SCALE  # loads pydantic
+        from judgeboard.judges.rubric_file import SCALE  # few answers have a rubric's scores
 
         judged = [dimension for verdict in reversed(self.verdicts) for dimension in verdict.rubric.values()]
         return {each.name: each.levels for each in judged if each.ordered and each.scale == SCALE}
@@ -240,7 +240,7 @@ def _verdicts(connection: Connection, response_id: int) -> tuple[RubricVerdict, 
     ).all()
     if not judged:
         return ()
-    from judgeboard.judges.rubric_file import stored_dimensions  # loads pydantic
+    from judgeboard.judges.rubric_file import stored_dimensions  # few answers have them
 
     scores_by_judgment = dimension_scores(connection, [row.id for row in judged])
     verdicts = []
@@ -419,7 +419,7 @@ def _prompts(connection: Connection) -> Iterator[tuple[int, MadePrompt]]:
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
         if not params.get("examples") and version_id not in aligned:
             continue
-        from judgeboard.judges.prompt import example_responses  # loads pydantic's types
+        from judgeboard.judges.prompt import example_responses  # few versions have examples
 
         yield version_id, _made_prompt(example_responses(params), aligned.get(version_id, frozenset()))
 

@@ -2,12 +2,11 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -65,22 +64,23 @@ class LeftOut:
 
 
 def without_date(
-    counts: Mapping[int | None, int], days: PlausibleDays, rows: Callable[..., RowFilter] = RowFilter
+    counts: Mapping[int | None, int], days: PlausibleDays, where: RowFilter | None = None
 ) -> Iterator[LeftOut]:
     """Yield the answers without a plausible date: without a time, too old, or in the future; only those that exist.
 
-    ``counts`` are numbers of answers by UTC day (None: no time). ``rows`` makes the filter that selects the answers.
+    ``counts`` are numbers of answers by UTC day (None: no time). ``where`` selects the answers of all days.
     """
     old = sum(n for day, n in counts.items() if day is not None and day < days.first)
     future = sum(n for day, n in counts.items() if day is not None and day > days.last)
-    parts: tuple[tuple[Reason, int, str, dict[str, Any]], ...] = (
-        ("no_time", counts.get(None, 0), "without a time", {"no_time": True}),
-        ("old", old, WRONG_DATES["old"], {"day_to": days.first - 1}),
-        ("future", future, WRONG_DATES["future"], {"day_from": days.last + 1}),
+    where = where or RowFilter()
+    parts: tuple[tuple[Reason, int, str, RowFilter], ...] = (
+        ("no_time", counts.get(None, 0), "without a time", replace(where, no_time=True)),
+        ("old", old, WRONG_DATES["old"], replace(where, day_to=days.first - 1)),
+        ("future", future, WRONG_DATES["future"], replace(where, day_from=days.last + 1)),
     )
-    for reason, n, words, narrowed in parts:
+    for reason, n, words, selected in parts:
         if n:
-            yield LeftOut(reason, n, f"{n:,} {words}", rows(**narrowed))
+            yield LeftOut(reason, n, f"{n:,} {words}", selected)
 
 
 def left_out(
@@ -91,7 +91,7 @@ def left_out(
     counts = Counter[int | None]()
     for row in every:
         counts[row.day] += row.n
-    yield from without_date(counts, days, partial(measure.rows, judge))
+    yield from without_date(counts, days, measure.rows(judge))
     if measure.of_judge and judge is not None:
         unscored = sum(row.unscored for row in every)
         unjudged = count_responses(connection) - sum(row.n + row.unscored for row in every)
