@@ -13,9 +13,8 @@ from judgeboard.imports.dates import DateOrder, DatesOfColumn
 from judgeboard.imports.exports import (
     AnswersOfExport,
     Export,
+    ExportedRow,
     ExportRows,
-    RowOfAnswer,
-    RowWithEarlier,
     has_needed,
     recognised,
 )
@@ -218,9 +217,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return self.export.rows(items)
 
     def _record(self, row: Row) -> Any:
-        if isinstance(row, RowOfAnswer):
+        if isinstance(row, ExportedRow) and row.answer is not None:
             self._answers = self._answers or AnswersOfExport(self.format.textual)
-            answer = self._answers.of(row)
+            answer = self._answers.of(row.answer, row.line)
             if isinstance(answer, Rejected):
                 return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
             self.kind.file_answers[answer.external_id] = answer
@@ -241,13 +240,15 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"
             return OfAnotherKind(row.line, error.field, reason, cells.as_json())
         self.row = cells.as_json()
-        if isinstance(row, RowWithEarlier):
+        if isinstance(row, ExportedRow) and row.earlier:
             self.kind.earlier[record.external_id] = row.earlier
         return record
 
 
 def read_records(file: str | Path | BinaryIO, **request: Unpack[ImportRequest]) -> Reading:
     """Read a file of one kind lazily: a path, ``-`` for standard input, or a stream of bytes, gzipped or not."""
+    if unknown := request.keys() - ImportRequest.__optional_keys__:
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}: {', '.join(ImportRequest.__annotations__)}")
     kind, source, label_set = request.get("kind", RESPONSES), request.get("source"), request.get("label_set")
     chosen = kind_class(kind)
     check_known("--dates", request.get("dates"), [*DateOrder])

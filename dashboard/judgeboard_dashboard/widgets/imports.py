@@ -12,8 +12,7 @@ from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES, IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.imports.proposals import propose
-from judgeboard.imports.questions import Question, UnclearFile
+from judgeboard.imports.questions import Question, UnclearFile, propose
 from judgeboard.imports.reading import ImportRequest
 from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
