@@ -36,6 +36,7 @@ from .domain import (
 from .errors import JudgeboardError as JudgeboardError, NotSent as NotSent
 from .health.report import measure_health as measure_health
 from .imports.importing import import_file as import_file
+from .imports.reading import ImportRequest as ImportRequest
 from .judges.evidence_alignment import (
     AlignedSentence as AlignedSentence,
     Annotation as Annotation,

@@ -124,6 +124,17 @@ def test_a_log_is_imported_judged_measured_and_exported(tmp_path: Path) -> None:
     store.close()
 
 
+def test_an_import_refuses_a_keyword_that_it_does_not_know(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"query": "Who?", "answer": "Nobody knows that."}\n')
+    store = judgeboard.open_store(tmp_path / "judgeboard.db", create=True)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sorce': kind, format, mapping"):
+        judgeboard.import_file(store, log, sorce="shop")
+    request: judgeboard.ImportRequest = {"source": "shop", "dry_run": True}
+    assert judgeboard.import_file(store, log, **request).new == 1
+    store.close()
+
+
 def test_a_queue_is_made_taken_from_and_decided(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text('{"query": "Who?", "answer": "Zebras invented granite.", "context": ["Ann was there."]}\n')

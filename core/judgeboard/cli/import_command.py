@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import click
 
@@ -22,6 +22,7 @@ from judgeboard.text import counted, shortened
 if TYPE_CHECKING:
     from judgeboard.imports.importing import ImportSummary
     from judgeboard.imports.questions import Question
+    from judgeboard.imports.reading import ImportRequest
     from judgeboard.store.engine import Store
     from judgeboard.store.storing import ImportBatch
 
@@ -151,18 +152,18 @@ could be used, the columns or dates are not clear, or a file could not be read t
     type=options.FILE,
     help="File for rejected rows (default: FILE.rejected.jsonl in the same folder).",
 )
-def import_command(files: tuple[str, ...], rejected: Path | None, **choices: Any) -> int:
+def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -> int:
     """Import the files; return the highest exit code."""
-    if rejected is not None and len(files) > 1:
+    if request["rejected"] is not None and len(files) > 1:
         raise BadInput("--rejected works with one file: import the files one by one")
-    _read_as_the_project_says(choices)
-    store = open_target(files, choices)
-    ends = [import_one(store, file, choices | {"rejected": rejected}) for file in files]
+    _read_as_the_project_says(request)
+    store = open_target(files, request)
+    ends = [import_one(store, file, request) for file in files]
     code = max(end.code for end in ends)
-    if code < NOTHING_USABLE and not choices["dry_run"]:
+    if code < NOTHING_USABLE and not request["dry_run"]:
         _warn_of_primary_judge(store)
-        label_set = choices["label_set"]
-        next_step = _next_step(store, choices["kind"], {end.export for end in ends})
+        label_set = request["label_set"]
+        next_step = _next_step(store, request["kind"], {end.export for end in ends})
         options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
     return code
 
@@ -178,15 +179,15 @@ def _warn_of_primary_judge(store: "Store") -> None:
             options.echo(f"warning: {error}", err=True)
 
 
-def _read_as_the_project_says(choices: dict[str, Any]) -> None:
+def _read_as_the_project_says(request: "ImportRequest") -> None:
     """Fill --map and --dates from the source's settings, if they were not given."""
     from judgeboard.settings.model import load_settings
 
-    about = load_settings().sources.get(choices["source"] or DEFAULT_SOURCE)
-    if about is None or choices["kind"] != "responses":
+    about = load_settings().sources.get(request["source"] or DEFAULT_SOURCE)
+    if about is None or request["kind"] != "responses":
         return
-    choices["mapping"] = choices["mapping"] or dict(about.map)
-    choices["dates"] = choices["dates"] or about.dates
+    request["mapping"] = request["mapping"] or dict(about.map)
+    request["dates"] = request["dates"] or about.dates
 
 
 @options.command("judgeboard import undo", "judgeboard import undo 12 --with-reviews", group=import_command)
@@ -280,12 +281,12 @@ class FileEnd(NamedTuple):
     export: str | None = None
 
 
-def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
+def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
     """Import one file, and print what was stored."""
     from judgeboard.imports.importing import import_file
     from judgeboard.imports.questions import UnclearFile
 
-    if choices.get("kind", "responses") != "responses" and Path(file).is_file() and not Path(file).stat().st_size:
+    if request["kind"] != "responses" and Path(file).is_file() and not Path(file).stat().st_size:
         options.echo(f"{file}: no rows")  # `judgeboard export all` writes such a file for an empty table
         return FileEnd(ALL_IN)
     try:
@@ -294,8 +295,7 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
                 store,
                 file,
                 on_progress=lambda rows, share: update(completed=share or 0, total=1, units=rows),
-                actor=options.actor(),
-                **choices,
+                **request | {"actor": options.actor()},
             )
     except UnclearFile as unclear:
         for line in question_lines(unclear.question, file):
@@ -308,24 +308,24 @@ def import_one(store: "Store", file: str, choices: dict[str, Any]) -> FileEnd:
     if summary.unreadable or not (summary.usable or (summary.others and summary.kind == "responses")):
         return FileEnd(NOTHING_USABLE)
     code = SOME_REJECTED if summary.rejected else ALL_IN
-    if summary.others and not choices.get("dry_run") and summary.kind == "responses":
+    if summary.others and not summary.dry_run and summary.kind == "responses":
         if file != "-" and Path(file).is_file():
-            codes = [code, *(_further(store, file, choices, kind) for kind in summary.others)]
+            codes = [code, *(_further(store, file, request, kind) for kind in summary.others)]
             return FileEnd(max(codes), summary.export)
         again = " and ".join(f"--kind {kind}" for kind in summary.others)
         options.echo(f"  a pipe can be read only once; for the other rows, import it again with {again}")
     return FileEnd(code, summary.export)
 
 
-def _further(store: "Store", file: str, choices: dict[str, Any], kind: str) -> int:
+def _further(store: "Store", file: str, request: "ImportRequest", kind: str) -> int:
     """Import the rows of another kind from a file whose answers are stored. Return the exit code, at most 1."""
     from judgeboard.imports.rejected_rows import rejected_path
 
-    further = choices | {"kind": kind, "rejected": rejected_path(f"{choices.get('rejected') or file}.{kind}")}
-    return min(SOME_REJECTED, import_one(store, file, further).code)
+    rejected = rejected_path(f"{request.get('rejected') or file}.{kind}")
+    return min(SOME_REJECTED, import_one(store, file, request | {"kind": kind, "rejected": rejected}).code)
 
 
-def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":
+def open_target(files: Iterable[str], request: "ImportRequest") -> "Store":
     """Open the database. A missing one is created for a readable file; otherwise, a temporary database is used."""
     from judgeboard.errors import MissingDatabase
     from judgeboard.store.opening import open_store
@@ -333,19 +333,19 @@ def open_target(files: Iterable[str], choices: dict[str, Any]) -> "Store":
     try:
         return options.open_store()
     except MissingDatabase:
-        if not choices.get("dry_run") and any(_is_readable(file, choices) for file in files):
+        if not request.get("dry_run") and any(_is_readable(file, request) for file in files):
             return options.open_store(create=True)
         context = click.get_current_context()
         folder = context.with_resource(tempfile.TemporaryDirectory())
         return context.with_resource(closing(open_store(Path(folder) / "dry-run.db", create=True)))
 
 
-def _is_readable(file: str, choices: dict[str, Any]) -> bool:
+def _is_readable(file: str, request: "ImportRequest") -> bool:
     from judgeboard.imports.reading import clear_records
 
     try:
         if file != "-":  # standard input can be read only once
-            clear_records(file, **{name: value for name, value in choices.items() if name != "dry_run"}).close()
+            clear_records(file, request).close()
     except BadInput:
         return False
     return True

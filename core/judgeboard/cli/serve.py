@@ -2,7 +2,7 @@
 
 import shlex
 import signal
-from typing import Any
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -14,6 +14,9 @@ from judgeboard.cli.judge import summary_lines
 from judgeboard.cli.loading import end_loading
 from judgeboard.errors import BadInput
 from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.imports.reading import ImportRequest
 
 SAMPLE_DATABASE = "data/demo.db"
 
@@ -114,7 +117,13 @@ def serve_command(host: str, port: int, allow_host: tuple[str, ...]) -> None:
 @options.port
 @click.pass_context
 def quickstart_command(
-    context: click.Context, /, file: str | None, no_serve: bool, host: str, port: int, **choices: Any
+    context: click.Context,
+    /,
+    file: str | None,
+    no_serve: bool,
+    host: str,
+    port: int,
+    **request: "Unpack[ImportRequest]",
 ) -> int:
     """Import a log, judge it offline and serve the pages. Without LOG, use sample data.
 
@@ -125,7 +134,7 @@ def quickstart_command(
     from judgeboard.store.overview import count_open_flags
 
     if file is None:
-        refuse_given(context, "without LOG, sample data are used; name a LOG", {*choices})
+        refuse_given(context, "without LOG, sample data are used; name a LOG", {*request})
     if not no_serve:
         from judgeboard_dashboard.server import check_free
 
@@ -133,8 +142,9 @@ def quickstart_command(
     if file is None:
         _show_sample(options.chosen_database() or SAMPLE_DATABASE, host, port, no_serve=no_serve)
         return 0
-    store = open_target([file], choices)
-    code = import_one(store, file, choices).code
+    request["kind"] = "responses"
+    store = open_target([file], request)
+    code = import_one(store, file, request).code
     if code == NOTHING_USABLE:
         return code
     # Judging raises the flags.

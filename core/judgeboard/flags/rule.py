@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from judgeboard.domain import Feedback, FlagState, Label, Status
+from judgeboard.domain import Feedback, FlagState, Label, Response, Status
 from judgeboard.settings.model import Thresholds
 
 
@@ -51,10 +51,10 @@ class FailedSignal:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The texts of a response. A text is None if it was forgotten; ``passages`` also if none were logged."""
+    """The texts of a stored response that is not forgotten; ``passages`` is None if none were logged."""
 
-    query: str | None
-    answer: str | None
+    query: str
+    answer: str
     passages: tuple[str, ...] | None
 
 
@@ -62,7 +62,8 @@ class Texts:
 class Signals:
     """The data of one response that the rules read; ``others`` are the judgments of judges other than the primary.
 
-    ``failed`` is set only if ``primary`` is None, ``texts`` only for rules that need them (`Rule.reads_texts`).
+    ``failed`` is set only if ``primary`` is None, ``texts`` only for rules that need them (`Rule.reads_texts`). Of a
+    response that is being stored, it is the response itself.
     """
 
     source: str
@@ -73,7 +74,7 @@ class Signals:
     failed: FailedSignal | None = None
     others: tuple[JudgeSignal, ...] = ()
     marks: tuple[SupremeMark, ...] = ()
-    texts: Texts | None = None
+    texts: Texts | Response | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from judgeboard.domain import AUDIT, COMBINED_KINDS, REPEATS, FeedbackKind, Label
-from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, Texts, rounded, shown
+from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.settings.model import Thresholds
 
@@ -29,10 +29,13 @@ def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
     if no fitting passage was retrieved, unless ``excuse_refusals`` is off. With ``excuse_confident``, verdicts that
     need no review are not flagged.
     """
-    judged, threshold = signals.primary, thresholds.cuts.of(signals.query_type)
-    if judged is None or not _is_low(judged, threshold) or _is_excused(judged, thresholds):
+    judged, texts = signals.primary, signals.texts
+    if judged is None:
         return None
-    if thresholds.excuse_refusals and signals.texts is not None and _right_refusal(signals.texts):
+    threshold = thresholds.cuts.of(signals.query_type)
+    if not _is_low(judged, threshold) or _is_excused(judged, thresholds):
+        return None
+    if thresholds.excuse_refusals and texts and is_right_refusal(texts.query, texts.answer, texts.passages):
         return None
     if judged.groundedness is None:
         return _of_primary(LOW_GROUNDEDNESS, judged, 1.0, {"label": Label.HALLUCINATED.value}, threshold)
@@ -64,12 +67,6 @@ def _is_low(judged: JudgeSignal, threshold: float) -> bool:
     if judged.groundedness is None:
         return judged.label is Label.HALLUCINATED
     return rounded(judged.groundedness) < rounded(threshold)
-
-
-def _right_refusal(texts: Texts) -> bool:
-    if texts.query is None or texts.answer is None:
-        return False
-    return is_right_refusal(texts.query, texts.answer, texts.passages)
 
 
 def _needs_texts(signals: Signals, thresholds: Thresholds) -> bool:
@@ -160,7 +157,7 @@ def feedback_gap(signals: Signals, thresholds: Thresholds) -> Reason | None:
     details = {
         "quality": judged.quality,
         "feedback": feedback.kind.value,
-        "value": feedback.value,
+        "value": float(feedback.value),
         "user_quality": feedback.quality,
         "gap": gap,
     }
@@ -190,7 +187,7 @@ def poor_rating(signals: Signals, thresholds: Thresholds) -> Reason | None:
     if feedback is None or rounded(feedback.stars) > rounded(threshold):
         return None
     severity = (threshold - feedback.stars) / threshold
-    details = {"feedback": feedback.kind.value, "value": feedback.value}
+    details = {"feedback": feedback.kind.value, "value": float(feedback.value)}
     return Reason("poor_rating", severity, details, {"threshold": threshold})
 
 
@@ -333,7 +330,7 @@ def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]
     Each failed check of the setting ``checks`` gets its own reason, which names the check.
     """
     texts = signals.texts
-    if texts is None or texts.answer is None or not thresholds.checks:
+    if texts is None or not thresholds.checks:
         return ()
     from judgeboard.flags.checks import named_checks  # few databases have checks
 

@@ -35,7 +35,7 @@ _NOT_WORD = re.compile(r"\W+")
 _BY_MAP, _BY_NAME = "--map", "recognised by name"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ColumnUse:
     """The use of a column: ``ours`` is its field, ``how`` the reason for the choice, ``example`` a first value.
 
@@ -51,15 +51,6 @@ class ColumnUse:
     sure: bool = True
     unasked: bool = False
     times: int = 0
-
-
-@dataclass(slots=True)
-class _Column:
-    use: str | None = None
-    how: str = ""
-    example: Any = None
-    times: int = 0
-    unsure: set[int] = field(default_factory=set)
 
 
 def parse_mapping(pairs: Iterable[str]) -> dict[str, str]:
@@ -150,7 +141,8 @@ class Columns:
         self._reads_left_over = reads_left_over
         self._meant = (meanings or {}).get("feedback", {})
         self._plans: dict[tuple[str, ...], Plan] = {}
-        self._seen: dict[str, _Column] = {}
+        self._seen: dict[str, ColumnUse] = {}
+        self._unsure: dict[str, set[int]] = {}  # values of columns of feedback that may be thumbs or stars
         mapped = [ours for ours in self._mapping.values() if ours != EXTRA]
         if twice := next((ours for ours in mapped if mapped.count(ours) > 1), None):
             both = " and ".join(repr(theirs) for theirs, ours in self._mapping.items() if ours == twice)
@@ -204,14 +196,22 @@ class Columns:
         lines = []
         persons = [ours for ours in self._mapping.values() if ours.partition(".")[1]]
         for ours in (*self._fields, *persons):
-            uses = [_line(ours, theirs, column) for theirs, column in self._seen.items() if column.use == ours]
+            uses = [self._line(column) for column in self._seen.values() if column.ours == ours]
             lines += uses or [ColumnUse(ours, None, "not in the file")]
-        read = self._reads_left_over({column.use for column in self._seen.values() if column.use is not None})
+        read = self._reads_left_over({column.ours for column in self._seen.values() if column.ours is not None})
         for theirs, column in self._seen.items():
-            if column.use is None:
+            if column.ours is None:
                 unasked = column.example is not None and theirs not in self._mapping and not read
-                lines.append(replace(_line(None, theirs, column), unasked=unasked))
+                lines.append(replace(column, unasked=unasked))
         return tuple(lines)
+
+    def _line(self, column: ColumnUse) -> ColumnUse:
+        if (unsure := self._unsure.get(column.theirs or "")) is None:
+            return replace(column)
+        *others, last = map(str, sorted(unsure, reverse=True))
+        values = f"{', '.join(others)} and {last}" if others else last
+        how = f"{'values' if others else 'value'} {values} left out: thumbs or stars?"
+        return replace(column, how=how, sure=False)
 
     def _decide(self, names: tuple[str, ...]) -> Plan:
         taken = {self._mapping[name]: name for name in names if self._mapping.get(name, EXTRA) != EXTRA}
@@ -235,9 +235,9 @@ class Columns:
         for name in names:
             known = self._seen.get(name)
             if known is None and len(self._seen) <= MAX_COLUMNS:
-                self._seen[name] = _Column(uses.get(name), how.get(name, self._left_over))
-            elif known is not None and known.use is None and name in uses:
-                known.use, known.how = uses[name], how[name]
+                self._seen[name] = ColumnUse(uses.get(name), name, how.get(name, self._left_over))
+            elif known is not None and known.ours is None and name in uses:
+                known.ours, known.how = uses[name], how[name]
         return taken, tuple(name for name in names if name not in uses)
 
     def _note(self, values: Mapping[str, Any], times: int) -> None:
@@ -248,8 +248,8 @@ class Columns:
             column.times += times
             if column.example is None:
                 column.example = value if not isinstance(value, str) else value[:200]
-            if column.use == "feedback" and may_be_either(value) and word_of(value) not in self._meant:
-                column.unsure.add(int(value))
+            if column.ours == "feedback" and may_be_either(value) and word_of(value) not in self._meant:
+                self._unsure.setdefault(name, set()).add(int(value))
 
 
 def _object_in(value: Any) -> dict[str, Any]:
@@ -286,15 +286,6 @@ def field_meant(fields: ColumnNames, theirs: str, ours: str, option: str = "--ma
         others = f" or {EXTRA}" if option == "--map" else ""
         raise BadInput(f"{given}: there is no field {ours!r}; choose {', '.join(fields)}{others}")
     return meant[0]
-
-
-def _line(ours: str | None, theirs: str, column: _Column) -> ColumnUse:
-    if not column.unsure:
-        return ColumnUse(ours, theirs, column.how, column.example, times=column.times)
-    *others, last = map(str, sorted(column.unsure, reverse=True))
-    values = f"{', '.join(others)} and {last}" if others else last
-    how = f"{'values' if len(column.unsure) > 1 else 'value'} {values} left out: thumbs or stars?"
-    return ColumnUse(ours, theirs, how, column.example, sure=False, times=column.times)
 
 
 def simple_name(name: str) -> str:

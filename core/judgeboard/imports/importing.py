@@ -7,21 +7,19 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Unpack
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Rejected
-from judgeboard.formats.files import AUTO
-from judgeboard.imports.dates import DateOrder, DatesOfColumn
-from judgeboard.imports.exports import Export
+from judgeboard.imports.dates import DatesOfColumn
 from judgeboard.imports.fields import (
     MAX_COLUMNS,
     ColumnUse,
 )
 from judgeboard.imports.kinds import ImportKind
 from judgeboard.imports.labels import LabelWord
-from judgeboard.imports.reading import clear_records
+from judgeboard.imports.reading import ImportRequest, clear_records
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_path
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.store.clock import utc_now
@@ -128,42 +126,21 @@ def import_file(
     store: Store,
     file: str | Path | BinaryIO,
     *,
-    kind: str = "responses",
-    format: str = AUTO,  # noqa: A002 - the name of the command's option
-    mapping: Mapping[str, str] | None = None,
-    values: Mapping[str, Mapping[str, str]] | None = None,
-    constants: Mapping[str, str] | None = None,
-    source: str | None = None,
-    label_set: str | None = None,
-    dry_run: bool = False,
-    rejected: Path | None = None,
-    actor: Actor = "library",
-    name: str | None = None,
-    export: Export | None = None,
-    newer_counts: bool = False,
-    dates: DateOrder | str | None = None,
     batch: "OpenBatch | None" = None,
     on_progress: OnProgress | None = None,
     on_rejected: Callable[[Rejected], None] | None = None,
+    **request: Unpack[ImportRequest],
 ) -> ImportSummary:
     """Import one file. Importing the same file again changes nothing.
 
     Rows are stored in batches of 1,000, each in one transaction. After a crash, import the file again for the rest.
-    Rejected rows are written to ``rejected`` (default: ``FILE.rejected.jsonl``) with line, field and reason. If no row
-    is rejected, such a file of an earlier import stays, because it may be of another database.
+    Rejected rows are written to a file with line, field and reason. If no row is rejected, such a file of an earlier
+    import stays, because it may be of another database.
 
-    ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not; ``name`` names a stream in
-    messages. ``kind`` is one of `KINDS`, ``format`` is ``auto`` or one of `FORMATS`, ``mapping`` is ``{theirs: ours}``
-    for columns that are not recognised. ``values``, ``{field: {word: value}}``, has the values of words in a field;
-    an empty value means missing. ``constants``, ``{field: value}``, has the values of fields that are the same in all
-    rows.
-    ``source`` is the log of rows without a source (default: ``default``; of an export, the source of its tool). For
-    kinds that refer to stored responses or pairs, it is the log with these (default: any). With a ``label_set``, the
-    labels of grades and verdicts are options of a label schema with this name. ``export`` reads the rows of another
-    tool (default: it is recognised). With ``newer_counts``, a verdict that differs from the stored one is stored as a
-    newer one. ``dates`` is the order of day and month in dates with the year last (default: as the file shows).
-    With a ``batch``, the rows belong to it, and the caller finishes it. A ``dry_run`` stores and writes
-    nothing. ``on_rejected`` gets each rejected row, also in a dry run, and replaces the file of rejected rows.
+    ``file`` is a path, ``-`` for standard input, or a stream of bytes, gzipped or not. The keys of `ImportRequest` are
+    keyword arguments: ``import_file(store, file, kind="grades", source="shop")``.
+    With a ``batch``, the rows belong to it, and the caller finishes it. ``on_rejected`` gets each rejected row, also in
+    a dry run, and replaces the file of rejected rows.
 
     Raises:
         NotAllowed: The actor is neither lead nor admin.
@@ -171,31 +148,19 @@ def import_file(
         BadInput: The file, format, kind or mapping cannot be used; nothing is stored.
     """
     digest = _sha256(file)
-    with clear_records(
-        file,
-        kind=kind,
-        format=format,
-        mapping=mapping,
-        values=values,
-        constants=constants,
-        source=source,
-        label_set=label_set,
-        name=name,
-        actor=actor_name(actor),
-        export=export,
-        newer_counts=newer_counts,
-        dates=dates,
-    ) as reading:
-        summary = ImportSummary(file=reading.name, kind=kind, dry_run=dry_run, format=reading.format.title)
+    dry_run = request.get("dry_run", False)
+    with clear_records(file, request) as reading:
+        summary = ImportSummary(file=reading.name, kind=reading.kind_name, dry_run=dry_run, format=reading.format.title)
         if digest is not None:
             with store.reading() as connection:
-                summary.before = same_file_before(connection, digest, kind)
-        target = rejected or rejected_path(name or (file if isinstance(file, str | Path) else "upload"))
+                summary.before = same_file_before(connection, digest, summary.kind)
+        unnamed = file if isinstance(file, str | Path) else "upload"
+        target = request.get("rejected") or rejected_path(request.get("name") or unnamed)
         with RejectedFile(target) as rejects:
             reject = on_rejected or (rejects.add if not dry_run else lambda _rejected: None)
             opened = batch or OpenBatch(Path(reading.name).name, digest)
             reading.kind.runs = opened.runs
-            rows = _Rows(store, reading.kind, summary, reject, actor, opened)
+            rows = _Rows(store, reading.kind, summary, reject, request.get("actor", "library"), opened)
             for item in reading:
                 rows.add(reading.line, reading.row, item)
                 if len(rows.records) >= BATCH_ROWS:

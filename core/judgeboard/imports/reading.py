@@ -4,18 +4,17 @@ import itertools
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypedDict, Unpack
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
-from judgeboard.formats.files import AUTO, ByteSource, Format, Row, Unreadable, find_format, first_items
+from judgeboard.formats.files import AUTO, ByteSource, Row, Unreadable, find_format, first_items
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
 from judgeboard.imports.exports import (
     AnswersOfExport,
     Export,
+    ExportedRow,
     ExportRows,
-    RowOfAnswer,
-    RowWithEarlier,
     has_needed,
     recognised,
 )
@@ -33,11 +32,47 @@ from judgeboard.imports.labels import check_label_set
 from judgeboard.imports.questions import FirstRows, Question, UnclearFile
 from judgeboard.imports.rejected_rows import rejected_before
 from judgeboard.imports.values import Meanings, meanings_of
+from judgeboard.people.permissions import Actor, actor_name
 from judgeboard.text import MAX_NAME, counted
 
 LOOK_AHEAD = 1_000
 FIRST_ROWS = 20  # the rows by which an export of another tool is recognised, if they show anything
+RESPONSES = "responses"  # the kind of a file, unless another one is requested
 LABELLED = ("grades", "verdicts")  # kinds of files with labels
+
+
+class ImportRequest(TypedDict, total=False):
+    """How a file is imported.
+
+    ``kind`` is one of `KINDS` (default: ``responses``), ``format`` is ``auto`` (the default) or one of `FORMATS`,
+    ``mapping`` is ``{theirs: ours}`` for columns that are not recognised. ``values``, ``{field: {word: value}}``, has
+    the values of words in a field; an empty value means missing. ``constants``, ``{field: value}``, has the values of
+    fields that are the same in all rows.
+    ``source`` is the log of rows without a source (default: ``default``; of an export, the source of its tool). For
+    kinds that refer to stored responses or pairs, it is the log with these (default: any). With ``names_source``, a
+    column ``source`` is the source also in files without a column ``external_id``. With a ``label_set``, the labels of
+    grades and verdicts are options of a label schema with this name. ``dates`` is the order of day and month in dates
+    with the year last (default: as the file shows). ``export`` reads the rows of another tool (default: it is
+    recognised). With ``newer_counts``, a verdict that differs from the stored one is stored as a newer one.
+    ``name`` names a stream in messages. ``actor`` is who imports (default: ``library``). A ``dry_run`` stores and
+    writes nothing. ``rejected`` is the file of the rejected rows (default: ``FILE.rejected.jsonl``).
+    """
+
+    kind: str
+    format: str
+    mapping: Mapping[str, str] | None
+    values: Mapping[str, Mapping[str, str]] | None
+    constants: Mapping[str, str] | None
+    source: str | None
+    names_source: bool
+    label_set: str | None
+    dates: DateOrder | str | None
+    export: Export | None
+    newer_counts: bool
+    name: str | None
+    actor: Actor
+    dry_run: bool
+    rejected: Path | None
 
 
 class Reading(Iterator[Any], AbstractContextManager["Reading"]):
@@ -47,47 +82,40 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     the number of the last line or row, ``row`` its values. In a file of rejected rows, the original rows are read.
     """
 
-    def __init__(
-        self,
-        source: ByteSource,
-        format_: Format,
-        kind: ImportKind[Any],
-        mapping: Mapping[str, str] | None,
-        meanings: Meanings,
-        recognises: str | None,
-        export: ExportRows | None = None,
-        constants: Mapping[str, str] | None = None,
-        *,
-        key_mapping: Mapping[str, str] | None = None,
-        any_source: bool = False,
-        names_source: bool = False,
-        dates: DateOrder | None = None,
-    ) -> None:
+    def __init__(self, source: ByteSource, kind: ImportKind[Any], meanings: Meanings, request: ImportRequest) -> None:
         self.name = source.name
-        self.format = format_
         self.kind = kind
         self.unreadable: str | None = None
         self.line = 0
         self.row: dict[str, Any] = {}
         self._source = source
         self._meanings = meanings
+        mapping, constants = request.get("mapping") or {}, request.get("constants")
+        format_, export, dates = request.get("format", AUTO), request.get("export"), request.get("dates")
+        of_keys = any(theirs.startswith(IN_MESSAGES) for theirs in mapping)
+        # A format or a mapping says how to read the file, so that nothing has to be recognised. A mapping of keys of
+        # messages is for the log of conversations that the file must be.
+        self._recognises = of_keys or (format_ == AUTO and not mapping and not constants)
+        self._key_mapping = {
+            theirs: field_meant(kind.columns, theirs, ours) for theirs, ours in mapping.items() if of_keys
+        }
+        self.format = find_format(source, format_)
         self._columns = Columns(
             kind.columns,
-            mapping,
+            {} if of_keys else mapping,
             left_over=kind.left_over,
             reads_left_over=kind.reads_left_over,
             meanings=meanings,
             constants=constants,
-            own_export_only=kind.own_export_only - ({"source"} if names_source else set()),
+            own_export_only=kind.own_export_only - ({"source"} if request.get("names_source") else set()),
         )
-        self.export = export
-        self._recognises = recognises
-        self._key_mapping = key_mapping or {}
-        self._any_source = any_source
+        self.kind_name = request.get("kind", RESPONSES)
+        self.export = None if export is None else ExportRows(export, self.kind_name)
+        self._any_source = request.get("source") is None
         self._answers: AnswersOfExport | None = None
-        self._first = FirstRows(type(kind), self._columns, dates)
+        self._first = FirstRows(type(kind), self._columns, None if dates is None else DateOrder(dates))
         self.dates: DatesOfColumn | None = None
-        self._rows_of_file = self._noting_the_end(format_.read(source))
+        self._rows_of_file = self._noting_the_end(self.format.read(source))
         self._items = self._opened()
 
     def __next__(self) -> Any:
@@ -172,8 +200,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             for count in (FIRST_ROWS, LOOK_AHEAD):
                 ahead, items = first_items(items, count)
                 first = [item.values for item in ahead if isinstance(item, Row)]
-                self.export = recognised(first, self._recognises, self._key_mapping)
-                if self.export is not None or any(has_needed(row, self._recognises) for row in first):
+                self.export = recognised(first, self.kind_name, self._key_mapping)
+                if self.export is not None or any(has_needed(row, self.kind_name) for row in first):
                     break  # otherwise, all of them may be empty or damaged
             if self._key_mapping and self.export is None and first:
                 raise BadInput(
@@ -189,9 +217,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return self.export.rows(items)
 
     def _record(self, row: Row) -> Any:
-        if isinstance(row, RowOfAnswer):
+        if isinstance(row, ExportedRow) and row.answer is not None:
             self._answers = self._answers or AnswersOfExport(self.format.textual)
-            answer = self._answers.of(row)
+            answer = self._answers.of(row.answer, row.line)
             if isinstance(answer, Rejected):
                 return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
             self.kind.file_answers[answer.external_id] = answer
@@ -212,36 +240,18 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"
             return OfAnotherKind(row.line, error.field, reason, cells.as_json())
         self.row = cells.as_json()
-        if isinstance(row, RowWithEarlier):
+        if isinstance(row, ExportedRow) and row.earlier:
             self.kind.earlier[record.external_id] = row.earlier
         return record
 
 
-def read_records(
-    file: str | Path | BinaryIO,
-    *,
-    kind: str = "responses",
-    format: str = AUTO,  # noqa: A002 - the name of the command's option
-    mapping: Mapping[str, str] | None = None,
-    values: Mapping[str, Mapping[str, str]] | None = None,
-    constants: Mapping[str, str] | None = None,
-    source: str | None = None,
-    label_set: str | None = None,
-    name: str | None = None,
-    actor: str = "library",
-    export: Export | None = None,
-    newer_counts: bool = False,
-    dates: DateOrder | str | None = None,
-    names_source: bool = False,
-) -> Reading:
-    """Read a file of one kind lazily. The arguments are those of `import_file`.
-
-    With ``names_source``, a column ``source`` is the source also in files without a column ``external_id``.
-    """
+def read_records(file: str | Path | BinaryIO, **request: Unpack[ImportRequest]) -> Reading:
+    """Read a file of one kind lazily: a path, ``-`` for standard input, or a stream of bytes, gzipped or not."""
+    if unknown := request.keys() - ImportRequest.__optional_keys__:
+        raise TypeError(f"unexpected keyword argument {min(unknown)!r}: {', '.join(ImportRequest.__annotations__)}")
+    kind, source, label_set = request.get("kind", RESPONSES), request.get("source"), request.get("label_set")
     chosen = kind_class(kind)
-    if dates is not None:
-        check_known("--dates", dates, [*DateOrder])
-    any_source = source is None
+    check_known("--dates", request.get("dates"), [*DateOrder])
     if source is None and chosen.brings_answers:
         source = DEFAULT_SOURCE
     if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
@@ -250,45 +260,26 @@ def read_records(
         raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
     if label_set is not None:
         check_label_set(label_set)
-    importing = chosen(source, actor)
+    importing = chosen(source, actor_name(request.get("actor", "library")))
     importing.labels.label_set = label_set
-    importing.newer_counts = newer_counts
-    meanings = meanings_of(values or {}, chosen.columns, chosen.choices, mapping or {})
-    opened = ByteSource(file, name)
+    importing.newer_counts = request.get("newer_counts", False)
+    meanings = meanings_of(request.get("values") or {}, chosen.columns, chosen.choices, request.get("mapping") or {})
+    opened = ByteSource(file, request.get("name"))
     try:
-        # A format or a mapping says how to read the file, so that nothing has to be recognised. A mapping of keys of
-        # messages is for the log of conversations that the file must be.
-        keys = dict(mapping or {}) if any(name.startswith(IN_MESSAGES) for name in mapping or ()) else {}
-        keys = {theirs: field_meant(chosen.columns, theirs, ours) for theirs, ours in keys.items()}
-        recognises = kind if keys or (format == AUTO and not mapping and not constants) else None
-        rows = None if export is None else ExportRows(export, kind)
-        return Reading(
-            opened,
-            find_format(opened, format),
-            importing,
-            None if keys else mapping,
-            meanings,
-            recognises,
-            rows,
-            constants,
-            any_source=any_source,
-            names_source=names_source,
-            dates=None if dates is None else DateOrder(dates),
-            key_mapping=keys,
-        )
+        return Reading(opened, importing, meanings, request)
     except BaseException:
         opened.close()
         raise
 
 
-def clear_records(file: str | Path | BinaryIO, **options: Any) -> Reading:
-    """Read a file of one kind lazily, if nothing is open. The arguments are those of `import_file`.
+def clear_records(file: str | Path | BinaryIO, request: ImportRequest) -> Reading:
+    """Read a file of one kind lazily, if nothing is open.
 
     If the first dates do not show the order of day and month, the file is read to the first date that does.
     Raises UnclearFile if a required field has no column, or no date shows the order.
     """
     start = None if isinstance(file, str | Path) or not file.seekable() else file.tell()
-    reading = read_records(file, **options)
+    reading = read_records(file, **request)
     question = reading.question
     if question is None:
         return reading
@@ -298,6 +289,6 @@ def clear_records(file: str | Path | BinaryIO, **options: Any) -> Reading:
         raise UnclearFile(question)
     if not isinstance(file, str | Path):
         file.seek(start or 0)
-    again = read_records(file, **options | {"dates": dates.order})
+    again = read_records(file, **request | {"dates": dates.order})
     again.dates = dates
     return again

@@ -4,17 +4,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, exists, func, insert, select, update
 
-from judgeboard.domain import JURY, Decision, FlagState, ResponseKind, Stage
+from judgeboard.domain import JURY, Decision, Feedback, FlagState, Response, ResponseKind, Stage
 from judgeboard.flags.rule import (
     FailedSignal,
     JudgeSignal,
-    Raise,
     RaisedFlag,
+    Reason,
     Reconciled,
     Rule,
     Signals,
@@ -23,10 +24,11 @@ from judgeboard.flags.rule import (
     reasons_for,
     reconcile,
 )
-from judgeboard.flags.rules import ALWAYS_REVIEW, FAILED_CHECK, RANDOM_SAMPLE
+from judgeboard.flags.rules import ALWAYS_REVIEW, FAILED_CHECK, RANDOM_SAMPLE, RULES
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
+from judgeboard.store.responses import asked_day
 from judgeboard.store.reviews import is_current, mark_leading_flags
 from judgeboard.store.settings import RulesInForce
 from judgeboard.store.statements import TextColumn, columns_of, read_columns, record_of, rows_with
@@ -95,7 +97,11 @@ def read_signals(
         return signals
     columns = (RESPONSE.c.id, RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.passages)
     rows = connection.execute(select(*columns).where(RESPONSE.c.id.in_(ids)))
-    texts = {row.id: Texts(row.query, row.answer, row.passages) for row in rows}
+    texts = {
+        row.id: Texts(row.query, row.answer, row.passages)
+        for row in rows
+        if row.query is not None and row.answer is not None
+    }
     return [replace(each, texts=texts.get(state.response.id)) for state, each in zip(states, signals, strict=True)]
 
 
@@ -278,7 +284,11 @@ def update_flags(
     several: list[int] = []  # changed responses with more than one flag: their leading flag may change
     for each in reconciling(connection, states, rules, in_force):
         to_raise = each.result.to_raise
-        new += [_row(each.state.response, each.signals, raised, now) for raised in to_raise]
+        of_response = _of_response(each.state.response)
+        new += [
+            _row(of_response, each.signals, raised.reason, now) | {"decided_before_id": raised.decided_before_id}
+            for raised in to_raise
+        ]
         superseded += each.result.to_supersede
         if (to_raise or each.result.to_supersede) and len(each.flags) + len(to_raise) > 1:
             several.append(each.state.response.id)
@@ -290,6 +300,33 @@ def update_flags(
         connection.execute(insert(FLAG), new)
     mark_leading_flags(connection, several)
     return changes
+
+
+def flag_new(
+    connection: Connection,
+    answers: Mapping[int, Response],
+    feedback: Mapping[int, Feedback],
+    in_force: RulesInForce,
+    now: datetime,
+) -> None:
+    """Raise the flags of answers, by id, that this transaction has stored, from the answers in hand.
+
+    They have no judgments and no flags yet. ``feedback`` is the latest one of an answer. Only logged answers get flags.
+    """
+    new: list[dict[str, Any]] = []
+    several: list[int] = []
+    for id_, answer in sorted(answers.items(), key=itemgetter(0)):
+        if answer.kind is not ResponseKind.LOG:
+            continue
+        signals = Signals(answer.source, answer.external_id, answer.query_type, feedback.get(id_), texts=answer)
+        of_response = {"response_id": id_, "query_type": answer.query_type, "source": answer.source}
+        reasons = reasons_for(signals, in_force.thresholds, RULES)
+        new += [_row(of_response, signals, reason, now) | {"asked_day": asked_day(answer)} for reason in reasons]
+        if len(reasons) > 1:
+            several.append(id_)
+    if new:
+        connection.execute(insert(FLAG), new)
+    mark_leading_flags(connection, several)
 
 
 class StoredFlag(NamedTuple):
@@ -355,16 +392,15 @@ def _of_response(response: ShortResponse) -> dict[str, Any]:
     return {"response_id": response.id} | {name: getattr(response, name) for name in names}
 
 
-def _row(response: ShortResponse, signals: Signals, raised: Raise, now: datetime) -> dict[str, Any]:
+def _row(of_response: Mapping[str, Any], signals: Signals, reason: Reason, now: datetime) -> dict[str, Any]:
     primary = signals.primary
     judge = primary or signals.failed
     return {
-        **_of_response(response),
+        **of_response,
         "judge_name": None if judge is None else judge.name,
         "groundedness": None if primary is None else primary.groundedness,
         "quality": None if primary is None else primary.quality,
-        **{name: getattr(raised.reason, name) for name in _OF_REASON},
-        "decided_before_id": raised.decided_before_id,
+        **{name: getattr(reason, name) for name in _OF_REASON},
         "state": FlagState.OPEN,
         "created_at": now,
     }

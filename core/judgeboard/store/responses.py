@@ -189,12 +189,16 @@ def insert_feedback(
 _COPIED = tuple(each.name for each in fields(Response) if each.name in RESPONSE.c)
 
 
+def asked_day(response: Response) -> int | None:
+    """Return the day of a question in UTC, in days since 1970-01-01; None if its time was not logged."""
+    return None if response.asked_at is None else utc_day(as_utc(response.asked_at))
+
+
 def _response_row(response: Response, hash_: str, batch_id: int | None, now: datetime) -> dict[str, Any]:
-    asked_at = None if response.asked_at is None else as_utc(response.asked_at)
     return {
         **{name: getattr(response, name) for name in _COPIED},
-        "asked_at": asked_at,
-        "asked_day": None if asked_at is None else utc_day(asked_at),
+        "asked_at": None if response.asked_at is None else as_utc(response.asked_at),
+        "asked_day": asked_day(response),
         "extra": response.metadata,
         "content_hash": hash_,
         "evidence_group": evidence_group(response.query, response.passages),

@@ -13,7 +13,7 @@ from judgeboard.domain import COMBINED_KINDS, Feedback, Response
 from judgeboard.flags.rules import RULES
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
-from judgeboard.store.flags import FlagChanges, reconciling, update_flags
+from judgeboard.store.flags import FlagChanges, flag_new, reconciling, update_flags
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import (
     NewJudgment,
@@ -27,7 +27,6 @@ from judgeboard.store.judgments import (
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.responses import (
     TEXTS,
-    KnownResponse,
     check_storable,
     content_hash,
     find_responses,
@@ -189,26 +188,26 @@ def _store_batch(
     inserted = insert_responses(connection, new, batch_id, now) if new else {}
     if len(inserted) < len(new):  # another process stored the rest between the two statements
         known |= find_responses(connection, new.keys() - inserted.keys())
-    new_ids = [inserted[key] for key in new if key in inserted]
-    result.new += new_ids
+    new_answers = {inserted[key]: response for key, (response, _) in new.items() if key in inserted}
+    result.new += new_answers
     feedback: dict[int, list[Feedback]] = {}
     for index, (response, hash_) in enumerate(zip(responses, hashes, strict=True), start):
         key = key_of(response)
-        stored = KnownResponse(inserted[key], first[key][1]) if key in inserted else known[key]
-        result.ids.append(stored.id)
-        if stored.content_hash != hash_:
+        id_, stored_hash = (inserted[key], first[key][1]) if key in inserted else known[key]
+        result.ids.append(id_)
+        if stored_hash != hash_:
             result.differing.append(index)
             continue
         if key not in inserted or first[key][0] is not response:
             result.unchanged += 1
-        feedback.setdefault(stored.id, []).extend(response.feedback)
-    for response_id, entries in (take_feedback(connection, responses=new_ids) if new_ids else {}).items():
+        feedback.setdefault(id_, []).extend(response.feedback)
+    for response_id, entries in (take_feedback(connection, responses=new_answers) if new_answers else {}).items():
         feedback.setdefault(response_id, []).extend(entries)  # it came before its answer
-    result.feedback_added += len(add_feedback(connection, feedback, new_ids, batch_id, now))
-    if new_ids:
-        states = read_states(connection, read_responses(connection, set(new_ids), lock=False))
-        update_flags(connection, states, RULES, rules_in_force(connection), now)
-        follow_queues(connection, new_ids, now)
+    added = add_feedback(connection, feedback, new_answers, batch_id, now)
+    result.feedback_added += len(added)
+    if new_answers:
+        flag_new(connection, new_answers, dict(added), rules_in_force(connection), now)
+        follow_queues(connection, new_answers, now)
 
 
 def add_feedback(

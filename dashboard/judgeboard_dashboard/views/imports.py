@@ -1,7 +1,6 @@
 """The page Import: upload a file, see what would be stored, store it; undo an import."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import BinaryIO, cast
 
 import streamlit as st
@@ -16,6 +15,7 @@ from judgeboard.imports.importing import ImportSummary, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import in_other_words, labels_sentence
 from judgeboard.imports.questions import Question, UnclearFile
+from judgeboard.imports.reading import ImportRequest
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
@@ -205,11 +205,17 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     if upload is None:
         return None
     _drop_columns_alone(upload.file_id, kind)
-    mapping, labels = (tuple(sorted(kept(upload.file_id, kind).items())) for kept in (_answers, chosen_labels))
-    label_set = st.session_state.get(label_set_key(upload.file_id, kind))
-    dates = st.session_state.get(_dates_key(upload.file_id))
-    choice = Choice(upload.file_id, upload.name, kind, source.strip(), mapping, labels, label_set, dates)
-    return choice, cast("BinaryIO", upload)
+    labels = dict(chosen_labels(upload.file_id, kind))
+    request: ImportRequest = {
+        "name": upload.name,
+        "kind": kind,
+        "source": source.strip() or None,
+        "mapping": dict(_answers(upload.file_id, kind)),
+        "values": {"label": labels} if labels else {},
+        "label_set": st.session_state.get(label_set_key(upload.file_id, kind)),
+        "dates": st.session_state.get(_dates_key(upload.file_id)),
+    }
+    return Choice(upload.file_id, request), cast("BinaryIO", upload)
 
 
 def _tried(choice: Choice, stream: BinaryIO) -> Imported | Question | None:
@@ -319,7 +325,7 @@ def _likely_chosen(choice: Choice, trial: Imported) -> Choice:
         return choice
     filled.add((choice.file_id, choice.kind))
     chosen.update({theirs: ours for ours, theirs in likely_keys(choice.kind, trial.unmapped).items() if theirs})
-    return replace(choice, mapping=tuple(sorted(chosen.items())))
+    return choice.changed(mapping=dict(chosen))
 
 
 def _filled() -> set[tuple[str, str]]:
@@ -547,9 +553,9 @@ def _done_card(done: Imported) -> None:
     summary = done.summary
     latest = next((each.summary.kind for each in done.others if each.summary.new), summary.kind)
     label, rows, hint = NEXT.get(latest, (None, None, ""))
-    if done.choice.label_set is not None:
+    if done.choice.request["label_set"] is not None:
         with reading() as connection:
-            schema = schema_named(connection, done.choice.label_set).title
+            schema = schema_named(connection, done.choice.request["label_set"]).title
         label, rows = "Show label schema", Rows("schemas", {"version": schema})
     with st.container(border=True, key="import_card"):
         leads = " ".join(done_lead(each.summary) for each in (done, *done.others))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Unpack
 
 import streamlit as st
 
@@ -12,8 +12,8 @@ from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES, IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.imports.proposals import propose
-from judgeboard.imports.questions import Question, UnclearFile
+from judgeboard.imports.questions import Question, UnclearFile, propose
+from judgeboard.imports.reading import ImportRequest
 from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.store.filters import metadata_path, value_at
@@ -84,20 +84,24 @@ _WIDTHS = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A file and how to read it; equal choices give equal trials.
-
-    An empty ``source`` means the default. ``labels`` has the label of words. With a ``label_set``, labels are its
-    options. ``dates`` is the order of day and month in dates with the year last.
-    """
+    """An uploaded file and how to import it; equal choices give equal trials."""
 
     file_id: str
-    name: str
-    kind: str
-    source: str
-    mapping: tuple[tuple[str, str], ...] = ()
-    labels: tuple[tuple[str, str], ...] = ()
-    label_set: str | None = None
-    dates: str | None = None
+    request: ImportRequest
+
+    @property
+    def kind(self) -> str:
+        """The kind of the file."""
+        return self.request["kind"]
+
+    def changed(self, **changes: Unpack[ImportRequest]) -> "Choice":
+        """Return the same file with another request."""
+        return Choice(self.file_id, self.request | changes)
+
+    @property
+    def plain(self) -> "Choice":
+        """The same file, read without what a person chose for its columns and labels."""
+        return self.changed(mapping={}, values={}, label_set=None)
 
 
 @dataclass(slots=True)
@@ -154,14 +158,13 @@ def try_file(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], b
     Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be used.
     """
     trial = import_upload(stream, choice, on_rows, dry_run=True)
-    plain = replace(choice, mapping=(), labels=(), label_set=None)
-    if not choice.mapping:
+    if not choice.request["mapping"]:
         unmapped = trial.summary.columns
-    elif before is not None and replace(before.choice, mapping=(), labels=(), label_set=None) == plain:
+    elif before is not None and before.choice.plain == choice.plain:
         unmapped = before.unmapped
     else:
         try:
-            unmapped = import_upload(stream, plain, on_rows, dry_run=True).summary.columns
+            unmapped = import_upload(stream, choice.plain, on_rows, dry_run=True).summary.columns
         except UnclearFile as unclear:
             unmapped = unclear.question.columns
     others = () if has_news(trial.summary) else _others(stream, trial, on_rows, dry_run=True)
@@ -174,16 +177,20 @@ def import_all(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None],
     return replace(done, others=_others(stream, done, on_rows, actor=actor))
 
 
-def _others(stream: BinaryIO, answers: Imported, on_rows: Callable[[int], None], **more: Any) -> tuple[Imported, ...]:
+def _others(
+    stream: BinaryIO, answers: Imported, on_rows: Callable[[int], None], **more: Unpack[ImportRequest]
+) -> tuple[Imported, ...]:
     """Import the rows of other kinds in an export whose answers are stored."""
     if answers.summary.kind != "responses" or not answers.summary.usable:
         return ()
-    plain = replace(answers.choice, mapping=(), labels=(), label_set=None)
-    return tuple(import_upload(stream, replace(plain, kind=kind), on_rows, **more) for kind in answers.summary.others)
+    others = (answers.choice.plain.changed(kind=kind) for kind in answers.summary.others)
+    return tuple(import_upload(stream, choice, on_rows, **more) for choice in others)
 
 
-def import_upload(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], **more: Any) -> Imported:
-    """Import the file; ``more`` are further arguments of `import_file`.
+def import_upload(
+    stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], **more: Unpack[ImportRequest]
+) -> Imported:
+    """Import the file as the choice and ``more`` say.
 
     Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be used.
     """
@@ -192,16 +199,9 @@ def import_upload(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], Non
     summary = import_file(
         store(),
         stream,
-        kind=choice.kind,
-        mapping=dict(choice.mapping),
-        values={"label": dict(choice.labels)} if choice.labels else None,
-        source=choice.source or None,
-        label_set=choice.label_set,
-        dates=choice.dates,
-        name=choice.name,
         on_progress=lambda rows, _share: on_rows(rows),
         on_rejected=rejected.add,
-        **more,
+        **choice.request | more,
     )
     return Imported(choice, summary, rejected)
 

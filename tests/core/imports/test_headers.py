@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Response
-from judgeboard.imports.proposals import propose
+from judgeboard.imports.questions import propose
 from judgeboard.imports.reading import read_records
 from judgeboard.imports.responses import ResponseImport
 

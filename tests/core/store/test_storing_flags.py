@@ -1,6 +1,7 @@
 """Flags follow judgments and feedback in the same transaction."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -230,6 +231,43 @@ def test_only_logged_answers_are_flagged(case) -> None:
     case.say(case.version(), control, groundedness=0.0, quality=1)
     assert case.flags(control) == []
     assert len(case.current(control)) == 1
+
+
+def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(case) -> None:
+    """The rules read a new answer as it is in hand, and a stored one as the database has it."""
+    up, down = (Feedback(FeedbackKind.THUMBS, value, "ann") for value in (1, 0))
+    asked_at = datetime(2026, 3, 1, 23, tzinfo=timezone(timedelta(hours=-2)))
+
+    def answers(source: str) -> list[Response]:
+        return [
+            Response(source, "up again is no new feedback", "q", "a", feedback=(up, down, up)),
+            Response(source, "asked", "q", "It is warm.", ("p",), query_type="sql", asked_at=asked_at),
+            Response(source, "checked", "q", "It is 145 °C [2].", ("p", "q"), feedback=(down, up)),
+            Response(source, "control", "q", "a", kind=ResponseKind.CONTROL, feedback=(down,)),
+        ]
+
+    def flags(ids: list[int]) -> list[dict[str, Any]]:
+        own = {"id", "response_id", "source", "created_at"}
+        return [{name: row[name] for name in row.keys() - own} for id_ in ids for row in case.flag_rows(id_)]
+
+    case.set("poor_rating", 0.5)
+    later = case.add(*answers("later")).new
+    assert flags(later) == []
+    case.set("poor_rating", 2)
+    case.set("always_review", ["sql"])
+    case.set("random_share", 1)
+    case.set("checks", "checks:\n- name: cites\n  cites_passage: true\n- name: warm\n  regex: '\\d+ °C'\n")
+    at_once = case.add(*answers("at once")).new
+    with case.store.writing() as connection:
+        reapply_flags(connection, later)
+    assert flags(at_once) == flags(later)
+    rules = [[rule for rule, _ in case.flags(id_)] for id_ in at_once]
+    assert rules == [
+        ["poor_rating", "failed_check", "failed_check", "random_sample"],
+        ["failed_check", "failed_check", "always_review", "random_sample"],
+        ["random_sample"],
+        [],
+    ]
 
 
 def test_rules_that_are_drawn_wait_for_storing_or_the_command(case) -> None:

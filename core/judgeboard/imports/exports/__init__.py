@@ -96,17 +96,15 @@ KINDS_OF_EXPORTS = ("responses", "verdicts", "grades")
 
 
 @dataclass(frozen=True, slots=True)
-class RowOfAnswer(Row):
-    """A row that belongs to an answer of the export, with the row of this answer."""
+class ExportedRow(Row):
+    """A row with what the export has beside it.
 
-    answer: dict[str, Any]
+    ``answer`` is the row of the answer to which a row of another kind belongs. ``earlier`` are rows of the same answer
+    as an earlier import may have stored it.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class RowWithEarlier(Row):
-    """The row of an answer, with rows of the same answer as an earlier import may have stored it."""
-
-    earlier: tuple[dict[str, Any], ...]
+    answer: dict[str, Any] | None = None
+    earlier: tuple[dict[str, Any], ...] = ()
 
 
 class ExportRows:
@@ -167,7 +165,7 @@ class ExportRows:
         ours = None if key.use == EXTRA else key.use
         known = self._keys.get((key.name, ours))
         if known is not None:
-            self._keys[key.name, ours] = replace(known, times=known.times + 1)
+            known.times += 1
         elif len(self._keys) <= MAX_COLUMNS:
             is_mapped = key.name in self._mapping
             how = "--map" if is_mapped else "recognised by name"
@@ -195,12 +193,10 @@ class ExportRows:
                     answer = values
                 if kind != self._kind:
                     self.others[kind] += 1
-                elif kind == "responses" and entry.earlier:
-                    yield RowWithEarlier(row.line, values, tuple(map(_identified, entry.earlier)))
-                elif answer is None or kind == "responses":
-                    yield Row(row.line, values)
+                elif kind == "responses":
+                    yield ExportedRow(row.line, values, earlier=tuple(map(_identified, entry.earlier)))
                 else:
-                    yield RowOfAnswer(row.line, values, answer)
+                    yield ExportedRow(row.line, values, answer)
         yield from self._waiting()
 
     def _usable(self, items: Iterable[Row | Rejected]) -> Iterator[Row]:
@@ -261,20 +257,20 @@ class AnswersOfExport:
         self._row: Mapping[str, Any] | None = None
         self._answer: Response | Rejected = Rejected(0, None, "", None)
 
-    def of(self, row: RowOfAnswer) -> Response | Rejected:
+    def of(self, row: dict[str, Any], line: int) -> Response | Rejected:
         """Return the answer of a row. The rows of an answer come one after the other."""
-        if row.answer is not self._row:
-            self._row, self._answer = row.answer, self._built(row)
+        if row is not self._row:
+            self._row, self._answer = row, self._built(row, line)
         return self._answer
 
-    def _built(self, row: RowOfAnswer) -> Response | Rejected:
-        if fault := fault_in(row.answer):
-            return Rejected(row.line, *fault, row.answer)
-        values = self._columns.unfolded(row.answer)
+    def _built(self, row: dict[str, Any], line: int) -> Response | Rejected:
+        if fault := fault_in(row):
+            return Rejected(line, *fault, row)
+        values = self._columns.unfolded(row)
         try:
             return self._kind.build(Cells(values, *self._columns.plan(values), self._textual))
         except Unusable as error:
-            return Rejected(row.line, error.field, error.reason, row.answer)
+            return Rejected(line, error.field, error.reason, row)
 
 
 def recognised(
