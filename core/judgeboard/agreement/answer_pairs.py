@@ -9,8 +9,8 @@ import numpy as np
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among
-from judgeboard.stats.ratings import Human, Kind, PeopleValues, Scale, human_values
-from judgeboard.store.grades import ADJUDICATION, AGAIN, BLIND, LABELS, GradedReviews, Grades
+from judgeboard.stats.ratings import Human, Kind, PeopleValues, Scale, human_values, positions_of_codes
+from judgeboard.store.grades import ADJUDICATION, AGAIN, BLIND, GROUNDED, HALLUCINATED, GradedReviews, Grades
 from judgeboard.store.verdicts import GradedAnswers
 
 GradeName = Literal["label", "groundedness", "quality"]
@@ -18,23 +18,20 @@ GRADES: tuple[GradeName, ...] = get_args(GradeName)
 
 Cut: TypeAlias = float | FloatArray  # one value, or one per row
 
-_NAMES = np.array(LABELS)
-_GROUNDED, _HALLUCINATED = LABELS.index("grounded"), LABELS.index("hallucinated")
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerPairs:
     """One row per answer that the judge and people graded (if people are stacked: per person and answer), by id.
 
-    ``judge`` and ``people`` are labels (texts), quality (1 to 4), groundedness (0 to 1) or a rubric's scores.
-    ``scores`` is the judge's groundedness, NaN if there is none; ``cut`` marks labels derived from it. ``groups`` are
-    evidence groups, ``query_types`` are positions in the loaded names, ``days`` are UTC days (below 0: no time).
+    ``judge`` and ``people`` are positions among the categories of ``scale``, or scores (`positions`). ``scores`` is the
+    judge's groundedness, NaN if there is none; ``cut`` marks labels derived from it. ``groups`` are evidence groups,
+    ``query_types`` are positions in the loaded names, ``days`` are UTC days (below 0: no time).
     """
 
     scale: Scale
     response_ids: IntArray
-    judge: AnyArray
-    people: AnyArray
+    judge: FloatArray
+    people: FloatArray
     scores: FloatArray
     cut: BoolArray
     groups: IntArray
@@ -119,8 +116,8 @@ def pairs_of(graded: GradedAnswers, version_id: int, people: PeopleValues, scale
     return AnswerPairs(
         scale,
         graded.response_ids[at],
-        decoded(values[at], scale),
-        decoded(grades, scale),
+        positions_of_codes(values[at], scale),
+        positions_of_codes(grades, scale),
         verdicts.groundedness[at],
         was_cut[at],
         graded.evidence_groups[at],
@@ -140,19 +137,12 @@ def judge_values(verdicts: Grades, grade: str, cut: Cut) -> tuple[AnyArray, Bool
 def with_cut(labels: IntArray, groundedness: FloatArray, cut: Cut) -> tuple[IntArray, BoolArray]:
     """Return labels (as positions) with those that were derived from groundedness, and which ones these are."""
     was_cut = (labels == 0) & ~np.isnan(groundedness)
-    return np.where(was_cut, np.where(groundedness < cut - HALF_STEP, _HALLUCINATED, _GROUNDED), labels), was_cut
+    return np.where(was_cut, np.where(groundedness < cut - HALF_STEP, HALLUCINATED, GROUNDED), labels), was_cut
 
 
 def cuts_of(cuts: Cuts, names: Sequence[str], codes: IntArray) -> FloatArray:
     """Return the cut of each row; ``codes`` are positions in the query types ``names``."""
     return np.array([cuts.of(name) for name in names], dtype=np.float64)[codes]
-
-
-def decoded(values: AnyArray, scale: Scale) -> AnyArray:
-    """Return labels and classes as texts, values of other grades unchanged."""
-    if scale.grade == "label":
-        return _NAMES[values]
-    return np.array(scale.categories)[values.astype(np.int64) - 1] if scale.names_classes else values
 
 
 def is_given(values: AnyArray) -> BoolArray:

@@ -11,8 +11,7 @@ from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.choice import By, sliced_by, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
 from judgeboard.errors import check_known
-from judgeboard.stats.arrays import TIE, AnyArray, IntArray
-from judgeboard.stats.confusion import category_codes
+from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
 from judgeboard.stats.detection import TENTHS, tenths
 from judgeboard.stats.ratings import HUMANS, SCALES, Human
 from judgeboard.store.grades import before_and_after
@@ -75,10 +74,9 @@ def cell_names(grade: GradeName) -> tuple[str, ...]:
     return _TENTHS if declared is None else tuple(map(str, declared))
 
 
-def cell_places(grade: GradeName, values: AnyArray) -> IntArray:
-    """Return the position of each value among `cell_names`; raise ValueError for a value of another grade."""
-    declared = SCALES[grade].categories
-    return tenths(values) if declared is None else category_codes(values, declared)
+def cell_places(grade: GradeName, values: FloatArray) -> IntArray:
+    """Return the position of each value (`positions`, or a score) among `cell_names`."""
+    return tenths(values) if SCALES[grade].categories is None else values.astype(np.int64)
 
 
 def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:

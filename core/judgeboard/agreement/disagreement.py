@@ -11,7 +11,7 @@ from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
 from judgeboard.agreement.cells import cell_names, cell_places
 from judgeboard.agreement.notes import EMPTY
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.domain import Estimate, Label
+from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
@@ -158,7 +158,7 @@ def disagreement_page(
     labels = pairs
     if grade != "label":
         labels = _narrowed(source, source.pairs(compared_id, "label"), query_types, metadata)
-    difference = _differences(pairs)
+    difference = pairs.judge - pairs.people  # hallucinated is 0, grounded 1
     apart = np.abs(difference) >= gap - HALF_STEP
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())
     listed = apart
@@ -168,7 +168,6 @@ def disagreement_page(
         listed = listed & (difference > 0 if direction == "too_kind" else difference < 0)
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
     shown = order[offset : offset + limit]
-    few = pairs.n < FEW
     return DisagreementPage(
         disagreement_sentence(grade, gap, pairs.n, too_kind=kind, too_harsh=harsh),
         version,
@@ -176,7 +175,7 @@ def disagreement_page(
         gap,
         pairs.n,
         _picture(grade, pairs, apart),
-        tuple(map(Scattered, pairs.response_ids.tolist(), pairs.people.tolist(), pairs.judge.tolist())) if few else (),
+        _scattered(pairs) if pairs.n < FEW else (),
         () if version is None else _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
         len(order),
         _missed_modes(connection, labels),
@@ -199,8 +198,8 @@ def _narrowed(
 
 def _missed_modes(connection: Connection, labels: AnswerPairs) -> MissedModes:
     """Return the misses by failure mode. An answer counts once per mode, whoever tagged it."""
-    bad = labels.at(labels.people == Label.HALLUCINATED.value)
-    misses = dict(zip(bad.response_ids.tolist(), (bad.judge == Label.GROUNDED.value).tolist(), strict=True))
+    bad = labels.at(labels.people == labels.scale.bad)
+    misses = dict(zip(bad.response_ids.tolist(), (bad.judge != labels.scale.bad).tolist(), strict=True))
     modes = modes_of_answers(connection, list(misses))
     of_mode: dict[str, list[bool]] = {}
     for response_id, names in modes.items():
@@ -213,13 +212,6 @@ def _missed_modes(connection: Connection, labels: AnswerPairs) -> MissedModes:
     ]
     counted_modes.sort(key=lambda each: (-each.missed, -each.bad, each.mode))
     return MissedModes(len(misses), len(misses) - len(modes), tuple(counted_modes))
-
-
-def _differences(pairs: AnswerPairs) -> FloatArray:
-    if pairs.scale.grade != "label":
-        return np.asarray(pairs.judge - pairs.people, dtype=np.float64)
-    good = Label.GROUNDED.value
-    return np.asarray(pairs.judge == good, dtype=np.float64) - np.asarray(pairs.people == good, dtype=np.float64)
 
 
 def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> IntArray:
@@ -241,7 +233,8 @@ def _rows(
     if not ids:
         return ()
     answers, people = judged_texts(connection, version_id, ids), person_reviews(connection, ids)
-    columns = zip(ids, pairs.judge.tolist(), pairs.people.tolist(), difference.tolist(), strict=True)
+    grades = (pairs.scale.named(side).tolist() for side in (pairs.judge, pairs.people))
+    columns = zip(ids, *grades, difference.tolist(), strict=True)
     return tuple(
         Disagreement(
             answers[response_id],
@@ -252,6 +245,11 @@ def _rows(
         )
         for response_id, judge_grade, people_grade, apart in columns
     )
+
+
+def _scattered(pairs: AnswerPairs) -> tuple[Scattered, ...]:
+    people, judge = (pairs.scale.named(side).tolist() for side in (pairs.people, pairs.judge))
+    return tuple(map(Scattered, pairs.response_ids.tolist(), people, judge))
 
 
 def _picture(grade: GradeName, pairs: AnswerPairs, apart: BoolArray) -> Picture:

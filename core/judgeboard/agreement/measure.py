@@ -46,7 +46,7 @@ from judgeboard.agreement.result import (
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.served_notices import labels_by_notice
 from judgeboard.agreement.unjudged_answers import UnjudgedAnswers, unjudged_answers
-from judgeboard.domain import COMBINED_KINDS, JURY, Estimate, Label
+from judgeboard.domain import COMBINED_KINDS, JURY, Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
@@ -459,7 +459,8 @@ def _between_generators(connection: Connection, choice: AgreementChoice, pairs: 
     if known.sum() < FEWEST:
         return {}
     groups = grouping_of(pairs, choice.unit, choice.human)
-    return dict(between_generators(pairs.judge, pairs.people, np.where(known[codes], codes, -1), groups))
+    judge, people = (pairs.scale.named(side) for side in (pairs.judge, pairs.people))
+    return dict(between_generators(judge, people, np.where(known[codes], codes, -1), groups))
 
 
 def _stand_in_tests(
@@ -558,7 +559,7 @@ def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
     scored = ~np.isnan(pairs.scores)
     if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
         return None
-    return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)
+    return calibration(pairs.scores[scored], pairs.people[scored] != pairs.scale.bad)
 
 
 def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:

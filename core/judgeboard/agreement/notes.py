@@ -12,7 +12,7 @@ from judgeboard.agreement.choice import By, Unit, sliced_by
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, IntArray, among
+from judgeboard.stats.arrays import FloatArray, IntArray, among
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
@@ -334,7 +334,7 @@ def notes_on_people(
     common = rated.at(rated.ratings.per_item >= 2)
     if result.n < MIN_PAIRS:
         return ()
-    scale, grades = common.ratings.scale, common.ratings.as_given(common.ratings.values[common.ratings.rated])
+    scale, grades = common.ratings.scale, common.ratings.values[common.ratings.rated]
     return (
         *_selection(common.ids, picked, things),
         *_skewed(grades, scale, result.statistics, "alpha_nominal", "ratings"),
@@ -415,15 +415,15 @@ def _selection(ids: IntArray, picked: IntArray, things: str) -> Iterator[Note]:
 
 
 def _skewed(
-    grades: AnyArray, scale: Scale, estimates: Mapping[str, Estimate], corrected: str, things: str
+    grades: FloatArray, scale: Scale, estimates: Mapping[str, Estimate], corrected: str, things: str
 ) -> Iterator[Note]:
-    """Yield a note if one category is so frequent that agreement is high by chance alone."""
+    """Yield a note if one category is so frequent that agreement is high by chance; ``grades`` are positions."""
     name = corrected.removesuffix("_nominal")
     if scale.categories is not None and scale.weights is None:
-        categories, counts = np.unique(grades, return_counts=True)
+        places, counts = np.unique(grades, return_counts=True)
         share = float(counts.max() / counts.sum())
         if _SKEWED <= share < 1:
-            category = categories[counts.argmax()]
+            category = scale.categories[int(places[counts.argmax()])]
             yield Note(
                 "skewed",
                 f"People gave '{category}' to {percent(share)} of these {things}, so agreement by chance is high. Look "
@@ -443,11 +443,11 @@ def _skewed(
         )
 
 
-def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]:
+def _few_of_rarer(grades: FloatArray, scale: Scale, things: str) -> Iterator[Note]:
     """Yield a note if the rarest of the unordered categories that occur has fewer than 15 items."""
     if scale.categories is None or scale.weights is not None:
         return
-    counts = [(n, category) for category in scale.categories if (n := int((grades == category).sum()))]
+    counts = [(n, category) for place, category in enumerate(scale.categories) if (n := int((grades == place).sum()))]
     n, rarest = min(counts, key=itemgetter(0), default=(0, None))
     if n >= _FEW_OF_A_CATEGORY or len(counts) < 2:
         return

@@ -109,7 +109,7 @@ class PairRatings:
 
     def people(self) -> ItemRatings:
         """Return which side each person preferred."""
-        return self._ratings(self._pair_ids, self._reviewer_ids, _words(self._sides), PREFERENCE)
+        return self._ratings(self._pair_ids, self._reviewer_ids, self._sides.astype(np.float64), PREFERENCE)
 
     def people_numbers(self) -> ItemRatings | None:
         """Return each person's grades of pairs on a scale; None if there are none."""
@@ -126,7 +126,7 @@ class PairRatings:
         again = [sorted(rows, key=lambda each: each.review_id) for rows in reviews.values() if len(rows) > 1]
         ids = np.array([rows[0].pair_id for rows in again], dtype=np.int64)
         names = np.array([self.names[rows[0].reviewer_id] for rows in again], dtype=np.str_)
-        first, second = (_words(codes(side_of(rows[at]) for rows in again)) for at in (0, -1))
+        first, second = (codes(side_of(rows[at]) for rows in again).astype(np.float64) for at in (0, -1))
         return RatedTwice(ids, names, first, second, self._questions(ids))
 
     def gold(self, ids: IntArray) -> FloatArray:
@@ -187,7 +187,7 @@ class PairRatings:
         """Return the rating pairs of the judge's sides that count, one row per preference of people."""
         rows = sides >= 0
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
-        return self._as_pairs(scale, ids[rows], _words(sides[rows]), _words(preferences[rows]))
+        return self._as_pairs(scale, ids[rows], sides[rows], preferences[rows])
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""
@@ -238,7 +238,7 @@ class PairRatings:
         items, raters, sides = np.concatenate(usable, axis=1)
         names = {each.id: each.title for each in versions}
         questions = self._questions(items // 2)
-        rated = item_ratings(items, raters, _words(sides), PREFERENCE, questions, names, unit=self.unit)
+        rated = item_ratings(items, raters, sides.astype(np.float64), PREFERENCE, questions, names, unit=self.unit)
         return replace(rated, ids=rated.ids // 2)
 
     def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:
@@ -278,7 +278,8 @@ class PairRatings:
         nothing = np.full(len(ids), np.nan)
         no_cut = np.zeros(len(ids), dtype=np.bool_)
         no_days = np.full(len(ids), -1)
-        return AnswerPairs(scale, ids, judge, people, nothing, no_cut, self._questions(ids), types, no_days)
+        sides = (judge.astype(np.float64), people.astype(np.float64))
+        return AnswerPairs(scale, ids, *sides, nothing, no_cut, self._questions(ids), types, no_days)
 
     @cached_property
     def facts(self) -> PairFacts:
@@ -297,7 +298,7 @@ class PairRatings:
             known &= np.isin(self.facts.ids, list(self._wanted))
         return self.facts.ids[known], self.facts.gold[known] - 1
 
-    def _ratings(self, ids: IntArray, reviewer_ids: IntArray, values: AnyArray, scale: Scale) -> ItemRatings:
+    def _ratings(self, ids: IntArray, reviewer_ids: IntArray, values: FloatArray, scale: Scale) -> ItemRatings:
         return item_ratings(ids, reviewer_ids, values, scale, self._questions(ids), self.names, unit=self.unit)
 
     def _is_wanted(self, pair_id: int) -> bool:
@@ -356,10 +357,6 @@ def _aspect(name: str | None, aspects: Sequence[str]) -> str:
     if len(aspects) > 1:
         raise BadInput(f"choose an aspect with --aspect: {', '.join(aspects)}")
     return aspects[0]
-
-
-def _words(sides: IntArray) -> AnyArray:
-    return np.array((*SIDES, NO_VERDICT))[sides]
 
 
 def _in_order(ids: IntArray, place: int) -> IntArray:

@@ -12,7 +12,6 @@ from judgeboard.agreement.answer_pairs import (
     AnswerPairs,
     column_of,
     cuts_of,
-    decoded,
     gold,
     is_given,
     judge_values,
@@ -26,7 +25,7 @@ from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping, no_ints
 from judgeboard.stats.pair_orders import OrderVerdicts
-from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of
+from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions_of_codes, ratings_of
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import reviewed_for_flags
 from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
@@ -58,8 +57,8 @@ class RatedTwice:
 
     ids: IntArray
     raters: AnyArray
-    first: AnyArray
-    second: AnyArray
+    first: FloatArray
+    second: FloatArray
     groups: IntArray
 
 
@@ -84,7 +83,7 @@ class RatingPairs:
 def item_ratings(
     ids: IntArray,
     rater_ids: IntArray,
-    values: AnyArray,
+    values: FloatArray,
     scale: Scale,
     groups: IntArray,
     names: dict[int, str],
@@ -214,7 +213,7 @@ class AnswerRatings:
         """Return the grade of each person on each answer, on ``scale`` (default: the scale of people)."""
         scale = scale or self.scale
         grades = person_grades(self.source.graded.reviews, scale)
-        values = decoded(grades.values, scale)
+        values = positions_of_codes(grades.values, scale)
         groups = self._groups(grades.response_ids)
         return item_ratings(grades.response_ids, grades.reviewer_ids, values, scale, groups, self._names)
 
@@ -243,13 +242,13 @@ class AnswerRatings:
         repeated = ~again[order[starts]] & again[order[ends]]
         starts, ends = starts[repeated], ends[repeated]
         names = np.array([self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_)
-        first, second = (decoded(values[order[at]], self.scale) for at in (starts, ends))
+        first, second = (positions_of_codes(values[order[at]], self.scale) for at in (starts, ends))
         return RatedTwice(ids[starts], names, first, second, self._groups(ids[starts]))
 
     def gold(self, ids: IntArray) -> FloatArray:
         """Return the gold labels of answers, NaN if there is none."""
         labels = gold(self.source.graded.reviews, self.scale)
-        return values_at(ids, labels.response_ids, positions(decoded(labels.values, self.scale), self.scale))
+        return values_at(ids, labels.response_ids, positions_of_codes(labels.values, self.scale))
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
@@ -289,7 +288,7 @@ class AnswerRatings:
             return np.full(len(ids), np.nan)
         values, _ = judge_values(verdicts, self.grade, self.source.cut)
         rows = is_given(values)
-        return values_at(ids, graded.response_ids[rows], positions(decoded(values[rows], scale), scale))
+        return values_at(ids, graded.response_ids[rows], positions_of_codes(values[rows], scale))
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
         """Return the current verdicts of judge versions on the whole log, graded by people or not."""
@@ -304,7 +303,7 @@ class AnswerRatings:
         return item_ratings(
             verdicts.response_ids[rows],
             verdicts.version_ids[rows],
-            decoded(values[rows], scale),
+            positions_of_codes(values[rows], scale),
             scale,
             verdicts.evidence_groups[rows],
             {each.id: each.title for each in versions},

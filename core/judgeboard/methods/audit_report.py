@@ -132,8 +132,12 @@ def audit_report(
     marked = np.isin(pairs.response_ids, np.array(sorted(wrong_by_mark), dtype=np.int64))
     wrong = pairs.judge != pairs.people
     answers = [
-        AuditedAnswer(id_, reviewed[id_].source, reviewed[id_].external_id, str(judge), str(people))
-        for id_, judge, people in zip(pairs.response_ids.tolist(), pairs.judge, pairs.people, strict=True)
+        AuditedAnswer(id_, reviewed[id_].source, reviewed[id_].external_id, judge, people)
+        for id_, judge, people in zip(
+            pairs.response_ids.tolist(),
+            *(pairs.scale.named(side).tolist() for side in (pairs.judge, pairs.people)),
+            strict=True,
+        )
     ]
 
     caught, missed, accused = (

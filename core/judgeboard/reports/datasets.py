@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import decoded, gold, people_values, person_grades
+from judgeboard.agreement.answer_pairs import gold, people_values, person_grades
 from judgeboard.domain import Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType, write_rows, write_whole
@@ -17,7 +17,7 @@ from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.methods.generation import rebuilt_messages
 from judgeboard.reviews.outcome import GROUNDEDNESS_CONFLICT, QUALITY_CONFLICT
 from judgeboard.stats.arrays import among
-from judgeboard.stats.ratings import SCALES
+from judgeboard.stats.ratings import SCALES, positions_of_codes
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import ADJUDICATION, GradedReviews, graded_reviews
 from judgeboard.store.hidden_rows import Seen
@@ -88,9 +88,8 @@ def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set
         differing = {each for each, values in given.items() if round(max(values) - min(values), 9) >= limit}
         differing -= set(gold(reviews, scale).response_ids.tolist())
         conflicts |= differing
-        for response_id, value in zip(
-            people.response_ids.tolist(), decoded(people.values, scale).tolist(), strict=True
-        ):
+        values = scale.named(positions_of_codes(people.values, scale))
+        for response_id, value in zip(people.response_ids.tolist(), values.tolist(), strict=True):
             if response_id not in differing:
                 grades[response_id][name] = value
     return grades, conflicts - set(reviews.response_ids[reviews.stages == ADJUDICATION].tolist())
