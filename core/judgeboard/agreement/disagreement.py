@@ -128,28 +128,24 @@ def disagreement_sentence(grade: GradeName, gap: float, pairs: int, *, too_kind:
 
 
 def disagreement_page(
-    connection: Connection,
+    source: PairSource,
     *,
     version_id: int | None = None,
     grade: GradeName = "groundedness",
     query_types: Collection[str] = (),
     metadata: tuple[str, str] | None = None,
-    reviewer_id: int | None = None,
     direction: Direction | None = None,
     cell: tuple[int, int] | None = None,
     offset: int = 0,
     limit: int = 50,
-    implied_labels: bool = True,
-    source: PairSource | None = None,
 ) -> DisagreementPage:
     """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
 
-    With ``reviewer_id`` only this person's grades count. ``metadata`` is a field and its value as `value_text` writes
-    it. ``direction`` selects answers that the judge grades higher (``too_kind``) or lower than people. ``cell`` selects
-    the answers in a (row, column) of the picture, even if they do not differ. ``source`` is the `PairSource` for this
-    reviewer and ``implied_labels``, if it is loaded already.
+    ``metadata`` is a field and its value as `value_text` writes it. ``direction`` selects answers that the judge grades
+    higher (``too_kind``) or lower than people. ``cell`` selects the answers in a (row, column) of the picture, even if
+    they do not differ.
     """
-    source = source or PairSource(connection, reviewer_id, implied_labels=implied_labels)
+    connection = source.connection
     limits = thresholds(connection)
     gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
     version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
@@ -176,7 +172,9 @@ def disagreement_page(
         pairs.n,
         _picture(grade, pairs, apart),
         _scattered(pairs) if pairs.n < FEW else (),
-        () if version is None else _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
+        ()
+        if version is None
+        else _rows(connection, version.id, pairs.at(shown), difference[shown], source.whose.reviewer_id),
         len(order),
         _missed_modes(connection, labels),
     )

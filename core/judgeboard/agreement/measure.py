@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
 from judgeboard.agreement.anchoring import anchoring_by_grade
 from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as, person_grades
-from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, slices_of
+from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, Whose, slices_of
 from judgeboard.agreement.notes import (
     comparable_sentence,
     compared_with,
@@ -121,22 +121,9 @@ def measure_agreement(
         BadInput: Arguments that cannot be combined.
         NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
     """
+    whose = Whose(human=human, implied_labels=implied_labels, where=where or RowFilter())
     versions = tuple(judge_versions)
-    choice = AgreementChoice(
-        of,
-        versions,
-        unit,
-        aspect,
-        grade,
-        human,
-        unusable,
-        by,
-        epsilon,
-        implied_labels=implied_labels,
-        small=small,
-        inconsistent=inconsistent,
-        where=where or RowFilter(),
-    )
+    choice = AgreementChoice(of, versions, unit, aspect, grade, whose, unusable, inconsistent, by, epsilon, small)
     with store.reading() as connection:
         return agreement_of(connection, choice)
 
@@ -164,7 +151,7 @@ def agreement_of(
             result = _judge(connection, choice, source, of_slices)
             if isinstance(source, AnswerRatings) and source.grade == "label":
                 result = replace(result, notices=labels_by_notice(source.source))
-    return replace(result, where=choice.where.as_dict())
+    return replace(result, where=choice.whose.where.as_dict())
 
 
 def every_judge(
@@ -190,25 +177,19 @@ def stand_in_test(
     version: StoredVersion,
     grade: str,
     epsilon: float,
-    *,
-    implied_labels: bool = True,
-    where: RowFilter | None = None,
+    whose: Whose | None = None,
 ) -> AlternativeAnnotatorTest:
-    """Return the alternative annotator test of a judge version on the answers that people graded."""
-    source = AnswerRatings(PairSource(connection, grade=grade, implied_labels=implied_labels, where=where), grade)
+    """Return the alternative annotator test of a judge version on the answers that people graded, one by one."""
+    source = AnswerRatings(PairSource(connection, whose, grade), grade)
     verdicts, people = source.with_people(version)
     return alternative_annotator_test(verdicts, people.ratings, epsilon)
 
 
 def _load(connection: Connection, choice: AgreementChoice) -> Source:
     if choice.unit == "pairs":
-        aspect = choice.aspect if choice.grade in {None, "preference"} else choice.grade
-        return PairRatings(connection, aspect, choice.unusable, choice.human, choice.inconsistent, choice.where)
+        return PairRatings(connection, choice)
     grade = choice.grade or "label"
-    source = PairSource(
-        connection, choice.reviewer_id, choice.human, grade, implied_labels=choice.implied_labels, where=choice.where
-    )
-    return AnswerRatings(source, grade)
+    return AnswerRatings(PairSource(connection, choice.whose, grade), grade)
 
 
 def _people(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
@@ -255,7 +236,7 @@ def _other_grades_of_people(source: Source, n: int) -> str:
     counts: dict[str, int] = {}
     for name in (*GRADES, *dimensions_scored(source.source.connection)):
         asked = source.source
-        other = PairSource(asked.connection, grade=name, implied_labels=asked.implied_labels, where=asked.where)
+        other = PairSource(asked.connection, replace(asked.whose, human="gold"), name)
         counts[name] = int((AnswerRatings(other, name).people().ratings.per_item >= 2).sum())
     known = [f"{name} ({counted(n, 'answer')})" for name, n in counts.items() if n]
     if not known:
@@ -322,7 +303,7 @@ def _judge(
     )
     return replace(
         result,
-        anchoring=anchoring_by_grade(connection, version, choice.where) if answers else {},
+        anchoring=anchoring_by_grade(connection, version, choice.whose.where) if answers else {},
         notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
     )
 
@@ -337,7 +318,7 @@ def _judge_figures(
 ) -> tuple[AgreementResult, PairStatistics, InAllAnswers | None]:
     """Return all figures of a judge version with people as a result without notes, and what the notes are about."""
     compared = source.compared(version)
-    of_pairs = judge_statistics(compared.pairs, choice.unit, choice.human, only=only)
+    of_pairs = judge_statistics(compared.pairs, choice.unit, choice.whose.human, only=only)
     loaded, in_all = None, None
     if isinstance(source, AnswerRatings) and of_pairs.n >= MIN_PAIRS:
         loaded = weighted_labels(source, version)
@@ -346,24 +327,26 @@ def _judge_figures(
         elif only is None:
             in_all = unweighted(source, version)
     of_pairs, graded = for_all(of_pairs, in_all)
-    statistics = with_accuracy(of_pairs) | order_statistics(compared, choice.human)
+    statistics = with_accuracy(of_pairs) | order_statistics(compared, choice.whose.human)
     if only is None and isinstance(source, AnswerRatings):
         statistics |= _between_generators(connection, choice, compared.pairs)
     if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).pairs.n:
-        statistics = _with_numbers(statistics, judge_statistics(numbers.pairs, choice.unit, choice.human).estimates)
+        statistics = _with_numbers(
+            statistics, judge_statistics(numbers.pairs, choice.unit, choice.whose.human).estimates
+        )
     unjudged = None
     if isinstance(source, AnswerRatings) and only is None:
         others = ((each, source.compared(each).pairs.n) for each in source.versions)
-        unjudged = unjudged_answers(connection, version, choice.where, of_pairs.n, others)
+        unjudged = unjudged_answers(connection, version, choice.whose.where, of_pairs.n, others)
     alt_test, tests = _stand_in_tests(connection, choice, source, version)
-    everybody, answers = choice.reviewer_id is None, choice.unit == "responses"
+    everybody, answers = choice.whose.reviewer_id is None, choice.unit == "responses"
     result = AgreementResult(
         of=choice.of,
         unit=choice.unit,
         grade=source.scale.grade,
         aspect=source.aspect,
-        human=choice.human,
-        compared_with=compared_with(choice.human, combined_as(compared.pairs.scale)) if everybody else None,
+        human=choice.whose.human,
+        compared_with=compared_with(choice.whose.human, combined_as(compared.pairs.scale)) if everybody else None,
         inconsistent=None if answers else choice.inconsistent,
         unusable=None if answers else choice.unusable,
         title=version.title,
@@ -401,7 +384,7 @@ def _slices_of_judge(
         whole = dict(slices_of_answers(connection, loaded, choice.by))
     versions = {each.title: each for each in source.versions} if choice.by == "judge_version" else {}
     for name, part in _by_slice(choice, source, version):
-        of_pairs = judge_statistics(part.pairs, choice.unit, choice.human, only=only)
+        of_pairs = judge_statistics(part.pairs, choice.unit, choice.whose.human, only=only)
         in_all = None
         if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
             in_all = in_all_answers(loaded, whole[name])
@@ -409,7 +392,7 @@ def _slices_of_judge(
             of_version = weighted_labels(source, versions[name])
             in_all = None if of_version is None else in_all_answers(of_version)
         part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
-        yield replace(part_of_all, statistics=part_of_all.statistics | order_statistics(part, choice.human))
+        yield replace(part_of_all, statistics=part_of_all.statistics | order_statistics(part, choice.whose.human))
 
 
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
@@ -418,14 +401,14 @@ def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAn
     None where figures are not weighted: for other grades, for one person, and if each person's grade counts alone.
     """
     asked = source.source
-    if source.grade != "label" or asked.reviewer_id is not None or asked.human not in {"gold", "majority"}:
+    if source.grade != "label" or asked.whose.reviewer_id is not None or asked.whose.human not in {"gold", "majority"}:
         return None
     return LabelledAnswers(
         asked.connection,
         version,
-        asked.where,
-        implied_labels=asked.implied_labels,
-        majority=asked.people("label") if asked.human == "majority" else None,
+        asked.whose.where,
+        implied_labels=asked.whose.implied_labels,
+        majority=asked.people("label") if asked.whose.human == "majority" else None,
         scores=False,
     )
 
@@ -438,13 +421,13 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     loaded = LabelledAnswers(
         asked.connection,
         version,
-        asked.where,
+        asked.whose.where,
         grade=grade,
-        implied_labels=asked.implied_labels,
+        implied_labels=asked.whose.implied_labels,
         scores=False,
     )
     in_all = in_all_answers(loaded)
-    if asked.reviewer_id is not None:  # the labels are of everybody
+    if asked.whose.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
     return replace(in_all, statistics={}, graded={})
 
@@ -458,7 +441,7 @@ def _between_generators(connection: Connection, choice: AgreementChoice, pairs: 
     known = np.array([name != UNKNOWN for name in facts.generators.names], dtype=np.bool_)
     if known.sum() < FEWEST:
         return {}
-    groups = grouping_of(pairs, choice.unit, choice.human)
+    groups = grouping_of(pairs, choice.unit, choice.whose.human)
     judge, people = (pairs.scale.named(side) for side in (pairs.judge, pairs.people))
     return dict(between_generators(judge, people, np.where(known[codes], codes, -1), groups))
 
@@ -516,7 +499,7 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
 def _tied(source: AnswerRatings) -> int:
     """Return the number of answers with a verdict on which people tied."""
     asked = source.source
-    graded = person_grades(asked.graded.reviews, asked.scales[source.grade], asked.reviewer_id)
+    graded = person_grades(asked.graded.reviews, asked.scales[source.grade], asked.whose.reviewer_id)
     tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
     judged = current_verdicts(asked.connection, of_reviewed=True)
     return len(np.intersect1d(tied, judged.response_ids))
@@ -546,7 +529,7 @@ def _judge_sentence(
         return nothing_to_compare(source.source, version, source.grade)
     each = f"grades of {choice.things} by people"
     agreed = judge_sentence(
-        statistics, each if choice.human == "each" else f"{choice.things} that people graded", in_all
+        statistics, each if choice.whose.human == "each" else f"{choice.things} that people graded", in_all
     )
     if rated.orders is None:
         return agreed
@@ -570,7 +553,7 @@ def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> St
 def _other_grades(source: Source) -> tuple[Note, ...]:
     if isinstance(source, PairRatings):
         return ()
-    return tuple(other_grades(source.source.graded.reviews, source.grade, source.source.reviewer_id))
+    return tuple(other_grades(source.source.graded.reviews, source.grade, source.source.whose.reviewer_id))
 
 
 def _other_versions(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[Note]:

@@ -128,14 +128,11 @@ def agreement_page(
     choice = AgreementChoice(
         judge_versions=() if chosen is None else (chosen.id,),
         grade=grade,
-        human=source.human,
+        whose=source.whose,
         by=by,
-        reviewer_id=source.reviewer_id,
-        implied_labels=source.implied_labels,
-        where=source.where,
     )
     if chosen is None:
-        notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
+        notes = tuple(other_grades(source.graded.reviews, grade, source.whose.reviewer_id))
         same = same_answers(ratings, versions)
         sentence = nothing_to_compare(source, None, grade)
         return AgreementPage(grade, None, choice, None, sentence, notes, same)
@@ -150,10 +147,10 @@ def agreement_page(
         result.sentence,
         result.notes,
         same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
-        over_time(timed, source.human),
+        over_time(timed, source.whose.human),
         pairs.n - timed.n,
         next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None)
-        if source.where == RowFilter()
+        if source.whose.where == RowFilter()
         else None,
     )
 

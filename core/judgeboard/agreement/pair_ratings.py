@@ -9,17 +9,16 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import AnswerPairs
-from judgeboard.agreement.choice import By, Unit, slices_of
+from judgeboard.agreement.choice import AgreementChoice, By, Unit, slices_of
 from judgeboard.agreement.ratings import ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
 from judgeboard.agreement.result import Statistics, judge_statistics
 from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
-from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, InconsistentAs, OrderVerdicts, UnusableAs
+from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, OrderVerdicts
 from judgeboard.stats.ratings import PREFERENCE, Human, PeopleValues, Scale, human_values
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import (
@@ -76,21 +75,17 @@ class PairRatings:
     def __init__(
         self,
         connection: Connection,
-        aspect: str | None = None,
-        unusable: UnusableAs = "drop",
-        human: Human = "gold",
-        inconsistent: InconsistentAs = "net",
-        where: RowFilter | None = None,
+        choice: AgreementChoice,
     ) -> None:
         """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if it has no preferences."""
         self._connection = connection
-        self.unusable = unusable
-        self.human = human
-        self.inconsistent = inconsistent
-        self._wanted = matching_pairs(connection, where or RowFilter())
+        self._choice = choice
+        self.human = choice.whose.human
+        self._wanted = matching_pairs(connection, choice.whose.where)
         every = load_preferences(connection, self._wanted)
         aspects = sorted({each.aspect for each in every if each.blind})
-        self.aspect = _aspect(aspect, aspects)
+        named = choice.aspect if choice.grade in {None, PREFERENCE.grade} else choice.grade
+        self.aspect = _aspect(named, aspects)
         of_aspect = [each for each in every if each.aspect == self.aspect]
         self._blind = [each for each in of_aspect if each.blind]
         reviewed = {(each.pair_id, each.reviewer_id) for each in of_aspect if each.stage is not Stage.ADJUDICATION}
@@ -170,8 +165,8 @@ class PairRatings:
         of_orders: list[AnswerPairs | None] = [None, None]
         if not orders.one_order:
             in_orders = (
-                orders.with_first("a", a_asked, self.unusable),
-                orders.with_first("b", b_asked, self.unusable),
+                orders.with_first("a", a_asked, self._choice.unusable),
+                orders.with_first("b", b_asked, self._choice.unusable),
             )
             of_orders = [self._counted_pairs(verdicts.ids[at], each[at], preferences) for each in in_orders]
         return RatingPairs(
@@ -222,7 +217,7 @@ class PairRatings:
         return values_at(ids, verdicts.ids[rows], sides[rows].astype(np.float64))
 
     def _counted(self, verdicts: PairVerdicts) -> IntArray:
-        return verdicts.orders.counted(self.inconsistent, self.unusable)
+        return verdicts.orders.counted(self._choice.inconsistent, self._choice.unusable)
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
         """Return the usable verdicts of judge versions in each order: a row is a pair in one order.

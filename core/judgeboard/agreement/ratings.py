@@ -19,7 +19,7 @@ from judgeboard.agreement.answer_pairs import (
     people_values,
     person_grades,
 )
-from judgeboard.agreement.choice import By, Unit, slices_of
+from judgeboard.agreement.choice import By, Unit, Whose, slices_of
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
@@ -127,33 +127,30 @@ class PairSource:
     def __init__(
         self,
         connection: Connection,
-        reviewer_id: int | None = None,
-        human: Human = "gold",
+        whose: Whose | None = None,
         grade: str | None = None,
-        *,
-        implied_labels: bool = True,
-        where: RowFilter | None = None,
     ) -> None:
         """Load all three grades, or one dimension of scores or category of a label schema (``grade``).
 
-        Raises BadInput if people have its scores on several scales, or if ``human`` is the mean of a category.
+        Raises BadInput if people have its scores on several scales, or if ``whose`` asks for the mean of a category.
         """
         dimension = None if grade in {None, *GRADES} else grade
         self.connection = connection
         self._dimension = None if dimension is None else Dimension(connection, dimension)
         self.scales = SCALES if self._dimension is None else {self._dimension.name: self._dimension.scale()}
-        self.where = where or RowFilter()
+        self.whose = whose or Whose()
         classes = () if self._dimension is None else self._dimension.classes
-        if classes and human == "mean":
+        if classes and self.whose.human == "mean":
             raise BadInput(f"the classes of {grade} have no mean: use --human majority")
         self.graded = load_graded(
-            connection, dimension, implied_labels=implied_labels, where=self.where, classes=classes
+            connection,
+            dimension,
+            implied_labels=self.whose.implied_labels,
+            where=self.whose.where,
+            classes=classes,
         )
         self.cuts = thresholds(connection).cuts
         self.cut = cuts_of(self.cuts, self.graded.query_type_names, self.graded.query_types)
-        self.reviewer_id = reviewer_id
-        self.human = human
-        self.implied_labels = implied_labels
         self._people: dict[Scale, PeopleValues] = {}
         self._pairs: dict[tuple[int, str], AnswerPairs] = {}
 
@@ -165,14 +162,14 @@ class PairSource:
         """Return one value per answer with this grade, combined as on ``scale`` (default: the scale of people)."""
         scale = scale or self.scales[grade]
         if scale not in self._people:
-            self._people[scale] = people_values(self.graded.reviews, scale, self.reviewer_id, self.human)
+            self._people[scale] = people_values(self.graded.reviews, scale, self.whose.reviewer_id, self.whose.human)
         return self._people[scale]
 
     def pairs(self, version_id: int, grade: str) -> AnswerPairs:
         """Return the pairs of a judge version with people on one grade."""
         if (version_id, grade) not in self._pairs:
             scale = self.scale_with((version_id,), grade)
-            if self.human == "mean" and not scale.names_classes:
+            if self.whose.human == "mean" and not scale.names_classes:
                 scale = replace(scale, categories=None, weights=None)
             self._pairs[version_id, grade] = pairs_of(
                 self.graded, version_id, self.people(grade, scale), scale, self.cut
@@ -202,7 +199,7 @@ class AnswerRatings:
         self.source = source
         self.scale = source.scales[grade]
         self.grade = grade
-        self.human = source.human
+        self.human = source.whose.human
 
     @cached_property
     def picked(self) -> IntArray:
@@ -272,7 +269,7 @@ class AnswerRatings:
         """Yield each slice of the answers that a judge version and people rated; without a filter, all query types."""
         pairs = rated.pairs
         if by == "query_type":
-            everything, codes = self.source.where == RowFilter(), enumerate(self.source.graded.query_type_names)
+            everything, codes = self.source.whose.where == RowFilter(), enumerate(self.source.graded.query_type_names)
             names = sorted((name, code) for code, name in codes if everything or (pairs.query_types == code).any())
             yield from ((name, RatingPairs(pairs.at(pairs.query_types == code), {})) for name, code in names)
         else:
@@ -298,8 +295,8 @@ class AnswerRatings:
         cut = cuts_of(self.source.cuts, verdicts.query_types.names, verdicts.query_types.codes)
         values, _ = judge_values(verdicts.grades, self.grade, cut)
         rows = is_given(values)
-        if self.source.where != RowFilter():
-            rows &= among(verdicts.response_ids, matching_answers(self._connection, self.source.where))
+        if self.source.whose.where != RowFilter():
+            rows &= among(verdicts.response_ids, matching_answers(self._connection, self.source.whose.where))
         return item_ratings(
             verdicts.response_ids[rows],
             verdicts.version_ids[rows],
@@ -313,8 +310,8 @@ class AnswerRatings:
         """Count the answers that made the prompt of one of these judge versions, and those that only one rated."""
         made = answers_of_prompts(self._connection, [each.id for each in versions])
         alone = (rated.ratings.per_item == 1) & ~among(rated.ids, made.both)
-        everything = self.source.where == RowFilter()
-        matching = made.both if everything else matching_answers(self._connection, self.source.where)
+        everything = self.source.whose.where == RowFilter()
+        matching = made.both if everything else matching_answers(self._connection, self.source.whose.where)
         return {**made.counts(matching), "one_judge": int(alone.sum())}
 
     @cached_property

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.agreed_with_people import AgreedWithPeople, agreed_with_people
 from judgeboard.agreement.answer_pairs import with_cut
+from judgeboard.agreement.choice import Whose
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import (
     JURY,
@@ -220,7 +221,7 @@ def jury_report(
 
     The figures with people leave out what is hidden from the viewer of the ``connection``.
     """
-    ratings = AnswerRatings(PairSource(connection, where=where), "label")
+    ratings = AnswerRatings(PairSource(connection, Whose(where=where or RowFilter())), "label")
     source = ratings.source
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cuts)

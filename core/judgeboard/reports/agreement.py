@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import all_answers_words
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice, Of
+from judgeboard.agreement.choice import AgreementChoice, Of, Whose
 from judgeboard.agreement.fields import FieldAgreement
 from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.notes import p_words
@@ -43,8 +43,7 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import MIN_PAIRS, interval, number_words, percent, percent_interval, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics
 from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
-from judgeboard.stats.ratings import Human
-from judgeboard.store.filters import RowFilter, conditions_of, describe, from_dict
+from judgeboard.store.filters import conditions_of, describe, from_dict
 
 OF_NAMES: dict[Of, str] = {
     "judge": "Judge and people",
@@ -85,27 +84,26 @@ def report_results(
     connection: Connection,
     grade: GradeName,
     version_id: int | None,
-    human: Human,
-    *,
-    implied_labels: bool = True,
-    where: RowFilter | None = None,
+    whose: Whose,
 ) -> list[AgreementResult]:
     """Return the results of a report: a judge and people, people with each other, judges with each other.
 
-    A ``version_id`` of None means the default judge version.
+    A ``version_id`` of None means the default judge version. The report is of everybody, also if ``whose`` names one
+    reviewer.
     """
     versions = () if version_id is None else (version_id,)
+    everybody = replace(whose, reviewer_id=None)
+    by_people = replace(everybody, human="gold")
+    epsilon = EPSILONS["experts"]
     choices = (
-        AgreementChoice("judge", versions, grade=grade, human=human, by="query_type", epsilon=EPSILONS["experts"]),
-        AgreementChoice("people", grade=grade, by="query_type"),
-        AgreementChoice("judges", grade=grade),
+        AgreementChoice("judge", versions, grade=grade, whose=everybody, by="query_type", epsilon=epsilon),
+        AgreementChoice("people", grade=grade, whose=by_people, by="query_type"),
+        AgreementChoice("judges", grade=grade, whose=by_people),
     )
     results = []
     for choice in choices:
         with suppress(NotFound):  # a report leaves out parts without data
-            results.append(
-                agreement_of(connection, replace(choice, implied_labels=implied_labels, where=where or RowFilter()))
-            )
+            results.append(agreement_of(connection, choice))
     return results
 
 
