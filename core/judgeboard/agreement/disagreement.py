@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
+from judgeboard.agreement.answer_pairs import GradeName, RatingPairs
 from judgeboard.agreement.cells import cell_names, cell_places
 from judgeboard.agreement.notes import EMPTY
 from judgeboard.agreement.ratings import PairSource
@@ -181,8 +181,8 @@ def disagreement_page(
 
 
 def _narrowed(
-    source: PairSource, pairs: AnswerPairs, query_types: Collection[str], metadata: tuple[str, str] | None
-) -> AnswerPairs:
+    source: PairSource, pairs: RatingPairs, query_types: Collection[str], metadata: tuple[str, str] | None
+) -> RatingPairs:
     if query_types:
         codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
         pairs = pairs.at(np.isin(pairs.query_types, codes))
@@ -194,7 +194,7 @@ def _narrowed(
     return pairs
 
 
-def _missed_modes(connection: Connection, labels: AnswerPairs) -> MissedModes:
+def _missed_modes(connection: Connection, labels: RatingPairs) -> MissedModes:
     """Return the misses by failure mode. An answer counts once per mode, whoever tagged it."""
     bad = labels.at(labels.people == labels.scale.bad)
     misses = dict(zip(bad.response_ids.tolist(), (bad.judge != labels.scale.bad).tolist(), strict=True))
@@ -212,7 +212,7 @@ def _missed_modes(connection: Connection, labels: AnswerPairs) -> MissedModes:
     return MissedModes(len(misses), len(misses) - len(modes), tuple(counted_modes))
 
 
-def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> IntArray:
+def _worst_first(pairs: RatingPairs, difference: FloatArray, rows: IntArray) -> IntArray:
     """Return rows by difference (rounded: float noise must not order a page), then by id."""
     apart = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
     # All differing labels are equally far apart: the scores that are furthest from 0.5 come first.
@@ -225,7 +225,7 @@ def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> 
 
 
 def _rows(
-    connection: Connection, version_id: int, pairs: AnswerPairs, difference: FloatArray, reviewer_id: int | None
+    connection: Connection, version_id: int, pairs: RatingPairs, difference: FloatArray, reviewer_id: int | None
 ) -> tuple[Disagreement, ...]:
     ids = pairs.response_ids.tolist()
     if not ids:
@@ -245,12 +245,12 @@ def _rows(
     )
 
 
-def _scattered(pairs: AnswerPairs) -> tuple[Scattered, ...]:
+def _scattered(pairs: RatingPairs) -> tuple[Scattered, ...]:
     people, judge = (pairs.scale.named(side).tolist() for side in (pairs.people, pairs.judge))
     return tuple(map(Scattered, pairs.response_ids.tolist(), people, judge))
 
 
-def _picture(grade: GradeName, pairs: AnswerPairs, apart: BoolArray) -> Picture:
+def _picture(grade: GradeName, pairs: RatingPairs, apart: BoolArray) -> Picture:
     axis = cell_names(grade)
     k = len(axis)
     cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)

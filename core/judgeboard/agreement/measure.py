@@ -9,8 +9,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
-from judgeboard.agreement.anchoring import anchoring_by_grade
-from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as, person_grades
+from judgeboard.agreement.answer_pairs import GRADES, GradeName, RatingPairs, combined_as, person_grades
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, Whose, slices_of
 from judgeboard.agreement.notes import (
     comparable_sentence,
@@ -27,7 +26,7 @@ from judgeboard.agreement.notes import (
     unusable_sentence,
 )
 from judgeboard.agreement.pair_ratings import PairRatings, order_statistics
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, RatingPairs, are_related, grouping_of
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, are_related, grouping_of
 from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
     AgreementResult,
@@ -292,18 +291,18 @@ def _judge(
     caveats = notes(
         version.title,
         statistics,
-        source.compared(version).pairs,
+        source.compared(version),
         things=choice.things,
         in_all=in_all,
         cut_at=source.source.cuts.words if isinstance(source, AnswerRatings) else None,
         picked=no_ints() if result.graded else source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
-        luck=luck(result.slices, choice.by, headline_name(source.compared(version).pairs.scale)),
+        luck=luck(result.slices, choice.by, headline_name(source.compared(version).scale)),
     )
     return replace(
         result,
-        anchoring=anchoring_by_grade(connection, version, choice.whose.where) if answers else {},
+        anchoring=source.anchoring(version) if isinstance(source, AnswerRatings) else {},
         notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
     )
 
@@ -318,7 +317,7 @@ def _judge_figures(
 ) -> tuple[AgreementResult, PairStatistics, InAllAnswers | None]:
     """Return all figures of a judge version with people as a result without notes, and what the notes are about."""
     compared = source.compared(version)
-    of_pairs = judge_statistics(compared.pairs, choice.unit, choice.whose.human, only=only)
+    of_pairs = judge_statistics(compared, choice.unit, choice.whose.human, only=only)
     loaded, in_all = None, None
     if isinstance(source, AnswerRatings) and of_pairs.n >= MIN_PAIRS:
         loaded = weighted_labels(source, version)
@@ -327,16 +326,14 @@ def _judge_figures(
         elif only is None:
             in_all = unweighted(source, version)
     of_pairs, graded = for_all(of_pairs, in_all)
-    statistics = with_accuracy(of_pairs) | order_statistics(compared, choice.whose.human)
+    statistics = with_accuracy(of_pairs) | order_statistics(compared.comparisons, choice.whose.human)
     if only is None and isinstance(source, AnswerRatings):
-        statistics |= _between_generators(connection, choice, compared.pairs)
-    if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).pairs.n:
-        statistics = _with_numbers(
-            statistics, judge_statistics(numbers.pairs, choice.unit, choice.whose.human).estimates
-        )
+        statistics |= _between_generators(connection, choice, compared)
+    if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
+        statistics = _with_numbers(statistics, judge_statistics(numbers, choice.unit, choice.whose.human).estimates)
     unjudged = None
     if isinstance(source, AnswerRatings) and only is None:
-        others = ((each, source.compared(each).pairs.n) for each in source.versions)
+        others = ((each, source.compared(each).n) for each in source.versions)
         unjudged = unjudged_answers(connection, version, choice.whose.where, of_pairs.n, others)
     alt_test, tests = _stand_in_tests(connection, choice, source, version)
     everybody, answers = choice.whose.reviewer_id is None, choice.unit == "responses"
@@ -346,7 +343,7 @@ def _judge_figures(
         grade=source.scale.grade,
         aspect=source.aspect,
         human=choice.whose.human,
-        compared_with=compared_with(choice.whose.human, combined_as(compared.pairs.scale)) if everybody else None,
+        compared_with=compared_with(choice.whose.human, combined_as(compared.scale)) if everybody else None,
         inconsistent=None if answers else choice.inconsistent,
         unusable=None if answers else choice.unusable,
         title=version.title,
@@ -361,7 +358,7 @@ def _judge_figures(
         statistics=statistics,
         confusion=of_pairs.confusion,
         classes=of_pairs.classes,
-        calibration=_calibration(compared.pairs),
+        calibration=_calibration(compared),
         alt_test=alt_test,
         by=choice.by,
         slices=tuple(_slices_of_judge(connection, choice, source, version, loaded, tests, of_slices)),
@@ -384,7 +381,7 @@ def _slices_of_judge(
         whole = dict(slices_of_answers(connection, loaded, choice.by))
     versions = {each.title: each for each in source.versions} if choice.by == "judge_version" else {}
     for name, part in _by_slice(choice, source, version):
-        of_pairs = judge_statistics(part.pairs, choice.unit, choice.whose.human, only=only)
+        of_pairs = judge_statistics(part, choice.unit, choice.whose.human, only=only)
         in_all = None
         if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
             in_all = in_all_answers(loaded, whole[name])
@@ -392,7 +389,9 @@ def _slices_of_judge(
             of_version = weighted_labels(source, versions[name])
             in_all = None if of_version is None else in_all_answers(of_version)
         part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
-        yield replace(part_of_all, statistics=part_of_all.statistics | order_statistics(part, choice.whose.human))
+        yield replace(
+            part_of_all, statistics=part_of_all.statistics | order_statistics(part.comparisons, choice.whose.human)
+        )
 
 
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
@@ -432,7 +431,7 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     return replace(in_all, statistics={}, graded={})
 
 
-def _between_generators(connection: Connection, choice: AgreementChoice, pairs: AnswerPairs) -> Statistics:
+def _between_generators(connection: Connection, choice: AgreementChoice, pairs: RatingPairs) -> Statistics:
     """Return the correlations of the generators' mean scores, if there are scores of several generators."""
     if pairs.scale.names_classes:
         return {}
@@ -499,7 +498,7 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
 def _tied(source: AnswerRatings) -> int:
     """Return the number of answers with a verdict on which people tied."""
     asked = source.source
-    graded = person_grades(asked.graded.reviews, asked.scales[source.grade], asked.whose.reviewer_id)
+    graded = person_grades(asked.graded.reviews, source.grade, asked.whose.reviewer_id)
     tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
     judged = current_verdicts(asked.connection, of_reviewed=True)
     return len(np.intersect1d(tied, judged.response_ids))
@@ -509,7 +508,7 @@ def _correlated(
     choice: AgreementChoice, source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]
 ) -> Iterator[Note]:
     """Yield the note on unrelated judge versions that agree more with each other than with people."""
-    known = {each.id: (each.title, source.compared(each).pairs) for each in source.versions}
+    known = {each.id: (each.title, source.compared(each)) for each in source.versions}
     judges = ((known[a.id], known[b.id]) for a, b in versions if {a.id, b.id} <= known.keys() and not are_related(a, b))
     return correlated_judges(judges, source.unit, source.human, choice.things)
 
@@ -518,7 +517,7 @@ def _judge_sentence(
     choice: AgreementChoice,
     source: Source,
     version: StoredVersion,
-    rated: RatingPairs,
+    pairs: RatingPairs,
     statistics: PairStatistics,
     in_all: InAllAnswers | None,
     unjudged: UnjudgedAnswers | None,
@@ -531,14 +530,15 @@ def _judge_sentence(
     agreed = judge_sentence(
         statistics, each if choice.whose.human == "each" else f"{choice.things} that people graded", in_all
     )
-    if rated.orders is None:
+    orders = None if pairs.comparisons is None else pairs.comparisons.orders
+    if orders is None:
         return agreed
-    changed = order_sentence(rated.orders.changed_with_order(), choice.inconsistent)
-    unusable = unusable_sentence(int((rated.orders.verdicts == NONE).sum()), choice.unusable)
+    changed = order_sentence(orders.changed_with_order(), choice.inconsistent)
+    unusable = unusable_sentence(int((orders.verdicts == NONE).sum()), choice.unusable)
     return " ".join(filter(None, (changed, agreed, unusable)))
 
 
-def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
+def _calibration(pairs: RatingPairs) -> tuple[Tenth, ...] | None:
     scored = ~np.isnan(pairs.scores)
     if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
         return None

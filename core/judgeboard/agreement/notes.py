@@ -7,7 +7,7 @@ from shlex import quote
 import numpy as np
 
 from judgeboard.agreement.all_answers import WIDE, InAllAnswers, all_answers_words
-from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
+from judgeboard.agreement.answer_pairs import GRADES, RatingPairs, column_of, is_given
 from judgeboard.agreement.choice import By, Unit, sliced_by
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
@@ -297,7 +297,7 @@ def _levels_clauses(statistics: PairStatistics) -> Iterator[str]:
 def notes(
     title: str,
     statistics: PairStatistics,
-    pairs: AnswerPairs,
+    pairs: RatingPairs,
     *,
     things: str,
     in_all: InAllAnswers | None,
@@ -477,7 +477,7 @@ def luck(slices: Sequence[AgreementSlice], by: By | None, statistic: str) -> Ite
 
 
 def correlated_judges(
-    judges: Iterable[tuple[tuple[str, AnswerPairs], tuple[str, AnswerPairs]]], unit: Unit, human: Human, things: str
+    judges: Iterable[tuple[tuple[str, RatingPairs], tuple[str, RatingPairs]]], unit: Unit, human: Human, things: str
 ) -> Iterator[Note]:
     """Of ``judges`` that surely agree more with each other than with people, yield a note on the most extreme two.
 
@@ -505,7 +505,7 @@ def correlated_judges(
         yield Note("correlated_judges", max(excesses, key=itemgetter(0))[1])
 
 
-def _judged_again(pairs: AnswerPairs, judged_again: Collection[int]) -> Iterator[Note]:
+def _judged_again(pairs: RatingPairs, judged_again: Collection[int]) -> Iterator[Note]:
     again = among(np.unique(pairs.response_ids), np.array(sorted(judged_again), dtype=np.int64))
     n = int(again.sum())
     if n:
@@ -515,7 +515,7 @@ def _judged_again(pairs: AnswerPairs, judged_again: Collection[int]) -> Iterator
         )
 
 
-def _cut(title: str, pairs: AnswerPairs, cut_at: str | None) -> Iterator[Note]:
+def _cut(title: str, pairs: RatingPairs, cut_at: str | None) -> Iterator[Note]:
     """Yield a note if labels were derived from groundedness."""
     cut = int(pairs.cut.sum())
     if cut and cut_at is not None:

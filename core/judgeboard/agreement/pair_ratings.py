@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import AnswerPairs
+from judgeboard.agreement.answer_pairs import Comparisons, RatingPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Unit, slices_of
-from judgeboard.agreement.ratings import ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
+from judgeboard.agreement.ratings import ItemRatings, RatedTwice, item_ratings, values_at
 from judgeboard.agreement.result import Statistics, judge_statistics
 from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
@@ -133,7 +133,7 @@ class PairRatings:
     def versions(self) -> Sequence[StoredVersion]:
         """The versions with rating pairs that compared answers, or else that scored them; the most pairs come first."""
         versions = versions_that_compared(self._connection) or list_versions(self._connection)
-        counts = {each.id: self.compared(each).pairs.n for each in versions if self._found(each)}
+        counts = {each.id: self.compared(each).n for each in versions if self._found(each)}
         return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
 
     def compared(self, version: StoredVersion) -> RatingPairs:
@@ -160,25 +160,20 @@ class PairRatings:
         left_out = {why: n for why, n in left_out.items() if n}
         compared = np.unique(at)
         if verdicts.differences is not None:
-            return RatingPairs(pairs, left_out, verdicts.ids[compared])
+            return replace(pairs, left_out=left_out, comparisons=Comparisons(verdicts.ids[compared]))
         orders, (a_asked, b_asked) = verdicts.orders, verdicts.asked
-        of_orders: list[AnswerPairs | None] = [None, None]
+        of_orders: list[RatingPairs | None] = [None, None]
         if not orders.one_order:
             in_orders = (
                 orders.with_first("a", a_asked, self._choice.unusable),
                 orders.with_first("b", b_asked, self._choice.unusable),
             )
             of_orders = [self._counted_pairs(verdicts.ids[at], each[at], preferences) for each in in_orders]
-        return RatingPairs(
-            pairs,
-            left_out,
-            verdicts.ids[compared],
-            orders.at(compared),
-            (a_asked[compared], b_asked[compared]),
-            *of_orders,
-        )
+        asked = (a_asked[compared], b_asked[compared])
+        comparisons = Comparisons(verdicts.ids[compared], orders.at(compared), asked, *of_orders)
+        return replace(pairs, left_out=left_out, comparisons=comparisons)
 
-    def _counted_pairs(self, ids: IntArray, sides: IntArray, preferences: IntArray) -> AnswerPairs:
+    def _counted_pairs(self, ids: IntArray, sides: IntArray, preferences: IntArray) -> RatingPairs:
         """Return the rating pairs of the judge's sides that count, one row per preference of people."""
         rows = sides >= 0
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
@@ -190,19 +185,20 @@ class PairRatings:
         known = among(people.response_ids, verdicts.ids if verdicts.differences is not None else no_ints())
         ids, values = people.response_ids[known], people.values[known]
         judge = values if verdicts.differences is None else verdicts.differences[np.searchsorted(verdicts.ids, ids)]
-        return RatingPairs(self._as_pairs(DIFFERENCE, ids, judge, values), {})
+        return self._as_pairs(DIFFERENCE, ids, judge, values)
 
-    def slices(self, by: By, rated: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
+    def slices(self, by: By, pairs: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
         """Yield each slice of the pairs that a judge version and people rated."""
-        for name, inside in slices_of(self._connection, self.unit, by, rated.ids):
-            ids, orders = rated.ids[inside], None if rated.orders is None else rated.orders.at(inside)
-            asked = None if rated.asked is None else (rated.asked[0][inside], rated.asked[1][inside])
+        every = pairs.comparisons or Comparisons(no_ints())
+        for name, inside in slices_of(self._connection, self.unit, by, every.ids):
+            ids, orders = every.ids[inside], None if every.orders is None else every.orders.at(inside)
+            asked = None if every.asked is None else (every.asked[0][inside], every.asked[1][inside])
             of_orders = (
                 None if each is None else each.at(among(each.response_ids, ids))
-                for each in (rated.a_first, rated.b_first)
+                for each in (every.a_first, every.b_first)
             )
-            pairs = rated.pairs.at(among(rated.pairs.response_ids, ids))
-            yield name, RatingPairs(pairs, {}, ids, orders, asked, *of_orders)
+            part = pairs.at(among(pairs.response_ids, ids))
+            yield name, replace(part, comparisons=Comparisons(ids, orders, asked, *of_orders))
 
     def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
         """Return a judge version's preferences and those of people on the same pairs."""
@@ -268,13 +264,13 @@ class PairRatings:
         reviewer_ids = np.concatenate((reviewer_ids, np.zeros_like(known)))
         return human_values(ids, reviewer_ids, np.concatenate((values, sides)), kind, gold=is_gold, human=self.human)
 
-    def _as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> AnswerPairs:
+    def _as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> RatingPairs:
         types = self.facts.query_types.codes[np.searchsorted(self.facts.ids, ids)]
         nothing = np.full(len(ids), np.nan)
         no_cut = np.zeros(len(ids), dtype=np.bool_)
         no_days = np.full(len(ids), -1)
         sides = (judge.astype(np.float64), people.astype(np.float64))
-        return AnswerPairs(scale, ids, *sides, nothing, no_cut, self._questions(ids), types, no_days)
+        return RatingPairs(scale, ids, *sides, nothing, no_cut, self._questions(ids), types, no_days)
 
     @cached_property
     def facts(self) -> PairFacts:
@@ -325,20 +321,20 @@ class PairRatings:
         return PairVerdicts(ids, orders, (asked, ~asked), differences)
 
 
-def order_statistics(rated: RatingPairs, human: Human) -> Statistics:
+def order_statistics(comparisons: Comparisons | None, human: Human) -> Statistics:
     """Return a judge's figures that depend on the order of the answers; none if it scored each answer by itself.
 
     They are how often it changes its preference with the order, how often its verdicts are unusable, and accuracy and
     kappa of each order alone.
     """
-    if rated.orders is None or rated.asked is None:
+    if comparisons is None or comparisons.orders is None or comparisons.asked is None:
         return {}
-    figures = {"changed_with_order": rated.orders.changed_with_order()}
-    for name, pairs in (("a_first", rated.a_first), ("b_first", rated.b_first)):
+    figures = {"changed_with_order": comparisons.orders.changed_with_order()}
+    for name, pairs in (("a_first", comparisons.a_first), ("b_first", comparisons.b_first)):
         if pairs is not None:
             estimates = judge_statistics(pairs, "pairs", human, only=("agreement", "kappa")).estimates
             figures |= {f"accuracy_{name}": estimates["agreement"], f"kappa_{name}": estimates["kappa"]}
-    return {**figures, "unusable_verdicts": rated.orders.unusable(rated.asked)}
+    return {**figures, "unusable_verdicts": comparisons.orders.unusable(comparisons.asked)}
 
 
 def _aspect(name: str | None, aspects: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Ratings of logged answers by people and by judge versions, read from the store, and their rating pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import (
     GRADES,
-    AnswerPairs,
+    RatingPairs,
     column_of,
     cuts_of,
     gold,
@@ -20,15 +20,16 @@ from judgeboard.agreement.answer_pairs import (
     person_grades,
 )
 from judgeboard.agreement.choice import By, Unit, Whose, slices_of
+from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping, no_ints
-from judgeboard.stats.pair_orders import OrderVerdicts
+from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, IntArray, among, grouping
+from judgeboard.stats.proportions import anchoring
 from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions_of_codes, ratings_of
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import reviewed_for_flags
-from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
+from judgeboard.store.grades import ADJUDICATION, AGAIN, before_and_after, dimensions_scored, scales_of_dimension
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.label_schemas import classes_of
 from judgeboard.store.response_pages import response_facts
@@ -62,24 +63,6 @@ class RatedTwice:
     groups: IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingPairs:
-    """The ``pairs`` that a judge version and people rated, and the number of items left out by reason.
-
-    If a judge compared pairs of answers, ``orders`` has its verdicts on all pairs ``ids`` that people rated too,
-    whether or not the verdict counts. ``asked`` tells for each order (A first, B first) about which of them the judge
-    was asked. If it was asked in both orders, ``a_first`` and ``b_first`` are the rating pairs of each order alone.
-    """
-
-    pairs: AnswerPairs
-    left_out: dict[str, int]
-    ids: IntArray = field(default_factory=no_ints)
-    orders: OrderVerdicts | None = None
-    asked: tuple[BoolArray, BoolArray] | None = None
-    a_first: AnswerPairs | None = None
-    b_first: AnswerPairs | None = None
-
-
 def item_ratings(
     ids: IntArray,
     rater_ids: IntArray,
@@ -101,7 +84,7 @@ def item_ratings(
     return ItemRatings(items, replace(ratings, raters=raters, groups=replace(ratings.groups, row=row, group=group)))
 
 
-def grouping_of(pairs: AnswerPairs, unit: Unit, human: Human) -> Grouping:
+def grouping_of(pairs: RatingPairs, unit: Unit, human: Human) -> Grouping:
     """Return the groups that an interval resamples: evidence groups of answers, or questions of pairs."""
     row, group = RESAMPLED[unit]
     return grouping(pairs.groups, pairs.n, row="grade" if human == "each" else row, group=group)
@@ -152,7 +135,7 @@ class PairSource:
         self.cuts = thresholds(connection).cuts
         self.cut = cuts_of(self.cuts, self.graded.query_type_names, self.graded.query_types)
         self._people: dict[Scale, PeopleValues] = {}
-        self._pairs: dict[tuple[int, str], AnswerPairs] = {}
+        self._pairs: dict[tuple[int, str], RatingPairs] = {}
 
     def scale_with(self, version_ids: Iterable[int], grade: str, *, people: bool = True) -> Scale:
         """Return the scale on which judge versions are compared with people, or with each other."""
@@ -165,7 +148,7 @@ class PairSource:
             self._people[scale] = people_values(self.graded.reviews, scale, self.whose.reviewer_id, self.whose.human)
         return self._people[scale]
 
-    def pairs(self, version_id: int, grade: str) -> AnswerPairs:
+    def pairs(self, version_id: int, grade: str) -> RatingPairs:
         """Return the pairs of a judge version with people on one grade."""
         if (version_id, grade) not in self._pairs:
             scale = self.scale_with((version_id,), grade)
@@ -209,8 +192,8 @@ class AnswerRatings:
     def people(self, scale: Scale | None = None) -> ItemRatings:
         """Return the grade of each person on each answer, on ``scale`` (default: the scale of people)."""
         scale = scale or self.scale
-        grades = person_grades(self.source.graded.reviews, scale)
-        values = positions_of_codes(grades.values, scale)
+        grades = person_grades(self.source.graded.reviews, scale.grade)
+        values = positions_of_codes(column_of(grades.grades, scale.grade), scale)
         groups = self._groups(grades.response_ids)
         return item_ratings(grades.response_ids, grades.reviewer_ids, values, scale, groups, self._names)
 
@@ -244,8 +227,9 @@ class AnswerRatings:
 
     def gold(self, ids: IntArray) -> FloatArray:
         """Return the gold labels of answers, NaN if there is none."""
-        labels = gold(self.source.graded.reviews, self.scale)
-        return values_at(ids, labels.response_ids, positions_of_codes(labels.values, self.scale))
+        labels = gold(self.source.graded.reviews, self.grade)
+        values = positions_of_codes(column_of(labels.grades, self.grade), self.scale)
+        return values_at(ids, labels.response_ids, values)
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
@@ -263,18 +247,34 @@ class AnswerRatings:
             **in_prompt,
             "without_verdict": len(people.response_ids) - pairs.n - sum(in_prompt.values()),
         }
-        return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
+        return replace(pairs, left_out={why: n for why, n in counts.items() if n})
 
-    def slices(self, by: By, rated: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
+    def slices(self, by: By, pairs: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
         """Yield each slice of the answers that a judge version and people rated; without a filter, all query types."""
-        pairs = rated.pairs
         if by == "query_type":
             everything, codes = self.source.whose.where == RowFilter(), enumerate(self.source.graded.query_type_names)
             names = sorted((name, code) for code, name in codes if everything or (pairs.query_types == code).any())
-            yield from ((name, RatingPairs(pairs.at(pairs.query_types == code), {})) for name, code in names)
+            yield from ((name, pairs.at(pairs.query_types == code)) for name, code in names)
         else:
             slices = slices_of(self._connection, self.unit, by, pairs.response_ids)
-            yield from ((name, RatingPairs(pairs.at(inside), {})) for name, inside in slices)
+            yield from ((name, pairs.at(inside)) for name, inside in slices)
+
+    def anchoring(self, version: StoredVersion) -> dict[str, Estimate]:
+        """Return how far people moved to a judge version's verdicts after they saw them, by grade (every grade).
+
+        Each row is one person on one answer; the interval resamples answers.
+        """
+        shares: dict[str, Estimate] = {}
+        where = self.source.whose.where
+        matching = None if where == RowFilter() else matching_answers(self._connection, where)
+        for grade in GRADES:
+            grades = before_and_after(self._connection, version.id, grade)
+            if matching is not None:
+                grades = grades.at(among(grades.response_ids, matching))
+            if len(grades.response_ids):
+                responses = grouping(grades.response_ids, len(grades.response_ids), row="response", group="response")
+                shares[grade] = anchoring(grades.judge, grades.blind, grades.revealed, responses)
+        return shares
 
     def judge_on(self, version: StoredVersion, ids: IntArray, scale: Scale | None = None) -> FloatArray:
         """Return a judge version's current verdicts on answers, on ``scale`` (default: the scale of people)."""

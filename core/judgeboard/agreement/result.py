@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeboard.agreement.all_answers import InAllAnswers, ToLabel, all_answers_words
-from judgeboard.agreement.answer_pairs import AnswerPairs
+from judgeboard.agreement.answer_pairs import RatingPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.ratings import grouping_of
 from judgeboard.agreement.served_notices import NoticeLabels
@@ -272,7 +272,7 @@ def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
 
 
 def judge_statistics(
-    pairs: AnswerPairs,
+    pairs: RatingPairs,
     unit: Unit = "responses",
     human: Human = "gold",
     *,

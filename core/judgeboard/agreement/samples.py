@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GradeName, combined_as, gold, people_values, person_grades
+from judgeboard.agreement.answer_pairs import GradeName, column_of, combined_as, gold, people_values, person_grades
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import RANDOM_SAMPLE
@@ -252,8 +252,8 @@ class LabelledAnswers:
         self._connection = connection
         scale = SCALES[grade]
         reviews = graded_reviews(connection, implied_labels=implied_labels)
-        self._grades = person_grades(reviews, scale)
-        of_gold = no_ints() if majority is not None else gold(reviews, scale).response_ids
+        self._grades = person_grades(reviews, grade)
+        of_gold = no_ints() if majority is not None else gold(reviews, grade).response_ids
         graded = self._grades.response_ids, of_gold
         people = people_values(reviews, scale) if majority is None else majority
         cuts = thresholds(connection).cuts
@@ -477,7 +477,7 @@ class LabelledAnswers:
         ids = self.answers.response_ids[kept]
         rows = among(self._grades.response_ids, ids)
         of_rows = self._grades.response_ids[rows]
-        values = positions_of_codes(self._grades.values[rows], SCALES[self.grade])
+        values = positions_of_codes(column_of(self._grades.grades, self.grade)[rows], SCALES[self.grade])
         groups = self.answers.evidence_groups[kept[np.searchsorted(ids, of_rows)]]
         _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")

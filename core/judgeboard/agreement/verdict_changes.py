@@ -14,7 +14,6 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.estimates import MIN_PAIRS
-from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.significance import mcnemar
 from judgeboard.store.grades import HALLUCINATED
 from judgeboard.store.judge_versions import get_version
@@ -210,7 +209,7 @@ def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]
 
     An answer on which the labels of people tie has no side.
     """
-    labelled = person_grades(source.graded.reviews, SCALES["label"]).response_ids
+    labelled = person_grades(source.graded.reviews, "label").response_ids
     labels, scores = source.people("label"), source.people("groundedness")
     types = {pair.response_id: pair.query_type for pair in pairs}
     cut = np.array([source.cuts.of(types.get(id_, "")) for id_ in scores.response_ids.tolist()], dtype=np.float64)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import AnswerPairs
+from judgeboard.agreement.answer_pairs import RatingPairs
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
@@ -204,7 +204,7 @@ def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str,
 
 
 def _notes(
-    audited: StoredVersion, pairs: AnswerPairs, cut_at: str, unflagged: int, not_comparable: int
+    audited: StoredVersion, pairs: RatingPairs, cut_at: str, unflagged: int, not_comparable: int
 ) -> tuple[str, ...]:
     notes = []
     if cut := int(pairs.cut.sum()):

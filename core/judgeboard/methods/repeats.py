@@ -260,7 +260,7 @@ def _agreed(source: PairSource, versions: Sequence[StoredVersion], grade: GradeN
     if len(versions) == 1:
         agreed = agreed_with_people(ratings, versions[0])
         return agreed.accuracy, agreed.answers
-    pairs = [ratings.compared(version).pairs for version in versions]
+    pairs = [ratings.compared(version) for version in versions]
     hits = np.concatenate([each.judge == each.people for each in pairs])
     if not hits.size:
         return unmeasured(0, "people graded none of these answers"), None

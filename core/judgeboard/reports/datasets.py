@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import gold, people_values, person_grades
+from judgeboard.agreement.answer_pairs import column_of, gold, people_values, person_grades
 from judgeboard.domain import Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType, write_rows, write_whole
@@ -82,11 +82,11 @@ def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set
     conflicts: set[int] = set()
     for name, limit in (("label", 1), ("quality", QUALITY_CONFLICT), ("groundedness", GROUNDEDNESS_CONFLICT)):
         scale, given = SCALES[name], defaultdict[int, list[float]](list)
-        own, people = person_grades(reviews, scale), people_values(reviews, scale)
-        for response_id, value in zip(own.response_ids.tolist(), own.values.tolist(), strict=True):
+        own, people = person_grades(reviews, name), people_values(reviews, scale)
+        for response_id, value in zip(own.response_ids.tolist(), column_of(own.grades, name).tolist(), strict=True):
             given[response_id].append(value)
         differing = {each for each, values in given.items() if round(max(values) - min(values), 9) >= limit}
-        differing -= set(gold(reviews, scale).response_ids.tolist())
+        differing -= set(gold(reviews, name).response_ids.tolist())
         conflicts |= differing
         values = scale.named(positions_of_codes(people.values, scale))
         for response_id, value in zip(people.response_ids.tolist(), values.tolist(), strict=True):

@@ -119,7 +119,7 @@ def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(d
     """Kappa is 0.63 on the 130 answers of both judges. With people it is 0.58 on 307 answers, but 0.68 on these 130."""
     with demo.reading() as connection:
         ratings = AnswerRatings(PairSource(connection), "label")
-        lexical, climb = (ratings.compared(version).pairs for version in ratings.versions)
+        lexical, climb = (ratings.compared(version) for version in ratings.versions)
     assert (lexical.n, climb.n) == (307, 130)
     both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
     shared = judges_and_people(both.judge, climb.judge, both.people, both.scale, grouping_of(both, "responses", "gold"))
