@@ -23,9 +23,9 @@ from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
 from judgeboard.reports.agreement import (
-    NOTICES_TITLE,
     NOTICES_WORDS,
     OF_NAMES,
+    TITLES,
     all_and_alone,
     alone_title,
     classes_table,
@@ -43,7 +43,7 @@ from judgeboard.reports.rates import GAP, is_gap, rate_notes, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.export import export_tables
-from judgeboard.store.filters import METADATA, RowFilter, describe
+from judgeboard.store.filters import METADATA, RowFilter, filter_sentence
 from judgeboard.store.judge_versions import StoredVersion, list_versions, versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.ratings_table import RATINGS, ratings_table
@@ -276,7 +276,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     sentence(shown.sentence)
     _notes(shown.notes, left_out_sentence(left_out))
     if not everything:
-        caption(f"Filter: {describe(filters.whose.where)}. Flags are counted in the whole log.")
+        caption(f"{filter_sentence(filters.whose.where)} Flags are counted in the whole log.")
     if shown.result.n < MIN_PAIRS:
         _next_step(shown.result)
         _worth_of_flags()
@@ -425,7 +425,7 @@ def _file_with_slices(choice: AgreementChoice) -> Table:
 
 
 def _single_people(figures: AgreementFigures) -> None:
-    heading("May the judge replace a person?")
+    heading(TITLES["alt_test"])
     epsilon = epsilon_field()
     version, grade, whose = figures.version, figures.page.grade, figures.page.choice.whose
     with reading() as connection:
@@ -438,7 +438,7 @@ def _single_people(figures: AgreementFigures) -> None:
 def _notices_of_readers(figures: AgreementFigures) -> None:
     """Show how many served answers are bad according to people, if there are labels of any."""
     if notices := figures.result.notices:
-        heading(NOTICES_TITLE)
+        heading(TITLES["notices"])
         where = replace(figures.page.choice.whose.where, graded=True)
         rows = [
             responses(

@@ -23,6 +23,8 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.domain import Estimate
 from judgeboard.reports.agreement import (
+    ANCHORING_WORDS,
+    TITLES,
     alone_title,
     anchoring_table,
     calibration_table,
@@ -94,7 +96,7 @@ class AgreementFigures:
 
     def confusion(self) -> None:
         """Show the confusion table, or for groundedness the heat map by tenths."""
-        heading("Where they differ")
+        heading(TITLES["confusion"])
         confusion = self.result.confusion
         if confusion is None:
             self._heat_map()
@@ -173,7 +175,7 @@ class AgreementFigures:
 
     def calibration(self) -> None:
         """Show the share of grounded answers by tenth of the judge's score."""
-        heading("Calibration")
+        heading(TITLES["calibration"])
         tenths = self.result.calibration
         if tenths is None:
             scored = self.result.statistics["auroc"].n
@@ -355,7 +357,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], whose: Whose, *
     target = partial(_target, grade=result.grade, whose=whose)
     left, right = stacking_columns("raters", [1.1, 1])
     with left:
-        heading("Pair by pair")
+        heading(TITLES["rater_pairs"])
         if result.rater_pairs:
             table(
                 pairs_table(result.rater_pairs),
@@ -366,7 +368,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], whose: Whose, *
         else:
             caption("No two of them rated the same answer.")
         if result.self_agreement:
-            heading("People with themselves")
+            heading(TITLES["self_agreement"])
             table(
                 persons_table(result.self_agreement),
                 [target("twice", ids.get(each.first)) for each in result.self_agreement],
@@ -374,7 +376,7 @@ def show_raters(result: AgreementResult, ids: Mapping[str, int], whose: Whose, *
                 under=("Compares the first and the second grade of answers that a queue repeated.",),
             )
         if result.against_gold:
-            heading("People and gold labels")
+            heading(TITLES["against_gold"])
             table(
                 persons_table(result.against_gold),
                 [target("gold", ids.get(each.name)) for each in result.against_gold],
@@ -457,13 +459,13 @@ def after_they_saw(
     anchoring: Mapping[str, Estimate], differing: WhyCounts | None, version_id: int, where: RowFilter
 ) -> None:
     """Show how far people moved to the judge after they saw it, and why they differ from it."""
-    heading("People after they saw the judge")
+    heading(TITLES["anchoring"])
     if anchoring:
         table(
             anchoring_table(anchoring),
             [_target("shown", version_id, grade=grade, whose=Whose(where=where)) for grade in anchoring],
             key="anchoring",
-            under=("How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it).",),
+            under=(ANCHORING_WORDS,),
         )
     else:
         caption(
