@@ -49,7 +49,7 @@ def agreed_with_people(
 
     The figures are those of `measure_agreement`: where the labels stand for all these answers, they are of all of them.
     """
-    pairs = ratings.compared(version).pairs
+    pairs = ratings.compared(version)
     if response_ids is not None:
         pairs = pairs.at(np.isin(pairs.response_ids, response_ids))
     statistics = judge_statistics(pairs, only=("agreement", "kappa"))

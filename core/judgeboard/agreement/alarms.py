@@ -18,8 +18,7 @@ from judgeboard.agreement.corrected_trend import (
     corrected_trend,
     latest_acknowledged,
 )
-from judgeboard.agreement.error_rates import ErrorRates
-from judgeboard.agreement.trend_words import extent, listed_words, misdated_words, timeless_words
+from judgeboard.agreement.trend_words import ErrorRates, extent, listed_words, misdated_words, timeless_words
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Actor, actor_name, allowed

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import decoded, is_given, judge_values, people_values
+from judgeboard.agreement.answer_pairs import is_given, judge_values, people_values
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.scored_labels import drawn
 from judgeboard.agreement.verdict_changes import side_of
-from judgeboard.domain import Label
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.prompt import example_responses
 from judgeboard.runs.judging import judge_options
@@ -46,7 +45,7 @@ from judgeboard.store.anchors import (
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.grades import LABELS, graded_reviews
+from judgeboard.store.grades import HALLUCINATED, graded_reviews
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
 from judgeboard.store.responses import answer_starts
 from judgeboard.store.settings import thresholds
@@ -64,7 +63,6 @@ _LEFT_OUT = {
     "align": "`judgeboard align` chose or tested a prompt with labels of their evidence",
 }
 _LISTED = 1_000
-_HALLUCINATED = LABELS.index(Label.HALLUCINATED.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +140,7 @@ class _Labels:
     def __init__(self, connection: Connection) -> None:
         people = people_values(graded_reviews(connection), SCALES["label"])
         self.response_ids = people.response_ids
-        self.bad = decoded(people.values, SCALES["label"]) == Label.HALLUCINATED.value
+        self.bad = people.values == HALLUCINATED
 
     def kinds(self, response_ids: IntArray) -> IntArray:
         """Return for each answer ``_UNLABELLED``, ``_GOOD`` or ``_BAD``."""
@@ -325,8 +323,8 @@ class _Comparing:
         (labels, scores), (before, scores_before) = self._now, self._by_id(verdicts)
         rows = is_given(labels) & is_given(before)
         return anchor_change(
-            before[rows] == _HALLUCINATED,
-            labels[rows] == _HALLUCINATED,
+            before[rows] == HALLUCINATED,
+            labels[rows] == HALLUCINATED,
             groups=grouping(self._groups[rows], int(rows.sum())),
             labelled=self.labelled[rows],
             people_bad=self._people_bad[rows],
@@ -344,7 +342,7 @@ class _Comparing:
                 start.response_id,
                 start.external_id,
                 start.question,
-                _verdict(now[row] == _HALLUCINATED),
+                _verdict(now[row] == HALLUCINATED),
                 _verdict(self._people_bad[row]) if self.labelled[row] else None,
             )
             for row in rows.tolist()

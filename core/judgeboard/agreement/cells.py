@@ -1,20 +1,19 @@
 """The answers behind a figure of agreement: a cell of a table or chart, or the items of several raters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, sliced_by, slices_of
+from judgeboard.agreement.choice import By, Whose, sliced_by, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
 from judgeboard.errors import check_known
-from judgeboard.stats.arrays import TIE, AnyArray, IntArray
-from judgeboard.stats.confusion import category_codes
+from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
 from judgeboard.stats.detection import TENTHS, tenths
-from judgeboard.stats.ratings import HUMANS, SCALES, Human
+from judgeboard.stats.ratings import SCALES
 from judgeboard.store.grades import before_and_after
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.reviewers import reviewer_names
@@ -34,15 +33,13 @@ class Cell:
     ``raters`` tells what the ids ``first`` and ``second`` mean:
 
     - ``judge``: judge version ``first`` and people. ``people`` and ``judge`` are `cell_names` of the grade, None for
-      any; ``score`` is a tenth of the judge's groundedness. With ``reviewer_id`` only this person's grades count;
-      otherwise ``human`` selects whose grades count.
+      any; ``score`` is a tenth of the judge's groundedness. ``whose`` grades count.
     - ``people``, ``judges``: two persons or judge versions, or `ALL` for answers with two ratings or more.
     - ``gold``: person ``first`` and gold labels. ``twice``: person ``first``, who rated the answers twice.
     - ``standin``: judge version ``first``, tested as a replacement of person ``second``.
     - ``shown``: answers on which people differed from judge version ``first`` before they saw its judgment.
 
-    ``by`` and ``slice`` narrow the cell to one slice of a field. Without ``implied_labels``, implied labels do not
-    count. Raises BadInput if a value is unknown.
+    ``by`` and ``slice`` narrow the cell to one slice of a field. Raises BadInput if a value is unknown.
     """
 
     grade: GradeName
@@ -52,16 +49,13 @@ class Cell:
     people: str | None = None
     judge: str | None = None
     score: str | None = None
-    reviewer_id: int | None = None
-    human: Human = "gold"
+    whose: Whose = field(default_factory=Whose)
     by: By | None = None
     slice: str | None = None
-    implied_labels: bool = True
 
     def __post_init__(self) -> None:
         check_known("grade", self.grade, GRADES)
         check_known("raters", self.raters, get_args(Raters))
-        check_known("human", self.human, HUMANS)
         check_known(f"people's {self.grade}", self.people, cell_names(self.grade))
         check_known(f"the judge's {self.grade}", self.judge, cell_names(self.grade))
         check_known("score", self.score, _TENTHS)
@@ -75,10 +69,9 @@ def cell_names(grade: GradeName) -> tuple[str, ...]:
     return _TENTHS if declared is None else tuple(map(str, declared))
 
 
-def cell_places(grade: GradeName, values: AnyArray) -> IntArray:
-    """Return the position of each value among `cell_names`; raise ValueError for a value of another grade."""
-    declared = SCALES[grade].categories
-    return tenths(values) if declared is None else category_codes(values, declared)
+def cell_places(grade: GradeName, values: FloatArray) -> IntArray:
+    """Return the position of each value (`positions`, or a score) among `cell_names`."""
+    return tenths(values) if SCALES[grade].categories is None else values.astype(np.int64)
 
 
 def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
@@ -96,7 +89,7 @@ def cell_words(connection: Connection, cell: Cell) -> str:
     Raises NotFound if there is no such judge version.
     """
     words = f"{cell.grade} · {_rater_words(connection, cell)}"
-    words = words if cell.implied_labels else f"{words}, without implied labels"
+    words = words if cell.whose.implied_labels else f"{words}, without implied labels"
     return words if cell.by is None else f"{words}, {cell.by.replace('_', ' ')} {cell.slice}"
 
 
@@ -138,7 +131,7 @@ def _tenth_words(name: str) -> str:
 
 
 def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
-    source = PairSource(connection, cell.reviewer_id, cell.human, implied_labels=cell.implied_labels)
+    source = PairSource(connection, cell.whose)
     pairs = source.pairs(cell.first, cell.grade)
     inside = np.ones(pairs.n, dtype=np.bool_)
     names = cell_names(cell.grade)
@@ -155,7 +148,7 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
     if cell.raters == "shown":
         grades = before_and_after(connection, cell.first, cell.grade)
         return grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
-    source = AnswerRatings(PairSource(connection, implied_labels=cell.implied_labels), cell.grade)
+    source = AnswerRatings(PairSource(connection, replace(cell.whose, reviewer_id=None, human="gold")), cell.grade)
     names = reviewer_names(connection)
     if cell.raters == "judges":
         ids = (version.id for version in list_versions(connection)) if cell.first == ALL else (cell.first, cell.second)

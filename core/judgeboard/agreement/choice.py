@@ -45,11 +45,28 @@ _SLICES_OF_PAIRS: tuple[By, ...] = ("judge_version", "query_type", "source")
 
 
 @dataclass(frozen=True, slots=True)
+class Whose:
+    """The grades of people that count: of one reviewer, or of everybody, combined as ``human`` says.
+
+    Without ``implied_labels``, labels that only a decision implies do not count. Grades of answers or pairs that do not
+    match ``where`` do not count either. Raises BadInput if ``human`` is unknown.
+    """
+
+    reviewer_id: int | None = None
+    human: Human = "gold"
+    implied_labels: bool = True
+    where: RowFilter = field(default_factory=RowFilter)
+
+    def __post_init__(self) -> None:
+        check_known("human", self.human, HUMANS)
+
+
+@dataclass(frozen=True, slots=True)
 class AgreementChoice:
     """The arguments of `measure_agreement`: whose agreement is measured, and on what.
 
     For repeats a judge's name means all its versions. ``grade`` None means the label of answers, the preference of
-    pairs, and the most frequent measure of repeats. With ``reviewer_id`` a judge is compared with this person alone.
+    pairs, and the most frequent measure of repeats. A single person of ``whose`` can be compared only with a judge.
     Raises BadInput if a value is unknown or the values cannot be combined.
     """
 
@@ -58,20 +75,16 @@ class AgreementChoice:
     unit: Unit = "responses"
     aspect: str | None = None
     grade: str | None = None
-    human: Human = "gold"
+    whose: Whose = field(default_factory=Whose)
     unusable: UnusableAs = "drop"
+    inconsistent: InconsistentAs = "net"
     by: By | None = None
     epsilon: float | None = None
-    reviewer_id: int | None = None
-    implied_labels: bool = True
     small: Small = "skip"
-    inconsistent: InconsistentAs = "net"
-    where: RowFilter = field(default_factory=RowFilter)
 
     def __post_init__(self) -> None:
         check_known("of", self.of, get_args(Of))
         check_known("unit", self.unit, get_args(Unit))
-        check_known("human", self.human, HUMANS)
         check_known("unusable", self.unusable, UNUSABLE_AS)
         check_known("inconsistent", self.inconsistent, INCONSISTENT_AS)
         check_known("small", self.small, get_args(Small))
@@ -79,13 +92,13 @@ class AgreementChoice:
             sliced_by(self.by)
         of_judge, answers, epsilon = self.of == "judge", self.unit == "responses", self.epsilon
         no_slice = not answers and self.by is not None and self.by not in _SLICES_OF_PAIRS
-        not_comparable = self.reviewer_id is not None and not (of_judge and answers)
+        not_comparable = self.whose.reviewer_id is not None and not (of_judge and answers)
         several = self.of in {"judge", "repeats"} and len(self.judge_versions) > 1
         for is_wrong, message in (
             (answers and self.aspect is not None, "only pairs have an aspect: add --unit pairs"),
             (answers and self.unusable != "drop", "--unusable applies to pairs only: add --unit pairs"),
             (answers and self.inconsistent != "net", "--inconsistent applies to pairs only: add --unit pairs"),
-            (not answers and not self.implied_labels, "--no-implied-labels applies to answers only"),
+            (not answers and not self.whose.implied_labels, "--no-implied-labels applies to answers only"),
             (answers and self.grade == PREFERENCE, "only pairs have a preference: add --unit pairs"),
             (not answers and self.grade in GRADES, f"pairs have no {self.grade}; they have a preference per --aspect"),
             (no_slice, f"pairs have no {self.by}: slice them by {', '.join(sorted(_SLICES_OF_PAIRS))}"),
@@ -94,7 +107,7 @@ class AgreementChoice:
             (epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"),
             (not_comparable, "a single person can be compared only with a judge, and only on answers"),
             (
-                self.human == "mean" and (not answers or self.grade in {None, "label"}),
+                self.whose.human == "mean" and (not answers or self.grade in {None, "label"}),
                 "only scores of answers have a mean: choose a score with --grade",
             ),
             (self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"),

@@ -15,7 +15,6 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.error_rates import ErrorRates
 from judgeboard.agreement.samples import (
     LabelledAnswers,
     SampledLabels,
@@ -24,6 +23,7 @@ from judgeboard.agreement.samples import (
     no_share_words,
 )
 from judgeboard.agreement.trend_words import (
+    ErrorRates,
     Figure,
     Finding,
     about_words,

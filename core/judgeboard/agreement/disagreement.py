@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
+from judgeboard.agreement.answer_pairs import GradeName, RatingPairs
 from judgeboard.agreement.cells import cell_names, cell_places
 from judgeboard.agreement.notes import EMPTY
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.domain import Estimate, Label
+from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.stats.intervals import share_intervals
@@ -128,28 +128,24 @@ def disagreement_sentence(grade: GradeName, gap: float, pairs: int, *, too_kind:
 
 
 def disagreement_page(
-    connection: Connection,
+    source: PairSource,
     *,
     version_id: int | None = None,
     grade: GradeName = "groundedness",
     query_types: Collection[str] = (),
     metadata: tuple[str, str] | None = None,
-    reviewer_id: int | None = None,
     direction: Direction | None = None,
     cell: tuple[int, int] | None = None,
     offset: int = 0,
     limit: int = 50,
-    implied_labels: bool = True,
-    source: PairSource | None = None,
 ) -> DisagreementPage:
     """Return where a judge version (default: the primary judge's newest with rating pairs) and people differ.
 
-    With ``reviewer_id`` only this person's grades count. ``metadata`` is a field and its value as `value_text` writes
-    it. ``direction`` selects answers that the judge grades higher (``too_kind``) or lower than people. ``cell`` selects
-    the answers in a (row, column) of the picture, even if they do not differ. ``source`` is the `PairSource` for this
-    reviewer and ``implied_labels``, if it is loaded already.
+    ``metadata`` is a field and its value as `value_text` writes it. ``direction`` selects answers that the judge grades
+    higher (``too_kind``) or lower than people. ``cell`` selects the answers in a (row, column) of the picture, even if
+    they do not differ.
     """
-    source = source or PairSource(connection, reviewer_id, implied_labels=implied_labels)
+    connection = source.connection
     limits = thresholds(connection)
     gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
     version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
@@ -158,7 +154,7 @@ def disagreement_page(
     labels = pairs
     if grade != "label":
         labels = _narrowed(source, source.pairs(compared_id, "label"), query_types, metadata)
-    difference = _differences(pairs)
+    difference = pairs.judge - pairs.people  # hallucinated is 0, grounded 1
     apart = np.abs(difference) >= gap - HALF_STEP
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())
     listed = apart
@@ -168,7 +164,6 @@ def disagreement_page(
         listed = listed & (difference > 0 if direction == "too_kind" else difference < 0)
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
     shown = order[offset : offset + limit]
-    few = pairs.n < FEW
     return DisagreementPage(
         disagreement_sentence(grade, gap, pairs.n, too_kind=kind, too_harsh=harsh),
         version,
@@ -176,16 +171,18 @@ def disagreement_page(
         gap,
         pairs.n,
         _picture(grade, pairs, apart),
-        tuple(map(Scattered, pairs.response_ids.tolist(), pairs.people.tolist(), pairs.judge.tolist())) if few else (),
-        () if version is None else _rows(connection, version.id, pairs.at(shown), difference[shown], reviewer_id),
+        _scattered(pairs) if pairs.n < FEW else (),
+        ()
+        if version is None
+        else _rows(connection, version.id, pairs.at(shown), difference[shown], source.whose.reviewer_id),
         len(order),
         _missed_modes(connection, labels),
     )
 
 
 def _narrowed(
-    source: PairSource, pairs: AnswerPairs, query_types: Collection[str], metadata: tuple[str, str] | None
-) -> AnswerPairs:
+    source: PairSource, pairs: RatingPairs, query_types: Collection[str], metadata: tuple[str, str] | None
+) -> RatingPairs:
     if query_types:
         codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
         pairs = pairs.at(np.isin(pairs.query_types, codes))
@@ -197,10 +194,10 @@ def _narrowed(
     return pairs
 
 
-def _missed_modes(connection: Connection, labels: AnswerPairs) -> MissedModes:
+def _missed_modes(connection: Connection, labels: RatingPairs) -> MissedModes:
     """Return the misses by failure mode. An answer counts once per mode, whoever tagged it."""
-    bad = labels.at(labels.people == Label.HALLUCINATED.value)
-    misses = dict(zip(bad.response_ids.tolist(), (bad.judge == Label.GROUNDED.value).tolist(), strict=True))
+    bad = labels.at(labels.people == labels.scale.bad)
+    misses = dict(zip(bad.response_ids.tolist(), (bad.judge != labels.scale.bad).tolist(), strict=True))
     modes = modes_of_answers(connection, list(misses))
     of_mode: dict[str, list[bool]] = {}
     for response_id, names in modes.items():
@@ -215,14 +212,7 @@ def _missed_modes(connection: Connection, labels: AnswerPairs) -> MissedModes:
     return MissedModes(len(misses), len(misses) - len(modes), tuple(counted_modes))
 
 
-def _differences(pairs: AnswerPairs) -> FloatArray:
-    if pairs.scale.grade != "label":
-        return np.asarray(pairs.judge - pairs.people, dtype=np.float64)
-    good = Label.GROUNDED.value
-    return np.asarray(pairs.judge == good, dtype=np.float64) - np.asarray(pairs.people == good, dtype=np.float64)
-
-
-def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> IntArray:
+def _worst_first(pairs: RatingPairs, difference: FloatArray, rows: IntArray) -> IntArray:
     """Return rows by difference (rounded: float noise must not order a page), then by id."""
     apart = np.rint(np.abs(difference[rows]) / (2 * HALF_STEP)).astype(np.int64)
     # All differing labels are equally far apart: the scores that are furthest from 0.5 come first.
@@ -235,13 +225,14 @@ def _worst_first(pairs: AnswerPairs, difference: FloatArray, rows: IntArray) -> 
 
 
 def _rows(
-    connection: Connection, version_id: int, pairs: AnswerPairs, difference: FloatArray, reviewer_id: int | None
+    connection: Connection, version_id: int, pairs: RatingPairs, difference: FloatArray, reviewer_id: int | None
 ) -> tuple[Disagreement, ...]:
     ids = pairs.response_ids.tolist()
     if not ids:
         return ()
     answers, people = judged_texts(connection, version_id, ids), person_reviews(connection, ids)
-    columns = zip(ids, pairs.judge.tolist(), pairs.people.tolist(), difference.tolist(), strict=True)
+    grades = (pairs.scale.named(side).tolist() for side in (pairs.judge, pairs.people))
+    columns = zip(ids, *grades, difference.tolist(), strict=True)
     return tuple(
         Disagreement(
             answers[response_id],
@@ -254,7 +245,12 @@ def _rows(
     )
 
 
-def _picture(grade: GradeName, pairs: AnswerPairs, apart: BoolArray) -> Picture:
+def _scattered(pairs: RatingPairs) -> tuple[Scattered, ...]:
+    people, judge = (pairs.scale.named(side).tolist() for side in (pairs.people, pairs.judge))
+    return tuple(map(Scattered, pairs.response_ids.tolist(), people, judge))
+
+
+def _picture(grade: GradeName, pairs: RatingPairs, apart: BoolArray) -> Picture:
     axis = cell_names(grade)
     k = len(axis)
     cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)

@@ -164,7 +164,7 @@ def _rated(scale: Scale, values: Values, groups: Mapping[int, int], names: dict[
     ids, raters = (np.array([row[at] for row in rows], dtype=np.int64) for at in (0, 1))
     ratings: AnyArray = np.array([row[2] for row in rows], dtype=np.float64 if scale.categories is None else None)
     of_rows = np.array([groups[row[0]] for row in rows], dtype=np.int64)
-    return item_ratings(ids, raters, ratings, scale, of_rows, names)
+    return item_ratings(ids, raters, positions(ratings, scale), scale, of_rows, names)
 
 
 def _of_spans(

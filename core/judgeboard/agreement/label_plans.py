@@ -14,16 +14,16 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.alarms import ShareChange
 from judgeboard.agreement.all_answers import ToLabel, other_verdicts
-from judgeboard.agreement.answer_pairs import decoded, people_values
+from judgeboard.agreement.answer_pairs import people_values
 from judgeboard.agreement.samples import FEW_HIDDEN, JudgeVerdict, Picked
 from judgeboard.agreement.versus import queue_of_differing, too_few_words
-from judgeboard.domain import Estimate, Label
+from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import percent, percent_words, two_decimals
 from judgeboard.stats.rates import Target
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT, confidence_sequence, decided_after
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import graded_reviews
+from judgeboard.store.grades import HALLUCINATED, graded_reviews
 from judgeboard.store.queues import ANSWERS, list_queues
 from judgeboard.store.strata import planned_items
 from judgeboard.text import counted
@@ -99,9 +99,7 @@ def outcome_so_far(connection: Connection, bound: float, where: RowFilter, answe
     is_bad = np.array([each["verdict"] == "bad" for each in strata])
     items = planned_items(connection, queue.id)
     people = people_values(graded_reviews(connection), SCALES["label"])
-    bad = dict(
-        zip(people.response_ids.tolist(), decoded(people.values, SCALES["label"]) == Label.HALLUCINATED, strict=True)
-    )
+    bad = dict(zip(people.response_ids.tolist(), people.values == HALLUCINATED, strict=True))
     last = min(each["next_position"] for each in strata)  # up to here, a random sample of all answers
     labels, verdicts = [], []
     for item in items:

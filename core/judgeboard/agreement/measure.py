@@ -9,9 +9,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
-from judgeboard.agreement.anchoring import anchoring_by_grade
-from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, GradeName, combined_as, person_grades
-from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, slices_of
+from judgeboard.agreement.answer_pairs import GRADES, GradeName, RatingPairs, combined_as, person_grades
+from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, Whose, slices_of
 from judgeboard.agreement.notes import (
     comparable_sentence,
     compared_with,
@@ -27,7 +26,7 @@ from judgeboard.agreement.notes import (
     unusable_sentence,
 )
 from judgeboard.agreement.pair_ratings import PairRatings, order_statistics
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, RatingPairs, are_related, grouping_of
+from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, are_related, grouping_of
 from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
     AgreementResult,
@@ -46,7 +45,7 @@ from judgeboard.agreement.result import (
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.served_notices import labels_by_notice
 from judgeboard.agreement.unjudged_answers import UnjudgedAnswers, unjudged_answers
-from judgeboard.domain import COMBINED_KINDS, JURY, Estimate, Label
+from judgeboard.domain import COMBINED_KINDS, JURY, Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.alternative_annotator import (
     AlternativeAnnotatorTest,
@@ -121,22 +120,9 @@ def measure_agreement(
         BadInput: Arguments that cannot be combined.
         NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
     """
+    whose = Whose(human=human, implied_labels=implied_labels, where=where or RowFilter())
     versions = tuple(judge_versions)
-    choice = AgreementChoice(
-        of,
-        versions,
-        unit,
-        aspect,
-        grade,
-        human,
-        unusable,
-        by,
-        epsilon,
-        implied_labels=implied_labels,
-        small=small,
-        inconsistent=inconsistent,
-        where=where or RowFilter(),
-    )
+    choice = AgreementChoice(of, versions, unit, aspect, grade, whose, unusable, inconsistent, by, epsilon, small)
     with store.reading() as connection:
         return agreement_of(connection, choice)
 
@@ -164,7 +150,7 @@ def agreement_of(
             result = _judge(connection, choice, source, of_slices)
             if isinstance(source, AnswerRatings) and source.grade == "label":
                 result = replace(result, notices=labels_by_notice(source.source))
-    return replace(result, where=choice.where.as_dict())
+    return replace(result, where=choice.whose.where.as_dict())
 
 
 def every_judge(
@@ -190,25 +176,19 @@ def stand_in_test(
     version: StoredVersion,
     grade: str,
     epsilon: float,
-    *,
-    implied_labels: bool = True,
-    where: RowFilter | None = None,
+    whose: Whose | None = None,
 ) -> AlternativeAnnotatorTest:
-    """Return the alternative annotator test of a judge version on the answers that people graded."""
-    source = AnswerRatings(PairSource(connection, grade=grade, implied_labels=implied_labels, where=where), grade)
+    """Return the alternative annotator test of a judge version on the answers that people graded, one by one."""
+    source = AnswerRatings(PairSource(connection, whose, grade), grade)
     verdicts, people = source.with_people(version)
     return alternative_annotator_test(verdicts, people.ratings, epsilon)
 
 
 def _load(connection: Connection, choice: AgreementChoice) -> Source:
     if choice.unit == "pairs":
-        aspect = choice.aspect if choice.grade in {None, "preference"} else choice.grade
-        return PairRatings(connection, aspect, choice.unusable, choice.human, choice.inconsistent, choice.where)
+        return PairRatings(connection, choice)
     grade = choice.grade or "label"
-    source = PairSource(
-        connection, choice.reviewer_id, choice.human, grade, implied_labels=choice.implied_labels, where=choice.where
-    )
-    return AnswerRatings(source, grade)
+    return AnswerRatings(PairSource(connection, choice.whose, grade), grade)
 
 
 def _people(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
@@ -255,7 +235,7 @@ def _other_grades_of_people(source: Source, n: int) -> str:
     counts: dict[str, int] = {}
     for name in (*GRADES, *dimensions_scored(source.source.connection)):
         asked = source.source
-        other = PairSource(asked.connection, grade=name, implied_labels=asked.implied_labels, where=asked.where)
+        other = PairSource(asked.connection, replace(asked.whose, human="gold"), name)
         counts[name] = int((AnswerRatings(other, name).people().ratings.per_item >= 2).sum())
     known = [f"{name} ({counted(n, 'answer')})" for name, n in counts.items() if n]
     if not known:
@@ -311,18 +291,18 @@ def _judge(
     caveats = notes(
         version.title,
         statistics,
-        source.compared(version).pairs,
+        source.compared(version),
         things=choice.things,
         in_all=in_all,
         cut_at=source.source.cuts.words if isinstance(source, AnswerRatings) else None,
         picked=no_ints() if result.graded else source.picked,
         judged_again=judged_again(connection, version.id) if answers else (),
         correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
-        luck=luck(result.slices, choice.by, headline_name(source.compared(version).pairs.scale)),
+        luck=luck(result.slices, choice.by, headline_name(source.compared(version).scale)),
     )
     return replace(
         result,
-        anchoring=anchoring_by_grade(connection, version, choice.where) if answers else {},
+        anchoring=source.anchoring(version) if isinstance(source, AnswerRatings) else {},
         notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
     )
 
@@ -337,7 +317,7 @@ def _judge_figures(
 ) -> tuple[AgreementResult, PairStatistics, InAllAnswers | None]:
     """Return all figures of a judge version with people as a result without notes, and what the notes are about."""
     compared = source.compared(version)
-    of_pairs = judge_statistics(compared.pairs, choice.unit, choice.human, only=only)
+    of_pairs = judge_statistics(compared, choice.unit, choice.whose.human, only=only)
     loaded, in_all = None, None
     if isinstance(source, AnswerRatings) and of_pairs.n >= MIN_PAIRS:
         loaded = weighted_labels(source, version)
@@ -346,24 +326,24 @@ def _judge_figures(
         elif only is None:
             in_all = unweighted(source, version)
     of_pairs, graded = for_all(of_pairs, in_all)
-    statistics = with_accuracy(of_pairs) | order_statistics(compared, choice.human)
+    statistics = with_accuracy(of_pairs) | order_statistics(compared.comparisons, choice.whose.human)
     if only is None and isinstance(source, AnswerRatings):
-        statistics |= _between_generators(connection, choice, compared.pairs)
-    if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).pairs.n:
-        statistics = _with_numbers(statistics, judge_statistics(numbers.pairs, choice.unit, choice.human).estimates)
+        statistics |= _between_generators(connection, choice, compared)
+    if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
+        statistics = _with_numbers(statistics, judge_statistics(numbers, choice.unit, choice.whose.human).estimates)
     unjudged = None
     if isinstance(source, AnswerRatings) and only is None:
-        others = ((each, source.compared(each).pairs.n) for each in source.versions)
-        unjudged = unjudged_answers(connection, version, choice.where, of_pairs.n, others)
+        others = ((each, source.compared(each).n) for each in source.versions)
+        unjudged = unjudged_answers(connection, version, choice.whose.where, of_pairs.n, others)
     alt_test, tests = _stand_in_tests(connection, choice, source, version)
-    everybody, answers = choice.reviewer_id is None, choice.unit == "responses"
+    everybody, answers = choice.whose.reviewer_id is None, choice.unit == "responses"
     result = AgreementResult(
         of=choice.of,
         unit=choice.unit,
         grade=source.scale.grade,
         aspect=source.aspect,
-        human=choice.human,
-        compared_with=compared_with(choice.human, combined_as(compared.pairs.scale)) if everybody else None,
+        human=choice.whose.human,
+        compared_with=compared_with(choice.whose.human, combined_as(compared.scale)) if everybody else None,
         inconsistent=None if answers else choice.inconsistent,
         unusable=None if answers else choice.unusable,
         title=version.title,
@@ -378,7 +358,7 @@ def _judge_figures(
         statistics=statistics,
         confusion=of_pairs.confusion,
         classes=of_pairs.classes,
-        calibration=_calibration(compared.pairs),
+        calibration=_calibration(compared),
         alt_test=alt_test,
         by=choice.by,
         slices=tuple(_slices_of_judge(connection, choice, source, version, loaded, tests, of_slices)),
@@ -401,7 +381,7 @@ def _slices_of_judge(
         whole = dict(slices_of_answers(connection, loaded, choice.by))
     versions = {each.title: each for each in source.versions} if choice.by == "judge_version" else {}
     for name, part in _by_slice(choice, source, version):
-        of_pairs = judge_statistics(part.pairs, choice.unit, choice.human, only=only)
+        of_pairs = judge_statistics(part, choice.unit, choice.whose.human, only=only)
         in_all = None
         if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
             in_all = in_all_answers(loaded, whole[name])
@@ -409,7 +389,9 @@ def _slices_of_judge(
             of_version = weighted_labels(source, versions[name])
             in_all = None if of_version is None else in_all_answers(of_version)
         part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
-        yield replace(part_of_all, statistics=part_of_all.statistics | order_statistics(part, choice.human))
+        yield replace(
+            part_of_all, statistics=part_of_all.statistics | order_statistics(part.comparisons, choice.whose.human)
+        )
 
 
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
@@ -418,14 +400,14 @@ def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAn
     None where figures are not weighted: for other grades, for one person, and if each person's grade counts alone.
     """
     asked = source.source
-    if source.grade != "label" or asked.reviewer_id is not None or asked.human not in {"gold", "majority"}:
+    if source.grade != "label" or asked.whose.reviewer_id is not None or asked.whose.human not in {"gold", "majority"}:
         return None
     return LabelledAnswers(
         asked.connection,
         version,
-        asked.where,
-        implied_labels=asked.implied_labels,
-        majority=asked.people("label") if asked.human == "majority" else None,
+        asked.whose.where,
+        implied_labels=asked.whose.implied_labels,
+        majority=asked.people("label") if asked.whose.human == "majority" else None,
         scores=False,
     )
 
@@ -438,18 +420,18 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     loaded = LabelledAnswers(
         asked.connection,
         version,
-        asked.where,
+        asked.whose.where,
         grade=grade,
-        implied_labels=asked.implied_labels,
+        implied_labels=asked.whose.implied_labels,
         scores=False,
     )
     in_all = in_all_answers(loaded)
-    if asked.reviewer_id is not None:  # the labels are of everybody
+    if asked.whose.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
     return replace(in_all, statistics={}, graded={})
 
 
-def _between_generators(connection: Connection, choice: AgreementChoice, pairs: AnswerPairs) -> Statistics:
+def _between_generators(connection: Connection, choice: AgreementChoice, pairs: RatingPairs) -> Statistics:
     """Return the correlations of the generators' mean scores, if there are scores of several generators."""
     if pairs.scale.names_classes:
         return {}
@@ -458,8 +440,9 @@ def _between_generators(connection: Connection, choice: AgreementChoice, pairs: 
     known = np.array([name != UNKNOWN for name in facts.generators.names], dtype=np.bool_)
     if known.sum() < FEWEST:
         return {}
-    groups = grouping_of(pairs, choice.unit, choice.human)
-    return dict(between_generators(pairs.judge, pairs.people, np.where(known[codes], codes, -1), groups))
+    groups = grouping_of(pairs, choice.unit, choice.whose.human)
+    judge, people = (pairs.scale.named(side) for side in (pairs.judge, pairs.people))
+    return dict(between_generators(judge, people, np.where(known[codes], codes, -1), groups))
 
 
 def _stand_in_tests(
@@ -515,7 +498,7 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
 def _tied(source: AnswerRatings) -> int:
     """Return the number of answers with a verdict on which people tied."""
     asked = source.source
-    graded = person_grades(asked.graded.reviews, asked.scales[source.grade], asked.reviewer_id)
+    graded = person_grades(asked.graded.reviews, source.grade, asked.whose.reviewer_id)
     tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
     judged = current_verdicts(asked.connection, of_reviewed=True)
     return len(np.intersect1d(tied, judged.response_ids))
@@ -525,7 +508,7 @@ def _correlated(
     choice: AgreementChoice, source: Source, versions: Iterable[tuple[StoredVersion, StoredVersion]]
 ) -> Iterator[Note]:
     """Yield the note on unrelated judge versions that agree more with each other than with people."""
-    known = {each.id: (each.title, source.compared(each).pairs) for each in source.versions}
+    known = {each.id: (each.title, source.compared(each)) for each in source.versions}
     judges = ((known[a.id], known[b.id]) for a, b in versions if {a.id, b.id} <= known.keys() and not are_related(a, b))
     return correlated_judges(judges, source.unit, source.human, choice.things)
 
@@ -534,7 +517,7 @@ def _judge_sentence(
     choice: AgreementChoice,
     source: Source,
     version: StoredVersion,
-    rated: RatingPairs,
+    pairs: RatingPairs,
     statistics: PairStatistics,
     in_all: InAllAnswers | None,
     unjudged: UnjudgedAnswers | None,
@@ -545,20 +528,21 @@ def _judge_sentence(
         return nothing_to_compare(source.source, version, source.grade)
     each = f"grades of {choice.things} by people"
     agreed = judge_sentence(
-        statistics, each if choice.human == "each" else f"{choice.things} that people graded", in_all
+        statistics, each if choice.whose.human == "each" else f"{choice.things} that people graded", in_all
     )
-    if rated.orders is None:
+    orders = None if pairs.comparisons is None else pairs.comparisons.orders
+    if orders is None:
         return agreed
-    changed = order_sentence(rated.orders.changed_with_order(), choice.inconsistent)
-    unusable = unusable_sentence(int((rated.orders.verdicts == NONE).sum()), choice.unusable)
+    changed = order_sentence(orders.changed_with_order(), choice.inconsistent)
+    unusable = unusable_sentence(int((orders.verdicts == NONE).sum()), choice.unusable)
     return " ".join(filter(None, (changed, agreed, unusable)))
 
 
-def _calibration(pairs: AnswerPairs) -> tuple[Tenth, ...] | None:
+def _calibration(pairs: RatingPairs) -> tuple[Tenth, ...] | None:
     scored = ~np.isnan(pairs.scores)
     if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
         return None
-    return calibration(pairs.scores[scored], pairs.people[scored] == Label.GROUNDED.value)
+    return calibration(pairs.scores[scored], pairs.people[scored] != pairs.scale.bad)
 
 
 def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:
@@ -569,7 +553,7 @@ def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> St
 def _other_grades(source: Source) -> tuple[Note, ...]:
     if isinstance(source, PairRatings):
         return ()
-    return tuple(other_grades(source.source.graded.reviews, source.grade, source.source.reviewer_id))
+    return tuple(other_grades(source.source.graded.reviews, source.grade, source.source.whose.reviewer_id))
 
 
 def _other_versions(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[Note]:

@@ -7,12 +7,12 @@ from shlex import quote
 import numpy as np
 
 from judgeboard.agreement.all_answers import WIDE, InAllAnswers, all_answers_words
-from judgeboard.agreement.answer_pairs import GRADES, AnswerPairs, column_of, is_given
+from judgeboard.agreement.answer_pairs import GRADES, RatingPairs, column_of, is_given
 from judgeboard.agreement.choice import By, Unit, sliced_by
 from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
-from judgeboard.stats.arrays import AnyArray, IntArray, among
+from judgeboard.stats.arrays import FloatArray, IntArray, among
 from judgeboard.stats.estimates import (
     MIN_PAIRS,
     complement,
@@ -297,7 +297,7 @@ def _levels_clauses(statistics: PairStatistics) -> Iterator[str]:
 def notes(
     title: str,
     statistics: PairStatistics,
-    pairs: AnswerPairs,
+    pairs: RatingPairs,
     *,
     things: str,
     in_all: InAllAnswers | None,
@@ -334,7 +334,7 @@ def notes_on_people(
     common = rated.at(rated.ratings.per_item >= 2)
     if result.n < MIN_PAIRS:
         return ()
-    scale, grades = common.ratings.scale, common.ratings.as_given(common.ratings.values[common.ratings.rated])
+    scale, grades = common.ratings.scale, common.ratings.values[common.ratings.rated]
     return (
         *_selection(common.ids, picked, things),
         *_skewed(grades, scale, result.statistics, "alpha_nominal", "ratings"),
@@ -415,15 +415,15 @@ def _selection(ids: IntArray, picked: IntArray, things: str) -> Iterator[Note]:
 
 
 def _skewed(
-    grades: AnyArray, scale: Scale, estimates: Mapping[str, Estimate], corrected: str, things: str
+    grades: FloatArray, scale: Scale, estimates: Mapping[str, Estimate], corrected: str, things: str
 ) -> Iterator[Note]:
-    """Yield a note if one category is so frequent that agreement is high by chance alone."""
+    """Yield a note if one category is so frequent that agreement is high by chance; ``grades`` are positions."""
     name = corrected.removesuffix("_nominal")
     if scale.categories is not None and scale.weights is None:
-        categories, counts = np.unique(grades, return_counts=True)
+        places, counts = np.unique(grades, return_counts=True)
         share = float(counts.max() / counts.sum())
         if _SKEWED <= share < 1:
-            category = categories[counts.argmax()]
+            category = scale.categories[int(places[counts.argmax()])]
             yield Note(
                 "skewed",
                 f"People gave '{category}' to {percent(share)} of these {things}, so agreement by chance is high. Look "
@@ -443,11 +443,11 @@ def _skewed(
         )
 
 
-def _few_of_rarer(grades: AnyArray, scale: Scale, things: str) -> Iterator[Note]:
+def _few_of_rarer(grades: FloatArray, scale: Scale, things: str) -> Iterator[Note]:
     """Yield a note if the rarest of the unordered categories that occur has fewer than 15 items."""
     if scale.categories is None or scale.weights is not None:
         return
-    counts = [(n, category) for category in scale.categories if (n := int((grades == category).sum()))]
+    counts = [(n, category) for place, category in enumerate(scale.categories) if (n := int((grades == place).sum()))]
     n, rarest = min(counts, key=itemgetter(0), default=(0, None))
     if n >= _FEW_OF_A_CATEGORY or len(counts) < 2:
         return
@@ -477,7 +477,7 @@ def luck(slices: Sequence[AgreementSlice], by: By | None, statistic: str) -> Ite
 
 
 def correlated_judges(
-    judges: Iterable[tuple[tuple[str, AnswerPairs], tuple[str, AnswerPairs]]], unit: Unit, human: Human, things: str
+    judges: Iterable[tuple[tuple[str, RatingPairs], tuple[str, RatingPairs]]], unit: Unit, human: Human, things: str
 ) -> Iterator[Note]:
     """Of ``judges`` that surely agree more with each other than with people, yield a note on the most extreme two.
 
@@ -505,7 +505,7 @@ def correlated_judges(
         yield Note("correlated_judges", max(excesses, key=itemgetter(0))[1])
 
 
-def _judged_again(pairs: AnswerPairs, judged_again: Collection[int]) -> Iterator[Note]:
+def _judged_again(pairs: RatingPairs, judged_again: Collection[int]) -> Iterator[Note]:
     again = among(np.unique(pairs.response_ids), np.array(sorted(judged_again), dtype=np.int64))
     n = int(again.sum())
     if n:
@@ -515,7 +515,7 @@ def _judged_again(pairs: AnswerPairs, judged_again: Collection[int]) -> Iterator
         )
 
 
-def _cut(title: str, pairs: AnswerPairs, cut_at: str | None) -> Iterator[Note]:
+def _cut(title: str, pairs: RatingPairs, cut_at: str | None) -> Iterator[Note]:
     """Yield a note if labels were derived from groundedness."""
     cut = int(pairs.cut.sum())
     if cut and cut_at is not None:
@@ -538,13 +538,7 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
 def comparable_sentence(source: PairSource, version: StoredVersion | None) -> str | None:
     """Return which grades people and the judge gave to the same answers; None if there are no such answers."""
     if source.scales is not SCALES:  # only one dimension is loaded
-        source = PairSource(
-            source.connection,
-            source.reviewer_id,
-            source.human,
-            implied_labels=source.implied_labels,
-            where=source.where,
-        )
+        source = PairSource(source.connection, source.whose)
     both: dict[str, int] = {}
     for grade in GRADES:
         judge = version or next(iter(source.versions(grade)), None)
@@ -555,7 +549,7 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
     if existing:
         names = _listed([f"{name} ({counted(-n, 'answer')})" for n, name in existing])
         judge_option = "" if version is None else f" --judge-version {quote(version.title)}"
-        judge_option += "".join(f" --where {quote(condition)}" for condition in conditions_of(source.where))
+        judge_option += "".join(f" --where {quote(condition)}" for condition in conditions_of(source.whose.where))
         return (
             f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
         )

@@ -8,7 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
-from judgeboard.agreement.answer_pairs import AnswerPairs, GradeName
+from judgeboard.agreement.answer_pairs import GradeName, RatingPairs
 from judgeboard.agreement.choice import AgreementChoice, By
 from judgeboard.agreement.measure import agreement_of, weighted_labels
 from judgeboard.agreement.notes import nothing_to_compare, other_grades
@@ -69,7 +69,7 @@ class SameAnswers:
 
     n: int
     versions: tuple[AgreementSlice, ...]
-    pairs: tuple[AnswerPairs, ...]
+    pairs: tuple[RatingPairs, ...]
     weakest: tuple[str | None, ...]
     left_out: tuple[str, ...]
     human: Human
@@ -128,14 +128,11 @@ def agreement_page(
     choice = AgreementChoice(
         judge_versions=() if chosen is None else (chosen.id,),
         grade=grade,
-        human=source.human,
+        whose=source.whose,
         by=by,
-        reviewer_id=source.reviewer_id,
-        implied_labels=source.implied_labels,
-        where=source.where,
     )
     if chosen is None:
-        notes = tuple(other_grades(source.graded.reviews, grade, source.reviewer_id))
+        notes = tuple(other_grades(source.graded.reviews, grade, source.whose.reviewer_id))
         same = same_answers(ratings, versions)
         sentence = nothing_to_compare(source, None, grade)
         return AgreementPage(grade, None, choice, None, sentence, notes, same)
@@ -150,10 +147,10 @@ def agreement_page(
         result.sentence,
         result.notes,
         same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
-        over_time(timed, source.human),
+        over_time(timed, source.whose.human),
         pairs.n - timed.n,
         next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None)
-        if source.where == RowFilter()
+        if source.whose.where == RowFilter()
         else None,
     )
 
@@ -167,7 +164,7 @@ def same_answers(
     verdicts must not remove most answers: it is left out if the others have more verdicts in total without it, or if
     fewer than ten answers would be left. ``known`` is a result that was measured already.
     """
-    pairs = {version.id: ratings.compared(version).pairs for version in versions}
+    pairs = {version.id: ratings.compared(version) for version in versions}
     by_name = attrgetter("name", "number")
     ids = [np.unique(pairs[version.id].response_ids) for version in versions]
     kept: list[StoredVersion] = []
@@ -225,7 +222,7 @@ def _in_all_of_each(ratings: AnswerRatings, versions: Sequence[StoredVersion], n
     return in_all if all(each.described is not None for each in in_all) else nothing
 
 
-def over_time(pairs: AnswerPairs, human: Human = "gold") -> tuple[TimePoint, ...]:
+def over_time(pairs: RatingPairs, human: Human = "gold") -> tuple[TimePoint, ...]:
     """Return agreement by the week in which the answers were asked; every pair needs a time."""
     weeks = start_of(pairs.days, "week")
     starts = np.unique(weeks).tolist()
@@ -237,7 +234,7 @@ def over_time(pairs: AnswerPairs, human: Human = "gold") -> tuple[TimePoint, ...
     )
 
 
-def _kappa(pairs: AnswerPairs, human: Human) -> Estimate | None:
+def _kappa(pairs: RatingPairs, human: Human) -> Estimate | None:
     """Return the kappa of grades in categories, without an interval if nearly all grades are equal; None for scores.
 
     The resamples of a week then have too few of the rarer grades, and the interval is too narrow.
@@ -253,7 +250,7 @@ def _kappa(pairs: AnswerPairs, human: Human) -> Estimate | None:
     return measured(kappa.value, kappa.n, reason=f"no interval: {few_of_rarer(pairs.scale.grade)}")
 
 
-def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
+def _same_or_apart(pairs: RatingPairs, human: Human) -> Estimate:
     """Return the share of equal grades, or the mean difference of scores, even of few answers."""
     score = pairs.scale.categories is None
     if pairs.n >= MIN_PAIRS:
@@ -268,7 +265,7 @@ def _same_or_apart(pairs: AnswerPairs, human: Human) -> Estimate:
     return share_intervals([round(values.sum())], [pairs.n])[0]
 
 
-def _weakest(pairs: AnswerPairs, query_types: Sequence[str]) -> str | None:
+def _weakest(pairs: RatingPairs, query_types: Sequence[str]) -> str | None:
     name, values = headline_name(pairs.scale), []
     for code, query_type in enumerate(query_types):
         # The value does not depend on the resamples, so the minimum of two is enough.

@@ -8,18 +8,17 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import AnswerPairs
-from judgeboard.agreement.choice import By, Unit, slices_of
-from judgeboard.agreement.ratings import ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
+from judgeboard.agreement.answer_pairs import Comparisons, RatingPairs
+from judgeboard.agreement.choice import AgreementChoice, By, Unit, slices_of
+from judgeboard.agreement.ratings import ItemRatings, RatedTwice, item_ratings, values_at
 from judgeboard.agreement.result import Statistics, judge_statistics
 from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
-from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, InconsistentAs, OrderVerdicts, UnusableAs
+from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, OrderVerdicts
 from judgeboard.stats.ratings import PREFERENCE, Human, PeopleValues, Scale, human_values
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.pairs import matching_pairs
 from judgeboard.store.preferences import (
@@ -76,21 +75,17 @@ class PairRatings:
     def __init__(
         self,
         connection: Connection,
-        aspect: str | None = None,
-        unusable: UnusableAs = "drop",
-        human: Human = "gold",
-        inconsistent: InconsistentAs = "net",
-        where: RowFilter | None = None,
+        choice: AgreementChoice,
     ) -> None:
         """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if it has no preferences."""
         self._connection = connection
-        self.unusable = unusable
-        self.human = human
-        self.inconsistent = inconsistent
-        self._wanted = matching_pairs(connection, where or RowFilter())
+        self._choice = choice
+        self.human = choice.whose.human
+        self._wanted = matching_pairs(connection, choice.whose.where)
         every = load_preferences(connection, self._wanted)
         aspects = sorted({each.aspect for each in every if each.blind})
-        self.aspect = _aspect(aspect, aspects)
+        named = choice.aspect if choice.grade in {None, PREFERENCE.grade} else choice.grade
+        self.aspect = _aspect(named, aspects)
         of_aspect = [each for each in every if each.aspect == self.aspect]
         self._blind = [each for each in of_aspect if each.blind]
         reviewed = {(each.pair_id, each.reviewer_id) for each in of_aspect if each.stage is not Stage.ADJUDICATION}
@@ -109,7 +104,7 @@ class PairRatings:
 
     def people(self) -> ItemRatings:
         """Return which side each person preferred."""
-        return self._ratings(self._pair_ids, self._reviewer_ids, _words(self._sides), PREFERENCE)
+        return self._ratings(self._pair_ids, self._reviewer_ids, self._sides.astype(np.float64), PREFERENCE)
 
     def people_numbers(self) -> ItemRatings | None:
         """Return each person's grades of pairs on a scale; None if there are none."""
@@ -126,7 +121,7 @@ class PairRatings:
         again = [sorted(rows, key=lambda each: each.review_id) for rows in reviews.values() if len(rows) > 1]
         ids = np.array([rows[0].pair_id for rows in again], dtype=np.int64)
         names = np.array([self.names[rows[0].reviewer_id] for rows in again], dtype=np.str_)
-        first, second = (_words(codes(side_of(rows[at]) for rows in again)) for at in (0, -1))
+        first, second = (codes(side_of(rows[at]) for rows in again).astype(np.float64) for at in (0, -1))
         return RatedTwice(ids, names, first, second, self._questions(ids))
 
     def gold(self, ids: IntArray) -> FloatArray:
@@ -138,7 +133,7 @@ class PairRatings:
     def versions(self) -> Sequence[StoredVersion]:
         """The versions with rating pairs that compared answers, or else that scored them; the most pairs come first."""
         versions = versions_that_compared(self._connection) or list_versions(self._connection)
-        counts = {each.id: self.compared(each).pairs.n for each in versions if self._found(each)}
+        counts = {each.id: self.compared(each).n for each in versions if self._found(each)}
         return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
 
     def compared(self, version: StoredVersion) -> RatingPairs:
@@ -165,29 +160,24 @@ class PairRatings:
         left_out = {why: n for why, n in left_out.items() if n}
         compared = np.unique(at)
         if verdicts.differences is not None:
-            return RatingPairs(pairs, left_out, verdicts.ids[compared])
+            return replace(pairs, left_out=left_out, comparisons=Comparisons(verdicts.ids[compared]))
         orders, (a_asked, b_asked) = verdicts.orders, verdicts.asked
-        of_orders: list[AnswerPairs | None] = [None, None]
+        of_orders: list[RatingPairs | None] = [None, None]
         if not orders.one_order:
             in_orders = (
-                orders.with_first("a", a_asked, self.unusable),
-                orders.with_first("b", b_asked, self.unusable),
+                orders.with_first("a", a_asked, self._choice.unusable),
+                orders.with_first("b", b_asked, self._choice.unusable),
             )
             of_orders = [self._counted_pairs(verdicts.ids[at], each[at], preferences) for each in in_orders]
-        return RatingPairs(
-            pairs,
-            left_out,
-            verdicts.ids[compared],
-            orders.at(compared),
-            (a_asked[compared], b_asked[compared]),
-            *of_orders,
-        )
+        asked = (a_asked[compared], b_asked[compared])
+        comparisons = Comparisons(verdicts.ids[compared], orders.at(compared), asked, *of_orders)
+        return replace(pairs, left_out=left_out, comparisons=comparisons)
 
-    def _counted_pairs(self, ids: IntArray, sides: IntArray, preferences: IntArray) -> AnswerPairs:
+    def _counted_pairs(self, ids: IntArray, sides: IntArray, preferences: IntArray) -> RatingPairs:
         """Return the rating pairs of the judge's sides that count, one row per preference of people."""
         rows = sides >= 0
         scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
-        return self._as_pairs(scale, ids[rows], _words(sides[rows]), _words(preferences[rows]))
+        return self._as_pairs(scale, ids[rows], sides[rows], preferences[rows])
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""
@@ -195,19 +185,20 @@ class PairRatings:
         known = among(people.response_ids, verdicts.ids if verdicts.differences is not None else no_ints())
         ids, values = people.response_ids[known], people.values[known]
         judge = values if verdicts.differences is None else verdicts.differences[np.searchsorted(verdicts.ids, ids)]
-        return RatingPairs(self._as_pairs(DIFFERENCE, ids, judge, values), {})
+        return self._as_pairs(DIFFERENCE, ids, judge, values)
 
-    def slices(self, by: By, rated: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
+    def slices(self, by: By, pairs: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
         """Yield each slice of the pairs that a judge version and people rated."""
-        for name, inside in slices_of(self._connection, self.unit, by, rated.ids):
-            ids, orders = rated.ids[inside], None if rated.orders is None else rated.orders.at(inside)
-            asked = None if rated.asked is None else (rated.asked[0][inside], rated.asked[1][inside])
+        every = pairs.comparisons or Comparisons(no_ints())
+        for name, inside in slices_of(self._connection, self.unit, by, every.ids):
+            ids, orders = every.ids[inside], None if every.orders is None else every.orders.at(inside)
+            asked = None if every.asked is None else (every.asked[0][inside], every.asked[1][inside])
             of_orders = (
                 None if each is None else each.at(among(each.response_ids, ids))
-                for each in (rated.a_first, rated.b_first)
+                for each in (every.a_first, every.b_first)
             )
-            pairs = rated.pairs.at(among(rated.pairs.response_ids, ids))
-            yield name, RatingPairs(pairs, {}, ids, orders, asked, *of_orders)
+            part = pairs.at(among(pairs.response_ids, ids))
+            yield name, replace(part, comparisons=Comparisons(ids, orders, asked, *of_orders))
 
     def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
         """Return a judge version's preferences and those of people on the same pairs."""
@@ -222,7 +213,7 @@ class PairRatings:
         return values_at(ids, verdicts.ids[rows], sides[rows].astype(np.float64))
 
     def _counted(self, verdicts: PairVerdicts) -> IntArray:
-        return verdicts.orders.counted(self.inconsistent, self.unusable)
+        return verdicts.orders.counted(self._choice.inconsistent, self._choice.unusable)
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
         """Return the usable verdicts of judge versions in each order: a row is a pair in one order.
@@ -238,7 +229,7 @@ class PairRatings:
         items, raters, sides = np.concatenate(usable, axis=1)
         names = {each.id: each.title for each in versions}
         questions = self._questions(items // 2)
-        rated = item_ratings(items, raters, _words(sides), PREFERENCE, questions, names, unit=self.unit)
+        rated = item_ratings(items, raters, sides.astype(np.float64), PREFERENCE, questions, names, unit=self.unit)
         return replace(rated, ids=rated.ids // 2)
 
     def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:
@@ -273,12 +264,13 @@ class PairRatings:
         reviewer_ids = np.concatenate((reviewer_ids, np.zeros_like(known)))
         return human_values(ids, reviewer_ids, np.concatenate((values, sides)), kind, gold=is_gold, human=self.human)
 
-    def _as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> AnswerPairs:
+    def _as_pairs(self, scale: Scale, ids: IntArray, judge: AnyArray, people: AnyArray) -> RatingPairs:
         types = self.facts.query_types.codes[np.searchsorted(self.facts.ids, ids)]
         nothing = np.full(len(ids), np.nan)
         no_cut = np.zeros(len(ids), dtype=np.bool_)
         no_days = np.full(len(ids), -1)
-        return AnswerPairs(scale, ids, judge, people, nothing, no_cut, self._questions(ids), types, no_days)
+        sides = (judge.astype(np.float64), people.astype(np.float64))
+        return RatingPairs(scale, ids, *sides, nothing, no_cut, self._questions(ids), types, no_days)
 
     @cached_property
     def facts(self) -> PairFacts:
@@ -297,7 +289,7 @@ class PairRatings:
             known &= np.isin(self.facts.ids, list(self._wanted))
         return self.facts.ids[known], self.facts.gold[known] - 1
 
-    def _ratings(self, ids: IntArray, reviewer_ids: IntArray, values: AnyArray, scale: Scale) -> ItemRatings:
+    def _ratings(self, ids: IntArray, reviewer_ids: IntArray, values: FloatArray, scale: Scale) -> ItemRatings:
         return item_ratings(ids, reviewer_ids, values, scale, self._questions(ids), self.names, unit=self.unit)
 
     def _is_wanted(self, pair_id: int) -> bool:
@@ -329,20 +321,20 @@ class PairRatings:
         return PairVerdicts(ids, orders, (asked, ~asked), differences)
 
 
-def order_statistics(rated: RatingPairs, human: Human) -> Statistics:
+def order_statistics(comparisons: Comparisons | None, human: Human) -> Statistics:
     """Return a judge's figures that depend on the order of the answers; none if it scored each answer by itself.
 
     They are how often it changes its preference with the order, how often its verdicts are unusable, and accuracy and
     kappa of each order alone.
     """
-    if rated.orders is None or rated.asked is None:
+    if comparisons is None or comparisons.orders is None or comparisons.asked is None:
         return {}
-    figures = {"changed_with_order": rated.orders.changed_with_order()}
-    for name, pairs in (("a_first", rated.a_first), ("b_first", rated.b_first)):
+    figures = {"changed_with_order": comparisons.orders.changed_with_order()}
+    for name, pairs in (("a_first", comparisons.a_first), ("b_first", comparisons.b_first)):
         if pairs is not None:
             estimates = judge_statistics(pairs, "pairs", human, only=("agreement", "kappa")).estimates
             figures |= {f"accuracy_{name}": estimates["agreement"], f"kappa_{name}": estimates["kappa"]}
-    return {**figures, "unusable_verdicts": rated.orders.unusable(rated.asked)}
+    return {**figures, "unusable_verdicts": comparisons.orders.unusable(comparisons.asked)}
 
 
 def _aspect(name: str | None, aspects: Sequence[str]) -> str:
@@ -356,10 +348,6 @@ def _aspect(name: str | None, aspects: Sequence[str]) -> str:
     if len(aspects) > 1:
         raise BadInput(f"choose an aspect with --aspect: {', '.join(aspects)}")
     return aspects[0]
-
-
-def _words(sides: IntArray) -> AnyArray:
-    return np.array((*SIDES, NO_VERDICT))[sides]
 
 
 def _in_order(ids: IntArray, place: int) -> IntArray:

@@ -1,7 +1,7 @@
 """How many of all answers are bad: a judge's verdicts on all of them, corrected by people's labels on a sample."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import get_args
 
 import numpy as np
@@ -167,58 +167,55 @@ def measure_rate(
         return rate_of(
             connection,
             judging_version(connection, judge_version),
-            by=by,
-            target=target,
-            where=where,
-            grade=grade,
-            labels_from=labels_from,
-            implied_labels=implied_labels,
+            RateChoice(grade or "label", by, target, where or RowFilter(), labels_from, implied_labels),
         )
 
 
-def rate_of(
-    connection: Connection,
-    version: StoredVersion | None,
-    *,
-    by: By | None = None,
-    target: Target = "app",
-    where: RowFilter | None = None,
-    grade: GradeName | None = None,
-    labels_from: RowFilter | None = None,
-    implied_labels: bool = True,
-) -> RateResult:
+@dataclass(frozen=True, slots=True)
+class RateChoice:
+    """The arguments of `measure_rate` but for the judge. Raises BadInput if a value is unknown or they do not fit."""
+
+    grade: GradeName = "label"
+    by: By | None = None
+    target: Target = "app"
+    where: RowFilter = field(default_factory=RowFilter)
+    labels_from: RowFilter | None = None
+    implied_labels: bool = True
+
+    def __post_init__(self) -> None:
+        check_known("grade", self.grade, GRADES)
+        check_known("target", self.target, get_args(Target))
+        if self.by is not None:
+            sliced_by(self.by)
+        elsewhere = self.labels_from is not None
+        for is_wrong, message in (
+            (self.by == "judge_version", "a rate is of one judge version: choose it with --judge-version"),
+            (elsewhere and self.grade != "label", "labels from elsewhere correct the share of bad answers only"),
+            (elsewhere and self.by is not None, "labels from elsewhere correct one rate, without slices"),
+        ):
+            if is_wrong:
+                raise BadInput(message)
+
+
+def rate_of(connection: Connection, version: StoredVersion | None, choice: RateChoice) -> RateResult:
     """Return the same as `measure_rate` for a stored judge version, in an open transaction."""
-    grade = grade or "label"
-    check_known("grade", grade, GRADES)
-    check_known("target", target, get_args(Target))
-    if by is not None:
-        sliced_by(by)
-    for is_wrong, message in (
-        (by == "judge_version", "a rate is of one judge version: choose it with --judge-version"),
-        (labels_from is not None and grade != "label", "labels from elsewhere correct the share of bad answers only"),
-        (labels_from is not None and by is not None, "labels from elsewhere correct one rate, without slices"),
-        (labels_from is not None and version is None, "labels from elsewhere need a judge"),
-    ):
-        if is_wrong:
-            raise BadInput(message)
-    loaded = LabelledAnswers(connection, version, where, grade=grade, implied_labels=implied_labels, scores=False)
-    measure = _Measure(loaded, target, where or RowFilter())
-    slices = () if by is None else slices_of_answers(connection, loaded, by)
+    if choice.labels_from is not None and version is None:
+        raise BadInput("labels from elsewhere need a judge")
+    measure = _Measure.load(connection, version, choice)
+    slices = () if choice.by is None else slices_of_answers(connection, measure.loaded, choice.by)
     result = replace(
-        measure.result(ALL, None), by=by, slices=tuple(measure.result(name, inside) for name, inside in slices)
+        measure.result(ALL, None), by=choice.by, slices=tuple(measure.result(name, inside) for name, inside in slices)
     )
-    if grade == "label" and result.value is not None and measure.where == RowFilter():
-        types = {each.name for each in result.slices} if by == "query_type" else set()
+    if choice.grade == "label" and result.value is not None and choice.where == RowFilter():
+        types = {each.name for each in result.slices} if choice.by == "query_type" else set()
         changes = tuple(share_changes(connection, types))
         result = replace(result, warnings=(*result.warnings, *_of_alarms(changes, by_type=bool(types))))
-        if labels_from is None and (where_since := _since_latest(changes)) is not None:
-            later = LabelledAnswers(connection, version, where_since, implied_labels=implied_labels, scores=False)
-            result = _with_rate_since(result, _Measure(later, target, where_since).result(ALL, None))
-    if labels_from is not None:
-        elsewhere = LabelledAnswers(
-            connection, version, labels_from, implied_labels=implied_labels, scores=False
-        ).sample()
-        return _from_elsewhere(result, loaded.sample(), elsewhere, where or RowFilter(), labels_from)
+        if choice.labels_from is None and (since := _since_latest(changes)) is not None:
+            later = _Measure.load(connection, version, replace(choice, where=since))
+            result = _with_rate_since(result, later.result(ALL, None))
+    if choice.labels_from is not None:
+        elsewhere = _Measure.load(connection, version, replace(choice, where=choice.labels_from)).loaded.sample()
+        return _from_elsewhere(result, measure.loaded.sample(), elsewhere, choice.where, choice.labels_from)
     return result
 
 
@@ -227,6 +224,19 @@ class _Measure:
     loaded: LabelledAnswers
     target: Target
     where: RowFilter
+
+    @classmethod
+    def load(cls, connection: Connection, version: StoredVersion | None, choice: RateChoice) -> "_Measure":
+        """Load the answers of a choice with their labels."""
+        loaded = LabelledAnswers(
+            connection,
+            version,
+            choice.where,
+            grade=choice.grade,
+            implied_labels=choice.implied_labels,
+            scores=False,
+        )
+        return cls(loaded, choice.target, choice.where)
 
     def result(self, name: str, inside: BoolArray | None) -> RateResult:
         """Return the rate of the answers ``inside`` (None: all)."""

@@ -1,7 +1,7 @@
 """Ratings of logged answers by people and by judge versions, read from the store, and their rating pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -9,10 +9,9 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.answer_pairs import (
     GRADES,
-    AnswerPairs,
+    RatingPairs,
     column_of,
     cuts_of,
-    decoded,
     gold,
     is_given,
     judge_values,
@@ -20,16 +19,17 @@ from judgeboard.agreement.answer_pairs import (
     people_values,
     person_grades,
 )
-from judgeboard.agreement.choice import By, Unit, slices_of
+from judgeboard.agreement.choice import By, Unit, Whose, slices_of
+from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.fields import Unusable
 from judgeboard.imports.scales import scale_in
-from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, among, grouping, no_ints
-from judgeboard.stats.pair_orders import OrderVerdicts
-from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions, ratings_of
+from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, IntArray, among, grouping
+from judgeboard.stats.proportions import anchoring
+from judgeboard.stats.ratings import SCALES, Human, PeopleValues, Ratings, Scale, positions_of_codes, ratings_of
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import reviewed_for_flags
-from judgeboard.store.grades import ADJUDICATION, AGAIN, dimensions_scored, scales_of_dimension
+from judgeboard.store.grades import ADJUDICATION, AGAIN, before_and_after, dimensions_scored, scales_of_dimension
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.label_schemas import classes_of
 from judgeboard.store.response_pages import response_facts
@@ -58,33 +58,15 @@ class RatedTwice:
 
     ids: IntArray
     raters: AnyArray
-    first: AnyArray
-    second: AnyArray
+    first: FloatArray
+    second: FloatArray
     groups: IntArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RatingPairs:
-    """The ``pairs`` that a judge version and people rated, and the number of items left out by reason.
-
-    If a judge compared pairs of answers, ``orders`` has its verdicts on all pairs ``ids`` that people rated too,
-    whether or not the verdict counts. ``asked`` tells for each order (A first, B first) about which of them the judge
-    was asked. If it was asked in both orders, ``a_first`` and ``b_first`` are the rating pairs of each order alone.
-    """
-
-    pairs: AnswerPairs
-    left_out: dict[str, int]
-    ids: IntArray = field(default_factory=no_ints)
-    orders: OrderVerdicts | None = None
-    asked: tuple[BoolArray, BoolArray] | None = None
-    a_first: AnswerPairs | None = None
-    b_first: AnswerPairs | None = None
 
 
 def item_ratings(
     ids: IntArray,
     rater_ids: IntArray,
-    values: AnyArray,
+    values: FloatArray,
     scale: Scale,
     groups: IntArray,
     names: dict[int, str],
@@ -102,7 +84,7 @@ def item_ratings(
     return ItemRatings(items, replace(ratings, raters=raters, groups=replace(ratings.groups, row=row, group=group)))
 
 
-def grouping_of(pairs: AnswerPairs, unit: Unit, human: Human) -> Grouping:
+def grouping_of(pairs: RatingPairs, unit: Unit, human: Human) -> Grouping:
     """Return the groups that an interval resamples: evidence groups of answers, or questions of pairs."""
     row, group = RESAMPLED[unit]
     return grouping(pairs.groups, pairs.n, row="grade" if human == "each" else row, group=group)
@@ -128,35 +110,32 @@ class PairSource:
     def __init__(
         self,
         connection: Connection,
-        reviewer_id: int | None = None,
-        human: Human = "gold",
+        whose: Whose | None = None,
         grade: str | None = None,
-        *,
-        implied_labels: bool = True,
-        where: RowFilter | None = None,
     ) -> None:
         """Load all three grades, or one dimension of scores or category of a label schema (``grade``).
 
-        Raises BadInput if people have its scores on several scales, or if ``human`` is the mean of a category.
+        Raises BadInput if people have its scores on several scales, or if ``whose`` asks for the mean of a category.
         """
         dimension = None if grade in {None, *GRADES} else grade
         self.connection = connection
         self._dimension = None if dimension is None else Dimension(connection, dimension)
         self.scales = SCALES if self._dimension is None else {self._dimension.name: self._dimension.scale()}
-        self.where = where or RowFilter()
+        self.whose = whose or Whose()
         classes = () if self._dimension is None else self._dimension.classes
-        if classes and human == "mean":
+        if classes and self.whose.human == "mean":
             raise BadInput(f"the classes of {grade} have no mean: use --human majority")
         self.graded = load_graded(
-            connection, dimension, implied_labels=implied_labels, where=self.where, classes=classes
+            connection,
+            dimension,
+            implied_labels=self.whose.implied_labels,
+            where=self.whose.where,
+            classes=classes,
         )
         self.cuts = thresholds(connection).cuts
         self.cut = cuts_of(self.cuts, self.graded.query_type_names, self.graded.query_types)
-        self.reviewer_id = reviewer_id
-        self.human = human
-        self.implied_labels = implied_labels
         self._people: dict[Scale, PeopleValues] = {}
-        self._pairs: dict[tuple[int, str], AnswerPairs] = {}
+        self._pairs: dict[tuple[int, str], RatingPairs] = {}
 
     def scale_with(self, version_ids: Iterable[int], grade: str, *, people: bool = True) -> Scale:
         """Return the scale on which judge versions are compared with people, or with each other."""
@@ -166,14 +145,14 @@ class PairSource:
         """Return one value per answer with this grade, combined as on ``scale`` (default: the scale of people)."""
         scale = scale or self.scales[grade]
         if scale not in self._people:
-            self._people[scale] = people_values(self.graded.reviews, scale, self.reviewer_id, self.human)
+            self._people[scale] = people_values(self.graded.reviews, scale, self.whose.reviewer_id, self.whose.human)
         return self._people[scale]
 
-    def pairs(self, version_id: int, grade: str) -> AnswerPairs:
+    def pairs(self, version_id: int, grade: str) -> RatingPairs:
         """Return the pairs of a judge version with people on one grade."""
         if (version_id, grade) not in self._pairs:
             scale = self.scale_with((version_id,), grade)
-            if self.human == "mean" and not scale.names_classes:
+            if self.whose.human == "mean" and not scale.names_classes:
                 scale = replace(scale, categories=None, weights=None)
             self._pairs[version_id, grade] = pairs_of(
                 self.graded, version_id, self.people(grade, scale), scale, self.cut
@@ -203,7 +182,7 @@ class AnswerRatings:
         self.source = source
         self.scale = source.scales[grade]
         self.grade = grade
-        self.human = source.human
+        self.human = source.whose.human
 
     @cached_property
     def picked(self) -> IntArray:
@@ -213,8 +192,8 @@ class AnswerRatings:
     def people(self, scale: Scale | None = None) -> ItemRatings:
         """Return the grade of each person on each answer, on ``scale`` (default: the scale of people)."""
         scale = scale or self.scale
-        grades = person_grades(self.source.graded.reviews, scale)
-        values = decoded(grades.values, scale)
+        grades = person_grades(self.source.graded.reviews, scale.grade)
+        values = positions_of_codes(column_of(grades.grades, scale.grade), scale)
         groups = self._groups(grades.response_ids)
         return item_ratings(grades.response_ids, grades.reviewer_ids, values, scale, groups, self._names)
 
@@ -243,13 +222,14 @@ class AnswerRatings:
         repeated = ~again[order[starts]] & again[order[ends]]
         starts, ends = starts[repeated], ends[repeated]
         names = np.array([self._names.get(each, str(each)) for each in who[starts].tolist()], dtype=np.str_)
-        first, second = (decoded(values[order[at]], self.scale) for at in (starts, ends))
+        first, second = (positions_of_codes(values[order[at]], self.scale) for at in (starts, ends))
         return RatedTwice(ids[starts], names, first, second, self._groups(ids[starts]))
 
     def gold(self, ids: IntArray) -> FloatArray:
         """Return the gold labels of answers, NaN if there is none."""
-        labels = gold(self.source.graded.reviews, self.scale)
-        return values_at(ids, labels.response_ids, positions(decoded(labels.values, self.scale), self.scale))
+        labels = gold(self.source.graded.reviews, self.grade)
+        values = positions_of_codes(column_of(labels.grades, self.grade), self.scale)
+        return values_at(ids, labels.response_ids, values)
 
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
@@ -267,18 +247,34 @@ class AnswerRatings:
             **in_prompt,
             "without_verdict": len(people.response_ids) - pairs.n - sum(in_prompt.values()),
         }
-        return RatingPairs(pairs, {why: n for why, n in counts.items() if n})
+        return replace(pairs, left_out={why: n for why, n in counts.items() if n})
 
-    def slices(self, by: By, rated: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
+    def slices(self, by: By, pairs: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
         """Yield each slice of the answers that a judge version and people rated; without a filter, all query types."""
-        pairs = rated.pairs
         if by == "query_type":
-            everything, codes = self.source.where == RowFilter(), enumerate(self.source.graded.query_type_names)
+            everything, codes = self.source.whose.where == RowFilter(), enumerate(self.source.graded.query_type_names)
             names = sorted((name, code) for code, name in codes if everything or (pairs.query_types == code).any())
-            yield from ((name, RatingPairs(pairs.at(pairs.query_types == code), {})) for name, code in names)
+            yield from ((name, pairs.at(pairs.query_types == code)) for name, code in names)
         else:
             slices = slices_of(self._connection, self.unit, by, pairs.response_ids)
-            yield from ((name, RatingPairs(pairs.at(inside), {})) for name, inside in slices)
+            yield from ((name, pairs.at(inside)) for name, inside in slices)
+
+    def anchoring(self, version: StoredVersion) -> dict[str, Estimate]:
+        """Return how far people moved to a judge version's verdicts after they saw them, by grade (every grade).
+
+        Each row is one person on one answer; the interval resamples answers.
+        """
+        shares: dict[str, Estimate] = {}
+        where = self.source.whose.where
+        matching = None if where == RowFilter() else matching_answers(self._connection, where)
+        for grade in GRADES:
+            grades = before_and_after(self._connection, version.id, grade)
+            if matching is not None:
+                grades = grades.at(among(grades.response_ids, matching))
+            if len(grades.response_ids):
+                responses = grouping(grades.response_ids, len(grades.response_ids), row="response", group="response")
+                shares[grade] = anchoring(grades.judge, grades.blind, grades.revealed, responses)
+        return shares
 
     def judge_on(self, version: StoredVersion, ids: IntArray, scale: Scale | None = None) -> FloatArray:
         """Return a judge version's current verdicts on answers, on ``scale`` (default: the scale of people)."""
@@ -289,7 +285,7 @@ class AnswerRatings:
             return np.full(len(ids), np.nan)
         values, _ = judge_values(verdicts, self.grade, self.source.cut)
         rows = is_given(values)
-        return values_at(ids, graded.response_ids[rows], positions(decoded(values[rows], scale), scale))
+        return values_at(ids, graded.response_ids[rows], positions_of_codes(values[rows], scale))
 
     def judges(self, versions: Sequence[StoredVersion]) -> ItemRatings:
         """Return the current verdicts of judge versions on the whole log, graded by people or not."""
@@ -299,12 +295,12 @@ class AnswerRatings:
         cut = cuts_of(self.source.cuts, verdicts.query_types.names, verdicts.query_types.codes)
         values, _ = judge_values(verdicts.grades, self.grade, cut)
         rows = is_given(values)
-        if self.source.where != RowFilter():
-            rows &= among(verdicts.response_ids, matching_answers(self._connection, self.source.where))
+        if self.source.whose.where != RowFilter():
+            rows &= among(verdicts.response_ids, matching_answers(self._connection, self.source.whose.where))
         return item_ratings(
             verdicts.response_ids[rows],
             verdicts.version_ids[rows],
-            decoded(values[rows], scale),
+            positions_of_codes(values[rows], scale),
             scale,
             verdicts.evidence_groups[rows],
             {each.id: each.title for each in versions},
@@ -314,8 +310,8 @@ class AnswerRatings:
         """Count the answers that made the prompt of one of these judge versions, and those that only one rated."""
         made = answers_of_prompts(self._connection, [each.id for each in versions])
         alone = (rated.ratings.per_item == 1) & ~among(rated.ids, made.both)
-        everything = self.source.where == RowFilter()
-        matching = made.both if everything else matching_answers(self._connection, self.source.where)
+        everything = self.source.whose.where == RowFilter()
+        matching = made.both if everything else matching_answers(self._connection, self.source.whose.where)
         return {**made.counts(matching), "one_judge": int(alone.sum())}
 
     @cached_property

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeboard.agreement.all_answers import InAllAnswers, ToLabel, all_answers_words
-from judgeboard.agreement.answer_pairs import AnswerPairs
+from judgeboard.agreement.answer_pairs import RatingPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
 from judgeboard.agreement.ratings import grouping_of
 from judgeboard.agreement.served_notices import NoticeLabels
@@ -19,7 +19,7 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import complement
 from judgeboard.stats.intervals import RESAMPLES
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
-from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics, PairStatistics, pair_statistics
+from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics, Pairs, PairStatistics, statistics_of
 from judgeboard.stats.rater_agreement import (
     OverallAgreement,
     RaterAgainstGold,
@@ -272,7 +272,7 @@ def shown_statistics(statistics: Mapping[str, Estimate]) -> Statistics:
 
 
 def judge_statistics(
-    pairs: AnswerPairs,
+    pairs: RatingPairs,
     unit: Unit = "responses",
     human: Human = "gold",
     *,
@@ -284,14 +284,10 @@ def judge_statistics(
     Every page, file and command gets its figures of a judge and people from this function. A statistic is the same to
     the last bit, whichever other statistics are computed with it.
     """
-    return pair_statistics(
-        pairs.judge,
-        pairs.people,
-        pairs.scale,
-        grouping_of(pairs, unit, human),
-        scores=pairs.scores if pairs.scale.grade == "label" else None,
-        resamples=resamples,
-        only=only,
+    scores = pairs.scores if pairs.scale.grade == "label" else None
+    groups = grouping_of(pairs, unit, human)
+    return statistics_of(
+        Pairs(pairs.judge, pairs.people, pairs.scale, groups, scores=scores, resamples=resamples), only
     )
 
 

@@ -33,16 +33,16 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GradeName, combined_as, decoded, gold, people_values, person_grades
-from judgeboard.domain import Estimate, Label
+from judgeboard.agreement.answer_pairs import GradeName, column_of, combined_as, gold, people_values, person_grades
+from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import RANDOM_SAMPLE
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.chance_corrected import alpha
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, strata_of, summed
-from judgeboard.stats.ratings import SCALES, PeopleValues, ratings_of
+from judgeboard.stats.ratings import SCALES, PeopleValues, positions_of_codes, ratings_of
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import graded_reviews
+from judgeboard.store.grades import HALLUCINATED, graded_reviews
 from judgeboard.store.hidden_rows import count_hidden
 from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
 from judgeboard.store.settings import primary_judge, thresholds
@@ -252,8 +252,8 @@ class LabelledAnswers:
         self._connection = connection
         scale = SCALES[grade]
         reviews = graded_reviews(connection, implied_labels=implied_labels)
-        self._grades = person_grades(reviews, scale)
-        of_gold = no_ints() if majority is not None else gold(reviews, scale).response_ids
+        self._grades = person_grades(reviews, grade)
+        of_gold = no_ints() if majority is not None else gold(reviews, grade).response_ids
         graded = self._grades.response_ids, of_gold
         people = people_values(reviews, scale) if majority is None else majority
         cuts = thresholds(connection).cuts
@@ -266,8 +266,7 @@ class LabelledAnswers:
         ids = self.answers.response_ids
         # For a whole log np.isin takes a tenth of `among`: it finds ids, which are dense and in no order, by a table.
         self.labelled: BoolArray = np.isin(ids, people.response_ids)
-        values = decoded(people.values, scale)
-        numbers = (values == Label.HALLUCINATED.value) if combined_as(scale) == "label" else values
+        numbers = (people.values == HALLUCINATED) if combined_as(scale) == "label" else people.values
         at = np.searchsorted(people.response_ids, ids[self.labelled])
         self.values: FloatArray = np.full(len(ids), np.nan)
         self.values[self.labelled] = numbers.astype(np.float64)[at]
@@ -478,7 +477,7 @@ class LabelledAnswers:
         ids = self.answers.response_ids[kept]
         rows = among(self._grades.response_ids, ids)
         of_rows = self._grades.response_ids[rows]
-        values = decoded(self._grades.values[rows], SCALES[self.grade])
+        values = positions_of_codes(column_of(self._grades.grades, self.grade)[rows], SCALES[self.grade])
         groups = self.answers.evidence_groups[kept[np.searchsorted(ids, of_rows)]]
         _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")

@@ -6,11 +6,11 @@ import numpy as np
 from sqlalchemy import select
 
 from judgeboard.agreement.ratings import PairSource
-from judgeboard.domain import Estimate, Label
+from judgeboard.domain import Estimate
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED, Level
 from judgeboard.stats.arrays import BoolArray
 from judgeboard.stats.proportions import share
-from judgeboard.store.grades import LABELS
+from judgeboard.store.grades import HALLUCINATED
 from judgeboard.store.statements import rows_with
 from judgeboard.store.tables import RESPONSE
 
@@ -38,7 +38,7 @@ def labels_by_notice(source: PairSource) -> tuple[NoticeLabels, ...]:
     if not served:
         return ()
     at = np.searchsorted(people.response_ids, [row.id for row in served])
-    bad = people.values[at] == LABELS.index(Label.HALLUCINATED)
+    bad = people.values[at] == HALLUCINATED
     groups = np.array([row.evidence_group for row in served])
     notices, types = (np.array([getattr(row, name) for row in served]) for name in ("notice", "query_type"))
 

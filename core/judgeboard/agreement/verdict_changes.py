@@ -14,9 +14,8 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.estimates import MIN_PAIRS
-from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.significance import mcnemar
-from judgeboard.store.grades import LABELS
+from judgeboard.store.grades import HALLUCINATED
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts, pairs_of_versions
 from judgeboard.text import counted
@@ -210,12 +209,12 @@ def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]
 
     An answer on which the labels of people tie has no side.
     """
-    labelled = person_grades(source.graded.reviews, SCALES["label"]).response_ids
+    labelled = person_grades(source.graded.reviews, "label").response_ids
     labels, scores = source.people("label"), source.people("groundedness")
     types = {pair.response_id: pair.query_type for pair in pairs}
     cut = np.array([source.cuts.of(types.get(id_, "")) for id_ in scores.response_ids.tolist()], dtype=np.float64)
     below = scores.values < cut - HALF_STEP
-    bad = labels.values == LABELS.index(Label.HALLUCINATED)
+    bad = labels.values == HALLUCINATED
     without_label = ~np.isin(scores.response_ids, labelled)
     sides = dict(zip(scores.response_ids[without_label].tolist(), below[without_label].tolist(), strict=True))
     sides |= zip(labels.response_ids.tolist(), bad.tolist(), strict=True)

@@ -108,11 +108,10 @@ def agreement_command(
     """
     from judgeboard.agreement.fields import field_agreement
     from judgeboard.agreement.measure import measure_agreement
-    from judgeboard.agreement.reliance import reliance, stand_in_sentence
     from judgeboard.agreement.result import shortened
-    from judgeboard.reports.agreement import fields_table, next_command, result_lines
+    from judgeboard.reports.agreement import fields_table, next_command, result_lines, stand_ins_of_fields
     from judgeboard.reports.output import text_lines
-    from judgeboard.store.filters import RowFilter, describe
+    from judgeboard.store.filters import RowFilter, filter_sentence
 
     if epsilon is not None and not alt_test:
         raise MissingOption("--epsilon needs --alt-test", "--alt-test")
@@ -123,15 +122,10 @@ def agreement_command(
         refuse_given(click.get_current_context(), "--schema measures each field with the statistic of its type", unread)
         with options.seen(options.open_store()).reading() as connection:
             fields = field_agreement(connection, schema, epsilon=tested, **of_schema)
-        tests = [
-            f"{each.field}, {title}: {stand_in_sentence(test, reliance(each.judges[title]))}"
-            for each in fields
-            for title, test in each.tests.items()
-        ]
         where = of_schema["where"]
-        filtered = [] if where == RowFilter() else [f"Filter: {describe(where)}."]
+        filtered = [] if where == RowFilter() else [filter_sentence(where)]
         output = {"schema": schema, "where": where.as_dict(), "fields": fields}
-        options.show(output, [*filtered, *text_lines(fields_table(fields)), *tests])
+        options.show(output, [*filtered, *text_lines(fields_table(fields)), *stand_ins_of_fields(fields)])
         return
     store = options.seen(options.open_store())
     if report is not None and chosen["of"] != "repeats" and chosen["by"] is None:

@@ -17,13 +17,13 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
 from judgeboard.health.models import ModelTable, shipped_models
-from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, no_ints
+from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, IntArray, no_ints
 from judgeboard.stats.estimates import interval, number_words, unmeasured
 from judgeboard.stats.pair_orders import OrderVerdicts
 from judgeboard.stats.proportions import RatioSums
+from judgeboard.stats.ratings import SCALES, positions_of_codes
 from judgeboard.store import health
 from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
-from judgeboard.store.grades import LABELS
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers, Scores
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import is_one_order, order_verdicts
@@ -291,7 +291,10 @@ def _graded(connection: Connection, version: StoredVersion) -> dict[str, GradedA
         pairs = pairs.at(~pairs.cut)
         if pairs.n:
             n, pairs = pairs.n, pairs.at(np.isin(pairs.response_ids, _representative(connection, version, grade)))
-            judge, people = (_numbers(grade, side) for side in (pairs.judge, pairs.people))
+            sides = (
+                (pairs.judge, pairs.people) if grade == "label" else map(pairs.scale.named, (pairs.judge, pairs.people))
+            )
+            judge, people = (side.astype(np.float64) for side in sides)
             with_facts = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
             graded[grade] = replace(with_facts, graded=n)
     for grade in (grade for grade in GRADES if grade not in graded):
@@ -316,7 +319,8 @@ def _by_other_grade(
     if not len(rows):
         return None
     n, rows = len(rows), rows[np.isin(ids[rows], _representative(connection, version, graded_as))]
-    values = _numbers(graded_as, people.values[np.searchsorted(people.response_ids, ids[rows])])
+    codes = people.values[np.searchsorted(people.response_ids, ids[rows])]
+    values = positions_of_codes(codes, SCALES["label"]) if graded_as == "label" else codes.astype(np.float64)
     groups = source.graded.evidence_groups[rows]
     with_facts = _with_facts(connection, ids[rows], groups, scores[rows].astype(np.float64), values)
     return replace(with_facts, same=False, graded=n)
@@ -324,12 +328,6 @@ def _by_other_grade(
 
 def _representative(connection: Connection, version: StoredVersion, grade: GradeName) -> IntArray:
     return evenly_sampled(LabelledAnswers(connection, version, grade=grade, scores=False, groups=False))
-
-
-def _numbers(grade: GradeName, values: AnyArray) -> FloatArray:
-    if grade == "label":
-        values = (values == Label.GROUNDED.value) | (values == LABELS.index(Label.GROUNDED.value))
-    return values.astype(np.float64)
 
 
 def _with_facts(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import AnswerPairs
+from judgeboard.agreement.answer_pairs import RatingPairs
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
@@ -132,8 +132,12 @@ def audit_report(
     marked = np.isin(pairs.response_ids, np.array(sorted(wrong_by_mark), dtype=np.int64))
     wrong = pairs.judge != pairs.people
     answers = [
-        AuditedAnswer(id_, reviewed[id_].source, reviewed[id_].external_id, str(judge), str(people))
-        for id_, judge, people in zip(pairs.response_ids.tolist(), pairs.judge, pairs.people, strict=True)
+        AuditedAnswer(id_, reviewed[id_].source, reviewed[id_].external_id, judge, people)
+        for id_, judge, people in zip(
+            pairs.response_ids.tolist(),
+            *(pairs.scale.named(side).tolist() for side in (pairs.judge, pairs.people)),
+            strict=True,
+        )
     ]
 
     caught, missed, accused = (
@@ -200,7 +204,7 @@ def _other_draws(share: float, draws: Sequence[tuple[float, int]]) -> tuple[str,
 
 
 def _notes(
-    audited: StoredVersion, pairs: AnswerPairs, cut_at: str, unflagged: int, not_comparable: int
+    audited: StoredVersion, pairs: RatingPairs, cut_at: str, unflagged: int, not_comparable: int
 ) -> tuple[str, ...]:
     notes = []
     if cut := int(pairs.cut.sum()):

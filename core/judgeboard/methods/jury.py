@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.agreed_with_people import AgreedWithPeople, agreed_with_people
 from judgeboard.agreement.answer_pairs import with_cut
+from judgeboard.agreement.choice import Whose
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import (
     JURY,
@@ -46,7 +47,7 @@ from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
-from judgeboard.store.grades import LABELS
+from judgeboard.store.grades import GROUNDED, HALLUCINATED, LABELS
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, list_versions, refuse_retired
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import matching_pairs
@@ -220,13 +221,13 @@ def jury_report(
 
     The figures with people leave out what is hidden from the viewer of the ``connection``.
     """
-    ratings = AnswerRatings(PairSource(connection, where=where), "label")
+    ratings = AnswerRatings(PairSource(connection, Whose(where=where or RowFilter())), "label")
     source = ratings.source
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cuts)
     groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
     labelled = (labels > 0).all(axis=1)
-    votes = np.stack([(labels[labelled] == code).sum(axis=1) for code in (1, 2)], axis=1)
+    votes = np.stack([(labels[labelled] == code).sum(axis=1) for code in (GROUNDED, HALLUCINATED)], axis=1)
     alike = votes.max(axis=1) == len(members)
     ok = sum(verdict.status is Status.OK for verdict in verdicts.values())
     decided = np.array([id_ for id_ in ids if _is_label(verdicts[id_])], dtype=np.int64)
@@ -274,7 +275,7 @@ def _values(
 def _labels(
     judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cuts: Cuts
 ) -> tuple[IntArray, IntArray]:
-    """Return labels (0 none, 1 grounded, 2 hallucinated) by answer and member, and how many are derived per member."""
+    """Return labels (positions in `LABELS`) by answer and member, and how many are derived per member."""
     labels = _values(judged, ids, members, lambda verdict: LABELS.index(verdict.label or "")).astype(np.int64)
     cut = np.array([cuts.of(judged[id_].query_type) for id_ in ids]).reshape(-1, 1)
     labels, was_cut = with_cut(labels, _values(judged, ids, members, attrgetter("groundedness")), cut)

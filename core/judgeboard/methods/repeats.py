@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.agreed_with_people import agreed_with_people
 from judgeboard.agreement.answer_pairs import GradeName
+from judgeboard.agreement.choice import Whose
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.repeats import temperature_note, temperature_of
 from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion
@@ -201,7 +202,7 @@ def repeats_report(
         raise NotFound(f"{title} has no repeats of the answers that match: {describe(where)}")
     if not repeated.answers:
         raise NotFound(f"{title} has no repeats{_command(versions[0])}")
-    source = PairSource(connection, where=where)
+    source = PairSource(connection, Whose(where=where))
     measures = []
     by_grade: dict[GradeName, tuple[Estimate, int | None]] = {}
     for each in repeated.measures():
@@ -259,7 +260,7 @@ def _agreed(source: PairSource, versions: Sequence[StoredVersion], grade: GradeN
     if len(versions) == 1:
         agreed = agreed_with_people(ratings, versions[0])
         return agreed.accuracy, agreed.answers
-    pairs = [ratings.compared(version).pairs for version in versions]
+    pairs = [ratings.compared(version) for version in versions]
     hits = np.concatenate([each.judge == each.people for each in pairs])
     if not hits.size:
         return unmeasured(0, "people graded none of these answers"), None

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import all_answers_words
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice, Of
+from judgeboard.agreement.choice import AgreementChoice, Of, Whose
 from judgeboard.agreement.fields import FieldAgreement
 from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.notes import p_words
@@ -43,8 +43,7 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import MIN_PAIRS, interval, number_words, percent, percent_interval, two_decimals
 from judgeboard.stats.pair_statistics import STATISTICS, ClassStatistics
 from judgeboard.stats.rater_agreement import RaterAgainstGold, RaterPair
-from judgeboard.stats.ratings import Human
-from judgeboard.store.filters import RowFilter, conditions_of, describe, from_dict
+from judgeboard.store.filters import conditions_of, filter_sentence, from_dict
 
 OF_NAMES: dict[Of, str] = {
     "judge": "Judge and people",
@@ -52,7 +51,20 @@ OF_NAMES: dict[Of, str] = {
     "judges": "Judge and judge",
     "repeats": "Judge and its repeats",
 }
-NOTICES_TITLE = "Bad answers by the notice that readers saw"
+TITLES = {
+    "confusion": "Where they differ",
+    "classes": "Each class",
+    "calibration": "Calibration",
+    "alt_test": "May the judge replace a person?",
+    "rater_pairs": "Pair by pair",
+    "self_agreement": "People with themselves",
+    "against_gold": "People and gold labels",
+    "anchoring": "People after they saw the judge",
+    "notices": "Bad answers by the notice that readers saw",
+}
+"""The titles of the parts of a result, by the field that has the figures."""
+
+ANCHORING_WORDS = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
 NOTICES_WORDS = (
     "Labels of people on served answers. If many answers without a notice are bad, 0.8 is too low; if few with a "
     "warning are bad, it is too high. The same holds for 0.6 and the disclaimer. Flagged answers are labelled more "
@@ -85,27 +97,26 @@ def report_results(
     connection: Connection,
     grade: GradeName,
     version_id: int | None,
-    human: Human,
-    *,
-    implied_labels: bool = True,
-    where: RowFilter | None = None,
+    whose: Whose,
 ) -> list[AgreementResult]:
     """Return the results of a report: a judge and people, people with each other, judges with each other.
 
-    A ``version_id`` of None means the default judge version.
+    A ``version_id`` of None means the default judge version. The report is of everybody, also if ``whose`` names one
+    reviewer.
     """
     versions = () if version_id is None else (version_id,)
+    everybody = replace(whose, reviewer_id=None)
+    by_people = replace(everybody, human="gold")
+    epsilon = EPSILONS["experts"]
     choices = (
-        AgreementChoice("judge", versions, grade=grade, human=human, by="query_type", epsilon=EPSILONS["experts"]),
-        AgreementChoice("people", grade=grade, by="query_type"),
-        AgreementChoice("judges", grade=grade),
+        AgreementChoice("judge", versions, grade=grade, whose=everybody, by="query_type", epsilon=epsilon),
+        AgreementChoice("people", grade=grade, whose=by_people, by="query_type"),
+        AgreementChoice("judges", grade=grade, whose=by_people),
     )
     results = []
     for choice in choices:
         with suppress(NotFound):  # a report leaves out parts without data
-            results.append(
-                agreement_of(connection, replace(choice, implied_labels=implied_labels, where=where or RowFilter()))
-            )
+            results.append(agreement_of(connection, choice))
     return results
 
 
@@ -233,6 +244,13 @@ def fields_table(fields: Sequence[FieldAgreement]) -> Table:
     return Table(columns, tuple(rows))
 
 
+def stand_ins_of_fields(fields: Sequence[FieldAgreement]) -> Iterator[str]:
+    """Yield the conclusion of each alternative annotator test of the fields of a label schema."""
+    for each in fields:
+        for title, test in each.tests.items():
+            yield f"{each.field}, {title}: {stand_in_sentence(test, reliance(each.judges[title]))}"
+
+
 def _leading(statistics: Mapping[str, Estimate]) -> list[tuple[str, Estimate]]:
     return [(name, statistics[name]) for name in leading_statistics() if name in statistics]
 
@@ -351,7 +369,7 @@ def _report(result: AgreementResult) -> Iterator[Table | tuple[str, str]]:
     yield "h2", " · ".join(filter(None, (OF_NAMES[result.of], name, what)))
     yield "p", result.sentence
     if result.where:
-        yield "quiet", f"Filter: {describe(from_dict(dict(result.where)))}."
+        yield "quiet", filter_sentence(from_dict(dict(result.where)))
     if result.compared_with is not None:
         yield "quiet", f"Compared with: {result.compared_with}."
     for note in result.notes:
@@ -400,22 +418,24 @@ def _tests_of_slices(result: AgreementResult) -> Iterator[str]:
 def _sections(result: AgreementResult) -> Iterator[tuple[str, Iterable[str], Table | None]]:
     """Yield title, texts and table of each part of a result; parts without rows are not shown."""
     confusion, calibration, test = result.confusion, result.calibration, result.alt_test
-    moved = "How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it)."
     # A reader who looks at one table alone must see that it does not describe all answers.
     alone = f" {alone_title(result).lower()}" if result.is_of_graded else ""
-    yield f"Where they differ{alone}", (), None if confusion is None else confusion_table(confusion)
-    yield f"Each class{alone}", (), classes_table(result.classes)
-    yield f"Calibration{alone}", (), None if calibration is None else calibration_table(calibration)
+    yield f"{TITLES['confusion']}{alone}", (), None if confusion is None else confusion_table(confusion)
+    yield f"{TITLES['classes']}{alone}", (), classes_table(result.classes)
+    yield f"{TITLES['calibration']}{alone}", (), None if calibration is None else calibration_table(calibration)
     yield (
-        "May the judge replace a person?",
+        TITLES["alt_test"],
         () if test is None else stand_in_words(test, reliance_of(result)),
         None if test is None else stand_in_table(test),
     )
-    yield "Pair by pair", _shortened_words(result, "rater_pairs"), pairs_table(result.rater_pairs)
-    yield "People with themselves", _shortened_words(result, "self_agreement"), persons_table(result.self_agreement)
-    yield "People and gold labels", _shortened_words(result, "against_gold"), persons_table(result.against_gold)
-    yield "People after they saw the judge", (moved,), anchoring_table(result.anchoring)
-    yield NOTICES_TITLE, (NOTICES_WORDS,), notices_table(result.notices)
+    for name, table in (
+        ("rater_pairs", pairs_table(result.rater_pairs)),
+        ("self_agreement", persons_table(result.self_agreement)),
+        ("against_gold", persons_table(result.against_gold)),
+    ):
+        yield TITLES[name], _shortened_words(result, name), table
+    yield TITLES["anchoring"], (ANCHORING_WORDS,), anchoring_table(result.anchoring)
+    yield TITLES["notices"], (NOTICES_WORDS,), notices_table(result.notices)
 
 
 def _shortened_words(result: AgreementResult, name: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import yaml
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import decoded, gold, people_values, person_grades
+from judgeboard.agreement.answer_pairs import column_of, gold, people_values, person_grades
 from judgeboard.domain import Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType, write_rows, write_whole
@@ -18,7 +18,7 @@ from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.methods.generation import rebuilt_messages
 from judgeboard.reviews.outcome import GROUNDEDNESS_CONFLICT, QUALITY_CONFLICT
 from judgeboard.stats.arrays import among
-from judgeboard.stats.ratings import SCALES
+from judgeboard.stats.ratings import SCALES, positions_of_codes
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import ADJUDICATION, GradedReviews, graded_reviews
 from judgeboard.store.hidden_rows import Seen
@@ -83,15 +83,14 @@ def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set
     conflicts: set[int] = set()
     for name, limit in (("label", 1), ("quality", QUALITY_CONFLICT), ("groundedness", GROUNDEDNESS_CONFLICT)):
         scale, given = SCALES[name], defaultdict[int, list[float]](list)
-        own, people = person_grades(reviews, scale), people_values(reviews, scale)
-        for response_id, value in zip(own.response_ids.tolist(), own.values.tolist(), strict=True):
+        own, people = person_grades(reviews, name), people_values(reviews, scale)
+        for response_id, value in zip(own.response_ids.tolist(), column_of(own.grades, name).tolist(), strict=True):
             given[response_id].append(value)
         differing = {each for each, values in given.items() if round(max(values) - min(values), 9) >= limit}
-        differing -= set(gold(reviews, scale).response_ids.tolist())
+        differing -= set(gold(reviews, name).response_ids.tolist())
         conflicts |= differing
-        for response_id, value in zip(
-            people.response_ids.tolist(), decoded(people.values, scale).tolist(), strict=True
-        ):
+        values = scale.named(positions_of_codes(people.values, scale))
+        for response_id, value in zip(people.response_ids.tolist(), values.tolist(), strict=True):
             if response_id not in differing:
                 grades[response_id][name] = value
     return grades, conflicts - set(reviews.response_ids[reviews.stages == ADJUDICATION].tolist())

@@ -98,6 +98,21 @@ Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
 NamesOrNone = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_names)]
 
 
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What the texts of a setting name: a name that does not exist is refused, and the page offers the others.
+
+    In texts such as "QA=0.3", the part before the sign names it (``assigns``).
+    """
+
+    what: Literal["query type", "rule"]
+    assigns: bool = False
+
+    def names(self, texts: Iterable[str]) -> list[str]:
+        """Return the names in the texts of the setting."""
+        return [text.rpartition("=")[0].strip() if self.assigns else text for text in texts]
+
+
 def number(default: float, low: float, high: float, step: float, label: str, tip: str) -> Any:
     """Return the field of a number, with what the page *Settings* shows of it."""
     return Field(default, ge=low, le=high, title=label, description=tip, json_schema_extra={"step": step})
@@ -199,7 +214,7 @@ class Thresholds(BaseModel):
         "groundedness” does not flag the answer (default: off). Other rules still flag it. The random sample can still "
         "select it. Works only if the share of the random sample is above 0.",
     )
-    implied_labels: NamesOrNone = Field(
+    implied_labels: Annotated[NamesOrNone, Naming("rule")] = Field(
         None,
         title="Rules whose decisions imply a label",
         description="If a reviewer confirms a flag of these rules, the label hallucinated is stored too. If the "
@@ -212,12 +227,12 @@ class Thresholds(BaseModel):
         title="Seed of the random sample",
         description="The same seed selects the same answers.",
     )
-    always_review: Names = Field(
+    always_review: Annotated[Names, Naming("query type")] = Field(
         (),
         title="Query types to review in full",
         description="Rule “always review”: every answer of these types is flagged.",
     )
-    low_groundedness_by_type: Names = Field(
+    low_groundedness_by_type: Annotated[Names, Naming("query type", assigns=True)] = Field(
         (),
         title="Low groundedness for query types",
         description="Other values of “Low groundedness below” for some query types, such as QA=0.3. On the page "
@@ -457,6 +472,11 @@ def checked_thresholds(values: Mapping[str, object]) -> Thresholds:
         return Thresholds.model_validate(values)
     except ValidationError as error:
         raise _refused(error, None, {}) from None
+
+
+def naming(about: FieldInfo) -> Naming | None:
+    """Return what the texts of a field name; None for any other field."""
+    return next((each for each in about.metadata if isinstance(each, Naming)), None)
 
 
 def bounds(about: FieldInfo) -> tuple[float, float]:

@@ -156,19 +156,24 @@ def pair_statistics(
     resamples: int = RESAMPLES,
     only: Collection[str] | None = None,
 ) -> PairStatistics:
-    """Return the statistics of rating pairs, one pair per response, or ``only`` the named ones.
+    """Return `statistics_of` two sides whose grades are values of ``scale``, one pair per response.
 
-    ``judge`` and ``people`` are grades on ``scale``. ``groups`` are evidence groups; they are required if people are
+    ``groups`` are evidence groups; they are required if people are
     stacked (several rows of a response). ``scores`` is the judge's groundedness for the AUROC of labels, or NaN.
     Raises ValueError if arrays differ in length, a value is outside the scale, or a value is missing.
     """
     judge, people = positions(judge, scale), positions(people, scale)
-    pairs = Pairs(judge, people, scale, groups, scores=scores, resamples=resamples)
+    return statistics_of(Pairs(judge, people, scale, groups, scores=scores, resamples=resamples), only)
+
+
+def statistics_of(pairs: Pairs, only: Collection[str] | None = None) -> PairStatistics:
+    """Return the statistics of rating pairs, or ``only`` the named ones."""
+    categories = pairs.scale.categories
     return PairStatistics(
-        grade=scale.grade,
+        grade=pairs.scale.grade,
         n=pairs.n,
         unit=pairs.groups.unit,
-        confusion=None if scale.categories is None else confusion_of_cells(pairs.cells, scale.categories),
+        confusion=None if categories is None else confusion_of_cells(pairs.cells, categories),
         estimates=estimates(pairs, only),
         classes=class_statistics(pairs) if only is None else (),
     )

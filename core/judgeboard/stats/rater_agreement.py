@@ -23,7 +23,7 @@ from judgeboard.stats.pair_statistics import (
     estimates,
     why_not,
 )
-from judgeboard.stats.ratings import Ratings, Scale, positions
+from judgeboard.stats.ratings import Ratings, Scale
 
 PAIR_RESAMPLES = 1_000
 """The number of resamples for each pair of raters, lower than usual because there may be very many pairs."""
@@ -110,11 +110,10 @@ def means_of_pairs(pairs: Sequence[RaterPair]) -> dict[str, Estimate]:
 
 
 def self_agreement(
-    raters: AnyArray, first: AnyArray, second: AnyArray, scale: Scale, groups: AnyArray | None = None
+    raters: AnyArray, first: FloatArray, second: FloatArray, scale: Scale, groups: AnyArray | None = None
 ) -> tuple[RaterPair, ...]:
-    """Return how far each rater agrees with themselves, by name; a row has a rater's two ratings of an item."""
+    """Return how far each rater agrees with themselves, by name; a row has a rater's two `positions` of an item."""
     same_length(raters, first, second)
-    first, second = positions(first, scale), positions(second, scale)
     rater_pairs = []
     for name in np.unique(raters).tolist():
         rows = raters == name
@@ -138,13 +137,14 @@ def against_gold(ratings: Ratings, gold: FloatArray) -> tuple[RaterAgainstGold, 
 
 
 def judges_and_people(
-    first: AnyArray, second: AnyArray, people: AnyArray, scale: Scale, groups: Grouping
+    first: FloatArray, second: FloatArray, people: FloatArray, scale: Scale, groups: Grouping
 ) -> JudgesAndPeople | None:
     """Return how far two judges agree with each other and with people on the same items, one row per item.
 
+    All sides are `positions` on the scale, or scores; a side may be on a shifted scale if the scale has no categories.
     None under ten rows, or if one of the three statistics is undefined.
     """
-    sides = [positions(side, scale) for side in (first, second, people)]
+    sides = (first, second, people)
     n = same_length(*sides)
     if n < MIN_PAIRS:
         return None

@@ -45,6 +45,15 @@ class Scale:
         """Whether its categories are unordered."""
         return self.categories is not None and self.weights is None
 
+    @property
+    def codes(self) -> tuple[Any, ...]:
+        """The numbers that stand for its categories in the store: 1 to k for classes, otherwise the levels."""
+        return tuple(range(1, self.k + 1)) if self.names_classes else self.categories or ()
+
+    def named(self, values: FloatArray) -> AnyArray:
+        """Return positions as the declared categories; scores unchanged."""
+        return values if self.categories is None else np.array(self.categories)[values.astype(np.int64)]
+
 
 LABEL = Scale("label", (Label.HALLUCINATED.value, Label.GROUNDED.value), bad=0)
 QUALITY = Scale("quality", (1, 2, 3, 4), weights="quadratic")
@@ -102,24 +111,18 @@ class Ratings:
         cells = item * self.scale.k + self.values[item, rater].astype(np.int64)
         return np.bincount(cells, minlength=len(self.values) * self.scale.k).reshape(-1, self.scale.k).astype(np.int64)
 
-    def as_given(self, values: FloatArray) -> AnyArray:
-        """Return positions as the declared categories; scores unchanged."""
-        if self.scale.categories is None:
-            return values
-        return np.array(self.scale.categories)[values.astype(np.int64)]
-
     def at(self, rows: AnyArray) -> "Ratings":
         """Return the ratings of some of the items, by a mask or by positions."""
         return Ratings(self.values[rows], self.raters, self.scale, self.groups.at(rows))
 
 
 def ratings_of(
-    item_ids: AnyArray, raters: AnyArray, values: AnyArray, scale: Scale, groups: AnyArray | None = None
+    item_ids: AnyArray, raters: AnyArray, values: FloatArray, scale: Scale, groups: AnyArray | None = None
 ) -> tuple[IntArray, Ratings]:
     """Return the ids of the rated items, ascending, and the matrix of single ratings.
 
-    The arrays have one row per rating; without ``groups`` each item is an evidence group of its own. Raises ValueError
-    if a rater rates an item twice, or a value is missing or not in the declared categories.
+    The arrays have one row per rating; ``values`` are as in `Ratings`. Without ``groups`` each item is an evidence
+    group of its own. Raises ValueError if a rater rates an item twice, or a value is not on the scale.
     """
     same_length(item_ids, raters, values)
     items, item = np.unique(item_ids, return_inverse=True)
@@ -128,7 +131,7 @@ def ratings_of(
     if len(np.unique(cells)) != len(cells):
         raise ValueError("a rater has two ratings of one item: select one of them first")
     matrix: FloatArray = np.full((len(items), len(names)), np.nan)
-    matrix[item, rater] = positions(values, scale)
+    matrix[item, rater] = finite_floats(values)
     of_item = None
     if groups is not None:
         of_item = np.empty(len(items), dtype=groups.dtype)
@@ -141,6 +144,13 @@ def positions(values: AnyArray, scale: Scale) -> FloatArray:
     if scale.categories is None:
         return finite_floats(values)
     return category_codes(values, scale.categories).astype(np.float64)
+
+
+def positions_of_codes(codes: AnyArray, scale: Scale) -> FloatArray:
+    """Return grades of the store (`Scale.codes`, or scores) as `positions` returns them."""
+    if scale.categories is None:
+        return finite_floats(codes)
+    return category_codes(codes, scale.codes).astype(np.float64)
 
 
 Kind = Literal["label", "quality", "groundedness"]

@@ -372,6 +372,11 @@ def _check_range(name: str, low: float | None, high: float | None, least: int, m
         raise BadInput(f"no {name} is both at least {low:g} and at most {high:g}")
 
 
+def filter_sentence(where: RowFilter) -> str:
+    """Return the sentence that tells which rows figures are about."""
+    return f"Filter: {describe(where)}."
+
+
 def describe(where: RowFilter, titles: Mapping[int, str] | None = None) -> str:
     """Return a description of a filter, "all answers" if it is empty; ``titles`` are judge versions' titles by id."""
     listed = (

@@ -8,7 +8,19 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import BigInteger, BindParameter, Connection, bindparam, case, exists, func, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Connection,
+    Select,
+    bindparam,
+    case,
+    exists,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from judgeboard.domain import JURY, Decision, Feedback, FlagState, Response, ResponseKind, Stage
 from judgeboard.flags.rule import (
@@ -429,20 +441,23 @@ def flag_reviews(connection: Connection) -> FlagReviews:
     """Return every current review of each flag, without its texts; reviews after the reveal do not count."""
     decides = case((REVIEW.c.decision.in_((Decision.CONFIRM.value, Decision.DISMISS.value)), 1), else_=0)
     query = select(FLAG.c.rule, REVIEW.c.response_id, decides, REVIEW.c.seconds)
-    rules, response_ids, decided, seconds = read_columns(
-        connection,
+    rules, response_ids, decided, seconds = read_columns(connection, _of_flags(query))
+    return FlagReviews(rules, response_ids, decided == 1, seconds)
+
+
+def _of_flags(query: Select[Any]) -> Select[Any]:
+    """Return a query of current reviews, one row per flag that they are about, without reviews after the reveal."""
+    return (
         query.join(REVIEW_FLAG, REVIEW_FLAG.c.review_id == REVIEW.c.id)
         .join(FLAG, FLAG.c.id == REVIEW_FLAG.c.flag_id)
-        .where(is_current(), REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value)),
+        .where(is_current(), REVIEW.c.stage.is_distinct_from(Stage.REVEALED.value))
     )
-    return FlagReviews(rules, response_ids, decided == 1, seconds)
 
 
 def reviewed_for_flags(connection: Connection) -> IntArray:
     """Return the ids, ascending, of answers with a review of a flag of a selective rule."""
-    reviews = flag_reviews(connection)
-    selective = np.array([rule not in UNSELECTIVE for rule in reviews.rules.names], dtype=np.bool_)
-    return np.unique(reviews.response_ids[selective[reviews.rules.codes]])
+    query = _of_flags(select(REVIEW.c.response_id)).where(FLAG.c.rule.not_in(UNSELECTIVE)).distinct()
+    return np.array(sorted(connection.execute(query).scalars()), dtype=np.int64)
 
 
 def judged_again(connection: Connection, version_id: int) -> list[int]:

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from judgeboard.judges.prompt import Example
 
 T = TypeVar("T")
-LABELS = ("", Label.GROUNDED.value, Label.HALLUCINATED.value)  # ``Grades.labels`` has indexes of this tuple
+LABELS = ("", Label.HALLUCINATED.value, Label.GROUNDED.value)  # ``Grades.labels`` has indexes of this tuple
+HALLUCINATED, GROUNDED = (LABELS.index(label.value) for label in (Label.HALLUCINATED, Label.GROUNDED))
 
 # Stages in ``GradedReviews.stages``. ``AGAIN``: a repeated item, which only counts for self-agreement.
 NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3

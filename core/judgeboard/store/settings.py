@@ -11,7 +11,7 @@ from judgeboard.domain import AUDIT, REPEATS, ResponseKind
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.settings.model import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings
+from judgeboard.settings.model import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings, naming
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
@@ -133,14 +133,12 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
     if value is not None and key == PRIMARY_JUDGE:
         _check_judge(connection, value)
     elif value is not None:
-        thresholds = _checked(key, value)
-        value = getattr(thresholds, key)
-        if key == "always_review":
-            check_query_types(connection, key, value)
-        if key == "low_groundedness_by_type":
-            check_query_types(connection, key, thresholds.cuts.by_type)
-        if key == "implied_labels":
-            _check_rules(key, value)
+        value = getattr(_checked(key, value), key)
+        named = naming(Thresholds.model_fields[key])
+        if named is not None and named.what == "query type":
+            check_query_types(connection, key, named.names(value))
+        elif named is not None:
+            _check_rules(key, named.names(value))
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
     connection.execute(insert(SETTING), row | {"at": now or utc_now()})
     record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)

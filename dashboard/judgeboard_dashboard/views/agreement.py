@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice, By, Of
+from judgeboard.agreement.choice import AgreementChoice, By, Of, Whose
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import agreement_of, stand_in_test
 from judgeboard.agreement.notes import compared_with
@@ -23,9 +23,9 @@ from judgeboard.domain import Action
 from judgeboard.errors import NotFound
 from judgeboard.judges.evidence_alignment import NOTICE, SERVED
 from judgeboard.reports.agreement import (
-    NOTICES_TITLE,
     NOTICES_WORDS,
     OF_NAMES,
+    TITLES,
     all_and_alone,
     alone_title,
     classes_table,
@@ -43,7 +43,7 @@ from judgeboard.reports.rates import GAP, is_gap, rate_notes, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.export import export_tables
-from judgeboard.store.filters import METADATA, RowFilter, describe
+from judgeboard.store.filters import METADATA, RowFilter, filter_sentence
 from judgeboard.store.judge_versions import StoredVersion, list_versions, versions_asked_again
 from judgeboard.store.metadata import metadata_fields
 from judgeboard.store.ratings_table import RATINGS, ratings_table
@@ -56,7 +56,6 @@ from judgeboard_dashboard.session import as_now, kept_until_new_rows, page, read
 from judgeboard_dashboard.widgets.agreement_figures import (
     BY_NAMES,
     AgreementFigures,
-    Whose,
     after_they_saw,
     epsilon_field,
     flags_table,
@@ -66,6 +65,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
 )
 from judgeboard_dashboard.widgets.filters import (
     PART_FIELDS,
+    Query,
     choose,
     grade_field,
     part_of_log,
@@ -75,7 +75,7 @@ from judgeboard_dashboard.widgets.filters import (
 )
 from judgeboard_dashboard.widgets.first_steps import STEPS, empty_page
 from judgeboard_dashboard.widgets.log_figures import bad_share
-from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button, responses
+from judgeboard_dashboard.widgets.navigation import Rows, cell_rows, follow, open_button, responses
 from judgeboard_dashboard.widgets.tables import table
 from judgeboard_dashboard.widgets.texts import bold_numbers, capital, caption, empty, heading, note, sentence
 
@@ -95,12 +95,13 @@ HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "maj
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filter row; ``judge_field`` contains the field of the judge version."""
+    """The filter row; ``judge_field`` contains the field of the judge version, ``people`` the people in the address."""
 
     judge_field: Any
     of: Of
     grade: GradeName
     whose: Whose
+    people: Query
     by: By
     as_tables: bool
 
@@ -134,19 +135,19 @@ def _filters() -> Filters:
     judge_field = st.container(width=190)
     grade = grade_field("label")
     of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=175)
-    whose = _whose_field(graders, grade, disabled=of != "judge")
+    reviewer_id, human, people = _whose_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
     as_tables = table_switch("Tables")
     where, implied_labels = part_of_log(implied_matter=grade == "label" and of not in {"judges", "repeats"})
-    if not implied_labels:
-        whose = replace(whose, implied_labels=False, query=whose.query | {"implied": ["false"]})
-    whose = replace(whose, where=where, query=whose.query | query_of(where))
-    return Filters(judge_field, of, grade, whose, by, as_tables)
+    people |= {} if implied_labels else {"implied": ["false"]}
+    whose = Whose(reviewer_id, human, implied_labels, where)
+    return Filters(judge_field, of, grade, whose, people, by, as_tables)
 
 
-def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> Whose:
+def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> tuple[int | None, Human, Query]:
+    """Show the field of the people; return the one reviewer, or how everybody counts, and the field in the address."""
     words = {name: capital(compared_with(human, grade)) for name, human in HUMANS.items() if len(graders) > 1}
     chosen = st.selectbox(
         "People",
@@ -159,7 +160,7 @@ def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool
         help="The grades that the judge is compared with. A lead's gold label replaces the grades of other people. "
         "Figures may differ if gold labels are left out, or if each person's grade counts separately.",
     )
-    return Whose(graders.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": [chosen]})
+    return graders.get(chosen), HUMANS.get(chosen, "gold"), {} if chosen == "Everybody" else {"people": [chosen]}
 
 
 def _report_buttons(filters: Filters, version_id: int | None) -> None:
@@ -203,26 +204,15 @@ def _ratings(filters: Filters, version_id: int) -> bytes:
 
 
 def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
-    whose = filters.whose
     with reading() as connection:
-        results = report_results(
-            connection,
-            filters.grade,
-            version_id,
-            whose.human,
-            implied_labels=whose.implied_labels,
-            where=whose.where,
-        )
+        results = report_results(connection, filters.grade, version_id, filters.whose)
         page = report_page(results, log_summary(connection, results)) if ending == "html" else to_json(results)
     return page.encode()
 
 
 def _judge_and_people(filters: Filters) -> AgreementPage:
     with reading() as connection:
-        whose = filters.whose
-        source = PairSource(
-            connection, whose.reviewer_id, whose.human, implied_labels=whose.implied_labels, where=whose.where
-        )
+        source = PairSource(connection, filters.whose)
         version = version_field(filters.judge_field, source.versions(filters.grade))
         return agreement_page(source, version_id=version.id if version else None, grade=filters.grade, by=filters.by)
 
@@ -231,17 +221,16 @@ def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
     if filters.of != "repeats":
         with filters.judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        whose = filters.whose
-        return AgreementChoice(
-            filters.of, grade=filters.grade, by=filters.by, implied_labels=whose.implied_labels, where=whose.where
-        )
+        everybody = replace(filters.whose, reviewer_id=None, human="gold")
+        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by, whose=everybody)
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
     with filters.judge_field:
         name = st.selectbox(
             "Judge", names, key="judge", bind="query-params", placeholder="No repeats", disabled=not names
         )
-    return AgreementChoice("repeats", (name,), grade=filters.grade, where=filters.whose.where) if name else None
+    whose = Whose(where=filters.whose.where)
+    return AgreementChoice("repeats", (name,), grade=filters.grade, whose=whose) if name else None
 
 
 def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
@@ -260,7 +249,7 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
     _notes(result.notes)
     _next_step(result)
     if result.n:
-        show_raters(result, ids, as_tables=as_tables, implied_labels=choice.implied_labels, where=choice.where)
+        show_raters(result, ids, choice.whose, as_tables=as_tables)
 
 
 def _next_step(result: AgreementResult) -> None:
@@ -287,14 +276,12 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
     sentence(shown.sentence)
     _notes(shown.notes, left_out_sentence(left_out))
     if not everything:
-        caption(f"Filter: {describe(filters.whose.where)}. Flags are counted in the whole log.")
+        caption(f"{filter_sentence(filters.whose.where)} Flags are counted in the whole log.")
     if shown.result.n < MIN_PAIRS:
         _next_step(shown.result)
         _worth_of_flags()
         return
-    figures = AgreementFigures(
-        shown, shown.version, shown.result, filters.whose, filters.by, as_tables=filters.as_tables
-    )
+    figures = AgreementFigures(shown, shown.version, shown.result, filters.by, as_tables=filters.as_tables)
     # Three columns. At a width of 800 px, the third is below the other two.
     with st.container(key="wrap_agreement"):
         first, second, third = st.columns([1, 1.15, 1.05], gap="medium")
@@ -309,7 +296,7 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
             figures.over_time()
     left, right = stacking_columns("versions", [1.65, 1])
     with left:
-        _versions(shown, filters.whose)
+        _versions(shown, filters)
     with right:
         _worth_of_flags()
     left, right = stacking_columns("figures", [1.35, 1])
@@ -352,7 +339,7 @@ def _on_page(shown: Note) -> str:
     return re.sub(r"`--grade (\w+)`", r"Grade: \1", shown.text)
 
 
-def _versions(shown: AgreementPage, whose: Whose) -> None:
+def _versions(shown: AgreementPage, filters: Filters) -> None:
     same, grade = shown.same_answers, shown.grade
     answers = counted(same.n, "graded answer") if same.answers is None else counted(same.answers, "answer")
     heading(f"Judge versions on the {answers} that all of them judged" if same.versions else "Judge versions")
@@ -362,7 +349,7 @@ def _versions(shown: AgreementPage, whose: Whose) -> None:
     left_out = ", ".join(same.left_out)
     table(
         versions_table(same, grade),
-        [_this_page(each.name, grade, whose) for each in same.versions],
+        [_this_page(each.name, filters) for each in same.versions],
         key="versions",
         under=(
             "Click a row to see that version.",
@@ -373,10 +360,10 @@ def _versions(shown: AgreementPage, whose: Whose) -> None:
     )
 
 
-def _this_page(title: str, grade: GradeName, whose: Whose) -> Rows:
-    query: dict[str, str | list[str]] = {"version": title, **whose.query}
-    if grade != "label":
-        query["grade"] = grade.capitalize()
+def _this_page(title: str, filters: Filters) -> Rows:
+    query: dict[str, str | list[str]] = {"version": title, **filters.people, **query_of(filters.whose.where)}
+    if filters.grade != "label":
+        query["grade"] = filters.grade.capitalize()
     return Rows("agreement", query)
 
 
@@ -413,7 +400,7 @@ def _all_figures(figures: AgreementFigures) -> None:
     rows = figures_table(of_all)
     table(
         rows,
-        [figures.rows(figures.cell())] * len(rows.rows),
+        [cell_rows(figures.cell())] * len(rows.rows),
         key="figures",
         most=len(rows.rows),
         under=("The CSV file also contains the figures of every slice.",),
@@ -422,10 +409,10 @@ def _all_figures(figures: AgreementFigures) -> None:
     if alone:
         caption(f"{alone_title(figures.result)}:")
         rows = figures_table(alone)
-        table(rows, [figures.rows(figures.cell())] * len(rows.rows), key="figures_alone", most=len(rows.rows))
+        table(rows, [cell_rows(figures.cell())] * len(rows.rows), key="figures_alone", most=len(rows.rows))
     if classes := figures.result.classes:
         rows = classes_table(classes)
-        table(rows, [figures.rows(figures.cell(people=each.category)) for each in classes], key="classes")
+        table(rows, [cell_rows(figures.cell(people=each.category)) for each in classes], key="classes")
 
 
 def _file_with_slices(choice: AgreementChoice) -> Table:
@@ -438,22 +425,21 @@ def _file_with_slices(choice: AgreementChoice) -> Table:
 
 
 def _single_people(figures: AgreementFigures) -> None:
-    heading("May the judge replace a person?")
+    heading(TITLES["alt_test"])
     epsilon = epsilon_field()
-    version, grade, whose = figures.version, figures.page.grade, figures.whose
-    kept: dict[str, Any] = {"implied_labels": whose.implied_labels, "where": whose.where}
+    version, grade, whose = figures.version, figures.page.grade, figures.page.choice.whose
     with reading() as connection:
-        test = stand_in_test(connection, version, grade, epsilon, **kept)
+        test = stand_in_test(connection, version, grade, epsilon, whose)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, reliance_of(figures.result), version.id, grade, people, **kept)
+    stand_in(test, reliance_of(figures.result), version.id, grade, people, whose)
     after_they_saw(figures.result.anchoring, figures.page.differing, version.id, whose.where)
 
 
 def _notices_of_readers(figures: AgreementFigures) -> None:
     """Show how many served answers are bad according to people, if there are labels of any."""
     if notices := figures.result.notices:
-        heading(NOTICES_TITLE)
-        where = replace(figures.whose.where, graded=True)
+        heading(TITLES["notices"])
+        where = replace(figures.page.choice.whose.where, graded=True)
         rows = [
             responses(
                 replace(

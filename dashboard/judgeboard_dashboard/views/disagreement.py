@@ -10,6 +10,7 @@ import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, cell_names
+from judgeboard.agreement.choice import Whose
 from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, MissedMode, disagreement_page
 from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.ratings import PairSource
@@ -79,25 +80,25 @@ _REFUSED = "why_refused"
 def disagreement() -> None:
     """Show a chart of all rating pairs, a table of the worst ones, and both texts of the selected row."""
     follow("disagreement", own=FIELDS)
-    asked, figures, as_table = _load()
+    whose, asked, figures, as_table = _load()
     if figures.version is None or figures.pairs == 0:
         empty_page("disagreement", figures.sentence, among=STEPS)
         return
     sentence(figures.sentence)
     left, right = stacking_columns("disagreement", [1, 1.35])
     with left:
-        _picture(figures, asked, as_table=as_table)
+        _picture(figures, asked["cell"], whose, as_table=as_table)
     with right:
         _cell_chip(asked["cell"], figures)
-        chosen = _table(figures, asked)
+        chosen = _table(figures, asked, whose)
         if chosen is not None:
             _two_texts(chosen, figures.version.title, figures.grade)
-    _missed_table(figures, asked)
+    _missed_table(figures, asked, whose)
     with reading() as connection:
         _why_table(why_counts(connection))
 
 
-def _missed_table(page: DisagreementPage, asked: Mapping[str, Any]) -> None:
+def _missed_table(page: DisagreementPage, asked: Mapping[str, Any], whose: Whose) -> None:
     """Show which sorts of mistakes the judge does not notice. A click on a row opens the answers."""
     if not page.missed.modes or page.version is None:
         return
@@ -105,8 +106,7 @@ def _missed_table(page: DisagreementPage, asked: Mapping[str, Any]) -> None:
     cell = Cell(
         "label",
         page.version.id,
-        reviewer_id=asked["reviewer_id"],
-        implied_labels=asked["implied_labels"],
+        whose=whose,
         people=Label.HALLUCINATED.value,
         judge=Label.GROUNDED.value,
     )
@@ -131,7 +131,7 @@ def _missed_table(page: DisagreementPage, asked: Mapping[str, Any]) -> None:
     )
 
 
-def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
+def _load() -> tuple[Whose, dict[str, Any], DisagreementPage, bool]:
     """Show the filter row; return the arguments of `disagreement_page`, the page, and whether to show a table."""
     with reading() as connection:
         fields = metadata_fields(connection)
@@ -143,7 +143,8 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
             implied_labels = implied_field(disabled=grade != "label")
             with people_place:
                 reviewer_id = people_field(graders_by_name(connection), grade)
-            source = PairSource(connection, reviewer_id, implied_labels=implied_labels)
+            whose = Whose(reviewer_id, implied_labels=implied_labels)
+            source = PairSource(connection, whose)
             with types_place:
                 types = st.multiselect(
                     "Query type",
@@ -171,12 +172,10 @@ def _load() -> tuple[dict[str, Any], DisagreementPage, bool]:
             "grade": grade,
             "query_types": tuple(types),
             "metadata": values.get(having or ""),
-            "reviewer_id": reviewer_id,
             "direction": direction,
             "cell": _cell(grade),
-            "implied_labels": implied_labels,
         }
-        return pairs, disagreement_page(connection, source=source, limit=SIZE, **pairs), as_table
+        return whose, pairs, disagreement_page(source, limit=SIZE, **pairs), as_table
 
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:
@@ -206,25 +205,23 @@ def _cell_chip(cell: tuple[int, int] | None, figures: DisagreementPage) -> None:
         chip(label, _choose, figures.grade, None, key="disagreement_cell")
 
 
-def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool) -> None:
+def _picture(page: DisagreementPage, cell: tuple[int, int] | None, whose: Whose, *, as_table: bool) -> None:
     """Show the rating pairs. A click on a cell filters the table; a click on a point opens its answer."""
-    cell, reviewer_id = asked["cell"], asked["reviewer_id"]
     names = page.picture.axis
     scored = page.grade == "groundedness"
-    every = [(people, judge) for people in range(len(names)) for judge in range(len(names))]
+    every = [(row, column) for row in range(len(names)) for column in range(len(names))]
     places = grid.heat_places(page.picture) if scored else every
-    whose = None if reviewer_id is not None else f"People: {compared_with('gold', page.grade)}."
+    people = None if whose.reviewer_id is not None else f"People: {compared_with('gold', page.grade)}."
     if as_table:
-        version_id, implied_labels = page.version.id if page.version else 0, asked["implied_labels"]
-        every_pair = Cell(page.grade, version_id, reviewer_id=reviewer_id, implied_labels=implied_labels)
-        targets = [cell_rows(replace(every_pair, people=names[people], judge=names[judge])) for people, judge in places]
-        under = (grid.TENTHS if scored else None, "Click a row to open its answers.", whose)
+        every_pair = Cell(page.grade, page.version.id if page.version else 0, whose=whose)
+        targets = [cell_rows(replace(every_pair, people=names[row], judge=names[column])) for row, column in places]
+        under = (grid.TENTHS if scored else None, "Click a row to open its answers.", people)
         table(grid.picture_table(page, places), targets, key="disagreement_picture", under=under, most=12)
         return
     if not scored:
         chart = grid.confusion_chart(Confusion(names, page.picture.counts), chosen=cell)
         _cells(page, chart, 300 if page.grade == "label" else 380, places, cell)
-        caption("Number of answers. Click a cell to filter the table.", whose)
+        caption("Number of answers. Click a cell to filter the table.", people)
         return
     if page.points:
         clickable_chart(
@@ -235,7 +232,7 @@ def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool
             says=f"{len(page.points)} answers as points, people across, the judge upwards",
         )
         points = f"One point per answer. Orange: {page.gap:g} or more apart. Click a point to open its answer."
-        caption(points, whose)
+        caption(points, people)
         return
     _cells(page, grid.heat_chart(page.picture, page.gap, chosen=cell), grid.HEAT_HEIGHT, places, cell)
     caption(
@@ -243,7 +240,7 @@ def _picture(page: DisagreementPage, asked: Mapping[str, Any], *, as_table: bool
         "Scores are grouped by tenths: 0.9 includes 1.0.",
         "Below the diagonal the judge is harsher than people.",
         "Click a cell to filter the table.",
-        whose,
+        people,
     )
 
 
@@ -348,7 +345,7 @@ def _text(text: str | None, none: str) -> Html:
     return tag("div", shortened(text, LONGEST), cls="jb-reason") if text else tag("div", none, cls="jb-mut")
 
 
-def _table(page: DisagreementPage, asked: Mapping[str, Any]) -> Disagreement | None:
+def _table(page: DisagreementPage, asked: Mapping[str, Any], whose: Whose) -> Disagreement | None:
     """Show the answers and return the selected answer, None if there are none."""
     if not page.rows:
         caption("No such answer.")
@@ -369,13 +366,13 @@ def _table(page: DisagreementPage, asked: Mapping[str, Any]) -> Disagreement | N
     }
     place = choose_row(Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": signed})
     shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
-    foot(lambda: _export(asked), "disagreement", f"Worst first, {shown}{count(page.total, 'answer')}.")
+    foot(lambda: _export(asked, whose), "disagreement", f"Worst first, {shown}{count(page.total, 'answer')}.")
     return page.rows[place]
 
 
-def _export(asked: Mapping[str, Any]) -> Table:
+def _export(asked: Mapping[str, Any], whose: Whose) -> Table:
     with reading() as connection:
-        lines = disagreement_page(connection, limit=EXPORT_MOST, **asked).rows
+        lines = disagreement_page(PairSource(connection, whose), limit=EXPORT_MOST, **asked).rows
     return Table.of(lines, FILE_COLUMNS)
 
 

@@ -9,7 +9,7 @@ from annotated_types import MaxLen
 
 from judgeboard.domain import Action
 from judgeboard.flags.rules import LOW_GROUNDEDNESS, RULES
-from judgeboard.settings.model import THRESHOLDS, Settings, bounds
+from judgeboard.settings.model import THRESHOLDS, Settings, bounds, naming
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.overview import count_open_flags, count_responses
 from judgeboard.store.response_pages import logged_values
@@ -94,11 +94,12 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
     """Show a field for each setting that can be stored; the Save button stores each changed value."""
     heading("Flag rules")
     by_key = {line.key: line for line in lines}
-    choices = {
-        PRIMARY_JUDGE: sorted({*judges, *filter(None, [by_key[PRIMARY_JUDGE].value])}),
-        "always_review": sorted({*query_types, *by_key["always_review"].value}),
-        "implied_labels": [rule.name for rule in RULES],
-    }
+    choices = {PRIMARY_JUDGE: sorted({*judges, *filter(None, [by_key[PRIMARY_JUDGE].value])})}
+    for key in THRESHOLDS:
+        named = naming(ABOUT[key])
+        if named is not None and not named.assigns:  # nobody can list the numbers
+            is_rule = named.what == "rule"
+            choices[key] = [rule.name for rule in RULES] if is_rule else sorted({*query_types, *by_key[key].value})
     with st.container(border=True, key="settings_rules"):
         entered = {PRIMARY_JUDGE: _field(by_key[PRIMARY_JUDGE], choices)}
         for pair in batches(NUMBERS, 2):
@@ -152,11 +153,12 @@ def _widget(key: str, choices: Sequence[str] | None) -> Callable[..., Any]:
         return partial(st.text_area, max_chars=most, height=120, placeholder=extra["example"])
     if about.annotation is str:
         return partial(st.text_input, max_chars=most)
+    named = naming(about)
     return partial(
         st.multiselect,
         options=choices or [],
         accept_new_options=choices is None,
-        format_func=(lambda name: capital(rule_words(name))) if key == "implied_labels" else str,
+        format_func=(lambda name: capital(rule_words(name))) if named is not None and named.what == "rule" else str,
         placeholder="none",
     )
 

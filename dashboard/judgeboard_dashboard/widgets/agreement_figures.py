@@ -1,12 +1,12 @@
 """Charts and tables of agreement: judge and people, several raters, and the judge as a replacement for a person."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.cells import ALL, Cell, Raters, cell_names
-from judgeboard.agreement.choice import SLICES, By
+from judgeboard.agreement.choice import SLICES, By, Whose
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import FlagsWorth
 from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
@@ -23,6 +23,8 @@ from judgeboard.agreement.result import (
 )
 from judgeboard.domain import Estimate
 from judgeboard.reports.agreement import (
+    ANCHORING_WORDS,
+    TITLES,
     alone_title,
     anchoring_table,
     calibration_table,
@@ -41,7 +43,7 @@ from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotato
 from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
 from judgeboard.stats.pair_statistics import STATISTICS
-from judgeboard.stats.ratings import SCALES, Human
+from judgeboard.stats.ratings import SCALES
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import WhyCounts
@@ -49,7 +51,7 @@ from judgeboard.text import counted, day_words
 from judgeboard_dashboard.session import reading, stacking_columns
 from judgeboard_dashboard.widgets.charts import grid, scores, trend
 from judgeboard_dashboard.widgets.charts.intervals import Slice, whisker_chart, whisker_height
-from judgeboard_dashboard.widgets.filters import Query, as_date, choose, query_of
+from judgeboard_dashboard.widgets.filters import as_date, choose
 from judgeboard_dashboard.widgets.navigation import Rows, cell_rows
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import WHY_DIFFERS, capital, caption, heading, instead, rule_words
@@ -73,47 +75,19 @@ LISTED = ("Click a row to open its answers.",)
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """The people whose grades count: one reviewer, or everybody, combined as ``human`` says.
-
-    ``query`` is this choice in the address. ``implied_labels`` is whether labels that a decision implies count. Only
-    answers that match ``where`` count.
-    """
-
-    reviewer_id: int | None
-    human: Human
-    query: Query
-    implied_labels: bool = True
-    where: RowFilter = field(default_factory=RowFilter)
-
-
-@dataclass(frozen=True, slots=True)
 class AgreementFigures:
     """The charts of one judge version compared with people."""
 
     page: AgreementPage
     version: StoredVersion
     result: AgreementResult
-    whose: Whose
     by: By
     as_tables: bool
 
     def cell(self, people: str | None = None, judge: str | None = None, score: str | None = None) -> Cell:
         """Return the answers behind a figure."""
-        return Cell(
-            self.page.grade,
-            self.version.id,
-            people=people,
-            judge=judge,
-            score=score,
-            reviewer_id=self.whose.reviewer_id,
-            human=self.whose.human,
-            implied_labels=self.whose.implied_labels,
-        )
-
-    def rows(self, cell: Cell, **more: str) -> Rows:
-        """Return the answers of a cell that match the filter of the page."""
-        return cell_rows(cell, **query_of(self.whose.where), **more)
+        whose = self.page.choice.whose
+        return Cell(self.page.grade, self.version.id, people=people, judge=judge, score=score, whose=whose)
 
     @property
     def _alone(self) -> str | None:
@@ -122,7 +96,7 @@ class AgreementFigures:
 
     def confusion(self) -> None:
         """Show the confusion table, or for groundedness the heat map by tenths."""
-        heading("Where they differ")
+        heading(TITLES["confusion"])
         confusion = self.result.confusion
         if confusion is None:
             self._heat_map()
@@ -132,7 +106,7 @@ class AgreementFigures:
             lambda: grid.confusion_chart(confusion),
             grid.CONFUSION_HEIGHT,
             confusion_table(confusion),
-            [self.rows(self.cell(people, judge)) for people in confusion.categories for judge in confusion.categories],
+            [cell_rows(self.cell(people, judge)) for people in confusion.categories for judge in confusion.categories],
             key=f"confusion_{self.page.grade}",
             says=f"Confusion table of {self.result.n} answers, people in the rows, the judge in the columns",
             as_table=self.as_tables,
@@ -144,17 +118,10 @@ class AgreementFigures:
     def _heat_map(self) -> None:
         with reading() as connection:
             differing = disagreement_page(
-                connection,
+                PairSource(connection, self.page.choice.whose),
                 version_id=self.version.id,
                 grade="groundedness",
                 limit=0,
-                source=PairSource(
-                    connection,
-                    self.whose.reviewer_id,
-                    self.whose.human,
-                    implied_labels=self.whose.implied_labels,
-                    where=self.whose.where,
-                ),
             )
         names = differing.picture.axis
         places = grid.heat_places(differing.picture)
@@ -162,7 +129,7 @@ class AgreementFigures:
             lambda: grid.heat_chart(differing.picture, differing.gap),
             340,
             grid.picture_table(differing, places),
-            [self.rows(self.cell(names[people], names[judge])) for people, judge in places],
+            [cell_rows(self.cell(names[people], names[judge])) for people, judge in places],
             key="heat_agreement",
             says=f"{self.result.n} answers by tenths of groundedness, people across, the judge upwards",
             as_table=self.as_tables,
@@ -192,8 +159,8 @@ class AgreementFigures:
             lead,
             BY_NAMES.get(self.by, self.by),
             [
-                self.rows(self.cell()),
-                *(self.rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),
+                cell_rows(self.cell()),
+                *(cell_rows(replace(self.cell(), by=self.by, slice=each.name)) for each in shown[1:]),
             ],
             key=f"slices_{self.page.grade}_{self.by}",
             as_table=self.as_tables or incomparable is not None,
@@ -208,7 +175,7 @@ class AgreementFigures:
 
     def calibration(self) -> None:
         """Show the share of grounded answers by tenth of the judge's score."""
-        heading("Calibration")
+        heading(TITLES["calibration"])
         tenths = self.result.calibration
         if tenths is None:
             scored = self.result.statistics["auroc"].n
@@ -219,7 +186,7 @@ class AgreementFigures:
             lambda: scores.calibration_chart(tenths),
             scores.CALIBRATION_HEIGHT,
             calibration_table(tenths),
-            [self.rows(self.cell(score=names[place])) for place in scores.drawn_tenths(tenths)],
+            [cell_rows(self.cell(score=names[place])) for place in scores.drawn_tenths(tenths)],
             key="calibration",
             says="Share of answers that people call grounded, by tenths of the judge's groundedness",
             as_table=self.as_tables,
@@ -293,7 +260,7 @@ class AgreementFigures:
             lambda: trend.trend_chart(points, (), axis),
             260,
             Table.of(points, columns),
-            [self.rows(self.cell(), **{"from": first, "to": last}) for first, last in days],
+            [cell_rows(self.cell(), **{"from": first, "to": last}) for first, last in days],
             key=f"over_time_{self.page.grade}_{title.split(' ', 1)[0].lower()}",
             says=f"{title} per week with 95 % interval",
             as_table=self.as_tables,
@@ -384,15 +351,13 @@ _PEOPLE = {"experts": "experts", "skilled": "trained annotators", "crowd": "a cr
 _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
 
 
-def show_raters(
-    result: AgreementResult, ids: Mapping[str, int], *, as_tables: bool, implied_labels: bool, where: RowFilter
-) -> None:
+def show_raters(result: AgreementResult, ids: Mapping[str, int], whose: Whose, *, as_tables: bool) -> None:
     """Show the agreement of several raters. ``ids`` maps names of people or judge versions to ids."""
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
-    target = partial(_target, grade=result.grade, implied_labels=implied_labels, where=where)
+    target = partial(_target, grade=result.grade, whose=whose)
     left, right = stacking_columns("raters", [1.1, 1])
     with left:
-        heading("Pair by pair")
+        heading(TITLES["rater_pairs"])
         if result.rater_pairs:
             table(
                 pairs_table(result.rater_pairs),
@@ -403,7 +368,7 @@ def show_raters(
         else:
             caption("No two of them rated the same answer.")
         if result.self_agreement:
-            heading("People with themselves")
+            heading(TITLES["self_agreement"])
             table(
                 persons_table(result.self_agreement),
                 [target("twice", ids.get(each.first)) for each in result.self_agreement],
@@ -411,7 +376,7 @@ def show_raters(
                 under=("Compares the first and the second grade of answers that a queue repeated.",),
             )
         if result.against_gold:
-            heading("People and gold labels")
+            heading(TITLES["against_gold"])
             table(
                 persons_table(result.against_gold),
                 [target("gold", ids.get(each.name)) for each in result.against_gold],
@@ -451,8 +416,7 @@ def _target(
     raters: Raters | None,
     *rater_ids: int | None,
     grade: str,
-    implied_labels: bool,
-    where: RowFilter,
+    whose: Whose,
     by: By | None = None,
     part: str | None = None,
 ) -> Rows | None:
@@ -462,8 +426,9 @@ def _target(
     if raters is None or known is None or len(ids) < len(rater_ids):
         return None
     first, second = (*ids, ALL, ALL)[:2]
-    cell = Cell(known, first, second, raters, by=by, slice=part, implied_labels=implied_labels)
-    return cell_rows(cell, **query_of(where))
+    # Charts of raters compare everybody's own grades.
+    everybody = Whose(implied_labels=whose.implied_labels, where=whose.where)
+    return cell_rows(Cell(known, first, second, raters, whose=everybody, by=by, slice=part))
 
 
 def epsilon_field() -> float:
@@ -477,9 +442,7 @@ def stand_in(
     version_id: int,
     grade: GradeName,
     people: Mapping[str, int],
-    *,
-    implied_labels: bool,
-    where: RowFilter,
+    whose: Whose,
 ) -> None:
     """Show the alternative annotator test, and how far people may rely on the judge; ``people`` maps names to ids."""
     result, epsilon, *rest = stand_in_words(test, allowed)
@@ -487,7 +450,7 @@ def stand_in(
     if test.omega.value is None:
         caption("The test needs two people per answer, and 30 answers per person.", *rest)
         return
-    target = partial(_target, "standin", version_id, grade=grade, implied_labels=implied_labels, where=where)
+    target = partial(_target, "standin", version_id, grade=grade, whose=whose)
     targets = [target(people.get(each.name)) for each in test.people]
     table(stand_in_table(test), targets, key="stand_in", under=rest)
 
@@ -496,13 +459,13 @@ def after_they_saw(
     anchoring: Mapping[str, Estimate], differing: WhyCounts | None, version_id: int, where: RowFilter
 ) -> None:
     """Show how far people moved to the judge after they saw it, and why they differ from it."""
-    heading("People after they saw the judge")
+    heading(TITLES["anchoring"])
     if anchoring:
         table(
             anchoring_table(anchoring),
-            [_target("shown", version_id, grade=grade, implied_labels=True, where=where) for grade in anchoring],
+            [_target("shown", version_id, grade=grade, whose=Whose(where=where)) for grade in anchoring],
             key="anchoring",
-            under=("How far people moved towards the judge's grade (0 % = not at all, 100 % = adopted it).",),
+            under=(ANCHORING_WORDS,),
         )
     else:
         caption(

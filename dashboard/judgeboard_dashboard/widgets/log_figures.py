@@ -3,7 +3,7 @@
 from judgeboard.agreement.choice import AgreementChoice
 from judgeboard.agreement.corrected_trend import CorrectedTrend, corrected_trend
 from judgeboard.agreement.measure import agreement_of
-from judgeboard.agreement.rates import RateResult, rate_of
+from judgeboard.agreement.rates import RateChoice, RateResult, rate_of
 from judgeboard.agreement.result import AgreementResult
 from judgeboard.store.clock import utc_now
 from judgeboard.store.judge_versions import StoredVersion
@@ -15,9 +15,10 @@ from judgeboard_dashboard.session import kept_until_new_rows
 
 def bad_share(version: StoredVersion | None, *, implied_labels: bool = True) -> RateResult:
     """Return the share of bad answers in all answers and per query type, as `judgeboard labels rate` shows it."""
+    choice = RateChoice(by="query_type", implied_labels=implied_labels)
     return kept_until_new_rows(
         rate_mark,
-        lambda connection: rate_of(connection, version, by="query_type", implied_labels=implied_labels),
+        lambda connection: rate_of(connection, version, choice),
         ("rate", None if version is None else version.id, implied_labels),
     )
 

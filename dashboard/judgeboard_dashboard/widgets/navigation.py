@@ -9,6 +9,7 @@ import streamlit as st
 
 from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
+from judgeboard.agreement.choice import Whose
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.ratings import Human
@@ -229,16 +230,17 @@ class Drilled:
 
 
 def cell_rows(cell: Cell, **more: str | list[str]) -> Rows:
-    """Return the answers of a cell on the Responses page; ``more`` are filters that narrow it."""
+    """Return the answers of a cell on the Responses page; ``more`` are further filters that narrow it."""
     named = {
         "pairs": cell.grade,
         "raters": f"{cell.raters}-{cell.first}-{cell.second}",
         **{name: getattr(cell, field) for name, field in _TEXTS.items()},
-        "reviewer": None if cell.reviewer_id is None else str(cell.reviewer_id),
-        "human": None if cell.human == "gold" else cell.human,
-        "labels": None if cell.implied_labels else "given",
+        "reviewer": None if cell.whose.reviewer_id is None else str(cell.whose.reviewer_id),
+        "human": None if cell.whose.human == "gold" else cell.whose.human,
+        "labels": None if cell.whose.implied_labels else "given",
     }
-    return Rows("responses", {**{name: value for name, value in named.items() if value is not None}, **more})
+    narrowed = {**query_of(cell.whose.where), **more}
+    return Rows("responses", {**{name: value for name, value in named.items() if value is not None}, **narrowed})
 
 
 def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
@@ -257,9 +259,7 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
         int(first),
         int(second),
         cast("Raters", kind),
-        reviewer_id=reviewer_id,
-        human=cast("Human", fields.get("human", "gold")),
-        implied_labels=fields.get("labels") != "given",
+        whose=Whose(reviewer_id, cast("Human", fields.get("human", "gold")), fields.get("labels") != "given"),
         **texts,
     )
     with reading() as connection:

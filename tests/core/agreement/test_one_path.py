@@ -11,7 +11,7 @@ import pytest
 
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import AgreementChoice, By
+from judgeboard.agreement.choice import AgreementChoice, By, Whose
 from judgeboard.agreement.measure import agreement_of, measure_agreement
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.ratings import AnswerRatings, PairSource, grouping_of
@@ -119,7 +119,7 @@ def test_the_judges_of_the_demo_agree_no_more_with_each_other_than_with_people(d
     """Kappa is 0.63 on the 130 answers of both judges. With people it is 0.58 on 307 answers, but 0.68 on these 130."""
     with demo.reading() as connection:
         ratings = AnswerRatings(PairSource(connection), "label")
-        lexical, climb = (ratings.compared(version).pairs for version in ratings.versions)
+        lexical, climb = (ratings.compared(version) for version in ratings.versions)
     assert (lexical.n, climb.n) == (307, 130)
     both = lexical.at(np.isin(lexical.response_ids, climb.response_ids))
     shared = judges_and_people(both.judge, climb.judge, both.people, both.scale, grouping_of(both, "responses", "gold"))
@@ -219,7 +219,7 @@ def of_answers(statistics: Statistics) -> Statistics:
 
 def the_report_agrees(store: Store, result: AgreementResult) -> None:
     with store.reading() as connection:
-        results = report_results(connection, result.grade, version_id(store, result.title), result.human)  # type: ignore[arg-type]
+        results = report_results(connection, result.grade, version_id(store, result.title), Whose(human=result.human))  # type: ignore[arg-type]
         html = report_page(results, log_summary(connection, results))
     data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL)
     assert data is not None
@@ -251,7 +251,7 @@ def stats_agree(store: Store, result: AgreementResult) -> None:
 def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:
     with store.reading() as connection:
         return agreement_page(
-            PairSource(connection, human=human), version_id=version_id(store, title), grade=grade, by=by
+            PairSource(connection, Whose(human=human)), version_id=version_id(store, title), grade=grade, by=by
         )
 
 

@@ -3,7 +3,7 @@ import pytest
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.cells import Cell, answers_in, cell_names, cell_words
-from judgeboard.agreement.choice import By
+from judgeboard.agreement.choice import By, Whose
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
@@ -58,7 +58,7 @@ def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
     version = _version(log)
     with log.store.reading() as connection:
         everybody = answers_in(connection, Cell("label", version.id))
-        nobody = answers_in(connection, Cell("label", version.id, reviewer_id=999))
+        nobody = answers_in(connection, Cell("label", version.id, whose=Whose(999)))
     assert (len(everybody), nobody) == (40, ())
 
 
@@ -119,7 +119,9 @@ def test_whose_grades_count_decides_what_a_cell_contains(graded: GradedLog) -> N
         first = answers_in(connection, Cell("label", version.id))[0]
     graded.review(first, "lead", label=BAD, stage="adjudication")
     with graded.store.reading() as connection:
-        cells = [Cell("label", version.id, people="hallucinated", human=human) for human in ("gold", "majority")]
+        cells = [
+            Cell("label", version.id, people="hallucinated", whose=Whose(human=human)) for human in ("gold", "majority")
+        ]
         with_gold, without = (answers_in(connection, cell) for cell in cells)
     assert first in with_gold
     assert set(with_gold) - set(without) <= {first}

@@ -171,7 +171,7 @@ def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_b
         all_types = replayed(after, 0.5)
     assert flags == {"sql": low, "text": before.flags}
     assert int(after.judged.flagged.sum()) == int(after.labels.judged_bad.sum()) == low + before.flags
-    assert int((pairs.judge == BAD).sum()) == low_side == low + before.flags
+    assert int((pairs.judge == pairs.scale.bad).sum()) == low_side == low + before.flags
     assert after.cuts.words == "0.5 (sql: 0.62)"
     assert all_types.change.flags == before.flags - low
     with log.store.writing() as connection, pytest.raises(BadInput, match="no answer has the query type 'other'"):

@@ -11,7 +11,7 @@ from judgeboard.stats.rater_agreement import (
     pairs_of_raters,
     self_agreement,
 )
-from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings, Scale
+from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, QUALITY, Ratings, Scale, positions
 from rating_tables import made_ratings
 
 NAMES = ("ann", "ben", "cy", "dan")
@@ -89,8 +89,8 @@ def test_the_order_of_items_and_raters_does_not_show():
 def test_each_rater_with_themselves():
     rng = np.random.default_rng(0)
     raters = np.repeat(["ann", "ben"], 40)
-    first = rng.choice(["grounded", "hallucinated"], 80)
-    second = np.where(np.arange(80) % 8 == 7, rng.choice(["grounded", "hallucinated"], 80), first)
+    first = rng.choice([1.0, 0.0], 80)
+    second = np.where(np.arange(80) % 8 == 7, rng.choice([1.0, 0.0], 80), first)
     second[:40] = first[:40]
     ann, ben = self_agreement(raters, first, second, LABEL)
     assert (ann.first, ann.second, ann.n, ann.statistics["kappa"].value) == ("ann", "ann", 40, 1)
@@ -136,7 +136,7 @@ def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval
     def excess(one, other, people):
         return of_two(one, other) - max(of_two(one, people), of_two(other, people))
 
-    judges = judges_and_people(*sides, scale, grouping(groups, 240))
+    judges = judges_and_people(*(positions(each, scale) for each in sides), scale, grouping(groups, 240))
     assert judges.between == pytest.approx(of_two(*sides[:2]), abs=1e-12)
     assert judges.with_people == pytest.approx([of_two(each, sides[2]) for each in sides[:2]], abs=1e-12)
     assert judges.excess.value == pytest.approx(excess(*sides), abs=1e-9)
@@ -144,8 +144,8 @@ def test_judges_beyond_people_have_the_statistics_of_pairs_and_a_paired_interval
 
 
 def test_judges_and_people_need_ten_items_and_two_values():
-    labels = np.array(["grounded", "hallucinated"] * 5)
-    one_label = np.array(["grounded"] * 10)
+    labels = np.array([1.0, 0.0] * 5)
+    one_label = np.ones(10)
     assert judges_and_people(labels, labels, labels, LABEL, grouping(None, 10)).between == 1
     assert judges_and_people(one_label, one_label, labels, LABEL, grouping(None, 10)) is None
     assert judges_and_people(labels[:9], labels[:9], labels[:9], LABEL, grouping(None, 9)) is None

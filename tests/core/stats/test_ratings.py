@@ -23,7 +23,7 @@ def test_ratings_one_by_one_become_a_matrix_with_gaps():
     ids, matrix = ratings_of(
         np.array([7, 3, 7]),
         np.array(["mara", "jon", "jon"]),
-        np.array(["grounded", "hallucinated", "hallucinated"]),
+        np.array([1.0, 0.0, 0.0]),
         LABEL,
         np.array(["x", "y", "x"]),
     )
@@ -33,7 +33,7 @@ def test_ratings_one_by_one_become_a_matrix_with_gaps():
     assert matrix.per_item.tolist() == [1, 2]
     assert matrix.votes.tolist() == [[1, 0], [1, 1]]
     assert matrix.groups.codes.tolist() == [1, 0]
-    assert matrix.as_given(np.array([0.0, 1.0])).tolist() == ["hallucinated", "grounded"]
+    assert LABEL.named(np.array([0.0, 1.0])).tolist() == ["hallucinated", "grounded"]
 
 
 def test_no_ratings_are_an_empty_matrix():

@@ -25,7 +25,7 @@ def pandalm(shared):
         (pair, each["annotator"], each["preference"].lower()) for pair, row in pairs.items() for each in row["human"]
     ]
     ids, who, values = map(np.array, zip(*said, strict=True))
-    items, people = ratings_of(ids, who, values, PREFERENCE)
+    items, people = ratings_of(ids, who, positions(values, PREFERENCE), PREFERENCE)
     verdicts = {}
     for judge in ("gpt-3.5-turbo", "pandalm-7b"):
         of_pair = {row["id"]: (row.get("verdict_order_ab") or "").lower() for row in rows if row["judge"] == judge}

@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 
 from graded_log import GradedLog
 from judgeboard.agreement.page import agreement_page
-from judgeboard.agreement.rates import rate_of
+from judgeboard.agreement.rates import RateChoice, rate_of
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import JudgeVersion
 from judgeboard.reviews.failure_modes import failure_mode_counts
@@ -107,7 +107,7 @@ def test_agreement_reads_the_verdicts_of_reviewed_answers_from_one_index(large: 
 
 def test_a_rate_reads_the_verdicts_of_a_version_from_one_index(large: Store) -> None:
     with large.reading() as connection, plans_of(large) as steps:
-        result = rate_of(connection, list_versions(connection)[0], by="query_type")
+        result = rate_of(connection, list_versions(connection)[0], RateChoice(by="query_type"))
     assert result.n_answers == ROWS
     verdicts = [step for step in steps if "current_judgment" in step]
     assert verdicts
@@ -121,7 +121,7 @@ def test_a_rate_reads_no_row_per_answer_and_no_statement_per_slice(large: Store)
     counts = []
     for by in (None, "query_type"):
         with large.reading() as connection, rows_of(large) as rows, statements_of(large) as statements:
-            rate_of(connection, list_versions(connection)[0], by=by)
+            rate_of(connection, list_versions(connection)[0], RateChoice(by=by))
         counts.append(len(statements))
         assert sum(rows) < ROWS / 5, rows
     assert counts[0] == counts[1]

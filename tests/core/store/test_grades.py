@@ -132,7 +132,7 @@ def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store
             shown.id: [0, 3, 3, 3],
             plain.id: [3, 3, 3, 3],
         }
-        assert PairSource(connection, None).graded.verdicts[shown.id].quality.tolist() == [0, 3, 3, 3]
+        assert PairSource(connection).graded.verdicts[shown.id].quality.tolist() == [0, 3, 3, 3]
 
 
 @on_sqlite
