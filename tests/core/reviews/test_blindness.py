@@ -45,7 +45,7 @@ from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import comments_on
+from judgeboard.store.reviews import comments_on, notes_of
 from judgeboard.store.run_steps import run_problems
 from judgeboard.store.runs import Selection, ask_mode, count_unasked
 from judgeboard.store.tables import FLAG, JUDGMENT, METADATA, QUEUE_ITEM, QUEUE_ITEM_FLAG, RESPONSE
@@ -202,7 +202,7 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
         "the queue's facets": queue_facets,
         "disagreement": lambda c: disagreement_page(PairSource(c), version_id=rag),
         "what was said of a pair": lambda c: latest_comparisons(c, answer.versions["two"], answer.pair_id),
-        "preferences": lambda c: load_preferences(c, [answer.pair_id]),
+        "preferences": lambda c: [load_preferences(c, [answer.pair_id]), notes_of(c, range(100))],
         "pair heads": lambda c: pair_heads(c, [answer.pair_id]),
         "problems of a run": lambda c: run_problems(c, answer.run_id),
         "versions compared": lambda c: comparison_page(c, pairs_of_versions(c, rag, nli)),
