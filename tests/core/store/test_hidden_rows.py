@@ -225,6 +225,7 @@ def arguments(queues: QueueCase) -> dict[Any, Any]:
         "origin": "local",
         "pair_id": answer.pair_id,
         "pair_ids": (answer.pair_id,),
+        "part": "generator_model",
         ("plan", DrawPlan): DrawPlan(),
         ("rules", QueueRules): queue.rules,
         "position": 0.0,
