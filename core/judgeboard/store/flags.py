@@ -328,7 +328,7 @@ def flag_new(
     new: list[dict[str, Any]] = []
     several: list[int] = []
     for id_, answer in sorted(answers.items(), key=itemgetter(0)):
-        if answer.kind is not ResponseKind.LOG:
+        if answer.kind != ResponseKind.LOG:
             continue
         signals = Signals(answer.source, answer.external_id, answer.query_type, feedback.get(id_), texts=answer)
         of_response = {"response_id": id_, "query_type": answer.query_type, "source": answer.source}
