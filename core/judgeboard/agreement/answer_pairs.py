@@ -24,12 +24,10 @@ Cut: TypeAlias = float | FloatArray  # one value, or one per row
 class RatingPairs:
     """One row per item that the judge and people rated (if people are stacked: per person and item), by id.
 
-    An item is an answer or a pair of answers.
-
-    ``judge`` and ``people`` are positions among the categories of ``scale``, or scores (`positions`). ``scores`` is the
-    judge's groundedness, NaN if there is none; ``cut`` marks labels derived from it. ``groups`` are evidence groups,
-    ``query_types`` are positions in the loaded names, ``days`` are UTC days (below 0: no time). ``left_out`` counts the
-    items without a row by reason. Only pairs of answers have ``comparisons``.
+    An item is an answer or a pair of answers. ``judge`` and ``people`` are positions among the categories of ``scale``,
+    or scores. ``scores`` is the judge's groundedness, NaN if there is none; ``cut`` marks labels derived from it.
+    ``groups`` are evidence groups, ``query_types`` are positions in the loaded names, ``days`` are UTC days (below 0:
+    no time). ``left_out`` counts the items without a row by reason. Only pairs of answers have ``comparisons``.
     """
 
     scale: Scale

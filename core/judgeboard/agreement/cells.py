@@ -13,7 +13,7 @@ from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
 from judgeboard.errors import check_known
 from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
 from judgeboard.stats.detection import TENTHS, tenths
-from judgeboard.stats.ratings import SCALES
+from judgeboard.stats.ratings import SCALES, Scale
 from judgeboard.store.grades import before_and_after
 from judgeboard.store.judge_versions import get_version, list_versions
 from judgeboard.store.reviewers import reviewer_names
@@ -69,9 +69,13 @@ def cell_names(grade: GradeName) -> tuple[str, ...]:
     return _TENTHS if declared is None else tuple(map(str, declared))
 
 
-def cell_places(grade: GradeName, values: FloatArray) -> IntArray:
-    """Return the position of each value (`positions`, or a score) among `cell_names`."""
-    return tenths(values) if SCALES[grade].categories is None else values.astype(np.int64)
+def cell_places(scale: Scale, values: FloatArray) -> IntArray:
+    """Return the place of each value of rating pairs among `cell_names`; raise ValueError for means of categories."""
+    if scale.categories is not None:
+        return values.astype(np.int64)
+    if SCALES[scale.grade].categories is not None:
+        raise ValueError(f"means of people are not among the categories of {scale.grade}")
+    return tenths(values)
 
 
 def answers_in(connection: Connection, cell: Cell) -> tuple[int, ...]:
@@ -137,7 +141,7 @@ def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
     names = cell_names(cell.grade)
     for name, values in ((cell.people, pairs.people), (cell.judge, pairs.judge)):
         if name is not None:
-            inside &= cell_places(cell.grade, values) == names.index(name)
+            inside &= cell_places(pairs.scale, values) == names.index(name)
     if cell.score is not None:
         scored = ~np.isnan(pairs.scores)
         inside &= scored & (tenths(np.where(scored, pairs.scores, 0.0)) == _TENTHS.index(cell.score))

@@ -159,7 +159,9 @@ def disagreement_page(
     kind, harsh = int((apart & (difference > 0)).sum()), int((apart & (difference < 0)).sum())
     listed = apart
     if cell is not None:
-        listed = (cell_places(grade, pairs.people) == cell[0]) & (cell_places(grade, pairs.judge) == cell[1])
+        listed = (cell_places(pairs.scale, pairs.people) == cell[0]) & (
+            cell_places(pairs.scale, pairs.judge) == cell[1]
+        )
     if direction is not None:
         listed = listed & (difference > 0 if direction == "too_kind" else difference < 0)
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
@@ -253,6 +255,6 @@ def _scattered(pairs: RatingPairs) -> tuple[Scattered, ...]:
 def _picture(grade: GradeName, pairs: RatingPairs, apart: BoolArray) -> Picture:
     axis = cell_names(grade)
     k = len(axis)
-    cells = cell_places(grade, pairs.people) * k + cell_places(grade, pairs.judge)
+    cells = cell_places(pairs.scale, pairs.people) * k + cell_places(pairs.scale, pairs.judge)
     counts, far = (np.bincount(inside, minlength=k * k).reshape(k, k).tolist() for inside in (cells, cells[apart]))
     return Picture(axis, tuple(map(tuple, counts)), tuple(map(tuple, far)))

@@ -291,10 +291,10 @@ def _graded(connection: Connection, version: StoredVersion) -> dict[str, GradedA
         pairs = pairs.at(~pairs.cut)
         if pairs.n:
             n, pairs = pairs.n, pairs.at(np.isin(pairs.response_ids, _representative(connection, version, grade)))
-            sides = (
-                (pairs.judge, pairs.people) if grade == "label" else map(pairs.scale.named, (pairs.judge, pairs.people))
+            judge, people = (  # a label is 1 (grounded) or 0, as its position is
+                side if grade == "label" else pairs.scale.named(side).astype(np.float64)
+                for side in (pairs.judge, pairs.people)
             )
-            judge, people = (side.astype(np.float64) for side in sides)
             with_facts = _with_facts(connection, pairs.response_ids, pairs.groups, judge, people)
             graded[grade] = replace(with_facts, graded=n)
     for grade in (grade for grade in GRADES if grade not in graded):

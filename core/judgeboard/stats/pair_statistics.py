@@ -158,8 +158,8 @@ def pair_statistics(
 ) -> PairStatistics:
     """Return `statistics_of` two sides whose grades are values of ``scale``, one pair per response.
 
-    ``groups`` are evidence groups; they are required if people are
-    stacked (several rows of a response). ``scores`` is the judge's groundedness for the AUROC of labels, or NaN.
+    ``groups`` are evidence groups; they are required if people are stacked (several rows of a response). ``scores`` is
+    the judge's groundedness for the AUROC of labels, or NaN.
     Raises ValueError if arrays differ in length, a value is outside the scale, or a value is missing.
     """
     judge, people = positions(judge, scale), positions(people, scale)

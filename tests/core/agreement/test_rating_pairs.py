@@ -208,5 +208,6 @@ def test_rejudging_moves_no_other_version_and_counts_each_answer_once(sqlite_log
         again = [response_id for response_id, k in zip(judged, times, strict=True) if k > turn]
         log.say_all(second, again, groundedness=(turn + 1) / 4)
     with log.store.reading() as connection:
-        assert [row for row in every_judge(connection) if row.title == first.title] == before
-        assert [row.n for row in every_judge(connection, ["label"]) if row.title == second.title] == [12]
+        after = list(every_judge(connection))
+    assert [row for row in after if row.title == first.title] == before
+    assert [row.n for row in after if (row.title, row.grade) == (second.title, "label")] == [12]

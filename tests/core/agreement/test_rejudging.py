@@ -36,14 +36,24 @@ def filled(store: Store, answers: list[Any], *, again: bool) -> None:
     """A log with these answers; without ``again`` each has its latest usable verdict alone, or its latest failure."""
     log = GradedLog(store)
     version, other = log.version("rag"), log.version("other")
-    for number, (asks, people, group) in enumerate(answers):
-        (response_id,) = log.answers(1, group=group, query_type=f"type {number % 3}")
-        usable = [ask for ask in asks if ask is not None]
-        for ask in asks if again else [usable[-1] if usable else None]:
-            log.say(version, {response_id: verdict(ask)})
-        log.say(other, {response_id: verdict(people[0])})
-        for place, (label, groundedness, quality) in enumerate(people):
-            log.review(response_id, f"person {place}", label=label, groundedness=groundedness, quality=quality)
+    ids = [
+        log.answers(1, group=group, query_type=f"type {number % 3}")[0] for number, (*_, group) in enumerate(answers)
+    ]
+    asked = {each: asks if again else [latest(asks)] for each, (asks, *_) in zip(ids, answers, strict=True)}
+    for turn in range(max(map(len, asked.values()))):  # all answers in one transaction, because storing takes long
+        log.say(version, {each: verdict(asks[turn]) for each, asks in asked.items() if turn < len(asks)})
+    people_of = {each: people for each, (_, people, _) in zip(ids, answers, strict=True)}
+    log.say(other, {each: verdict(people[0]) for each, people in people_of.items()})
+    for place in range(max(map(len, people_of.values()))):
+        log.reviews(
+            {each: verdict(people[place]) for each, people in people_of.items() if place < len(people)},
+            f"person {place}",
+        )
+
+
+def latest(asks: list[tuple[Label, float, int] | None]) -> tuple[Label, float, int] | None:
+    """The latest usable verdict; None if each one failed."""
+    return next((ask for ask in reversed(asks) if ask is not None), None)
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -22,6 +22,7 @@ from judgeboard.domain import QueueOrder, Response, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
+from judgeboard.people.roster import change_settings, raise_flags
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.engine import Store
@@ -70,14 +71,17 @@ def filled(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) ->
     """
     data, rejected = shared / "data", tmp_path / "rejected.jsonl"
 
-    def fill(new: Store, share: float) -> None:
+    def fill(new: Store) -> None:
         with new.writing() as connection:
-            set_setting(connection, "random_share", share, "test")
+            set_setting(connection, "random_share", 0, "test")
         import_file(new, data / "ragtruth.responses.jsonl.gz", rejected=rejected)
         import_file(new, data / "ragtruth.judgements.jsonl.gz", kind="verdicts", rejected=rejected)
 
     def labelled(is_labelled: Callable[[dict[str, Any]], bool], share: float = 0) -> Store:
-        fill_once(f"ragtruth with all verdicts, {share} drawn", sqlite_store, lambda new: fill(new, share))
+        fill_once("ragtruth with all verdicts", sqlite_store, fill)
+        if share:
+            change_settings(sqlite_store, {"random_share": share}, "library")
+            raise_flags(sqlite_store)
         answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
         labels = [row for row in records(data / "ragtruth.human.jsonl.gz") if is_labelled(answers[row["response_id"]])]
         (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
