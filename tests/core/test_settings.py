@@ -66,6 +66,12 @@ def test_a_value_of_the_wrong_kind_names_its_variable_and_not_the_value(monkeypa
     assert "secret words" not in str(caught.value)
 
 
+def test_a_table_in_the_environment_that_is_no_json_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGEBOARD_JUDGES", "secret words")
+    with pytest.raises(BadInput, match=r"JUDGEBOARD_JUDGES is not usable: it must be a table in JSON$"):
+        load_settings()
+
+
 def test_nothing_else_reads_the_environment() -> None:
     readers = set()
     for path in CORE.rglob("*.py"):

@@ -46,6 +46,8 @@ def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[Delivery]:
     """
     with store.reading() as connection:
         due = due_deliveries(connection, clock())
+    if not due:
+        return []
     for each in due:
         deliver(store, each, clock())
     with store.reading() as connection:

@@ -170,11 +170,11 @@ def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -
 
 def _warn_of_primary_judge(store: "Store") -> None:
     """Print a warning if the primary judge does not exist: the stored rows have no flags for low scores."""
-    from judgeboard.store.settings import check_primary_judge, settings_in_force
+    from judgeboard.store.settings import check_primary_judge
 
     with store.reading() as connection:
         try:
-            check_primary_judge(connection, settings_in_force(connection))
+            check_primary_judge(connection)
         except BadInput as error:
             options.echo(f"warning: {error}", err=True)
 

@@ -93,7 +93,7 @@ def judge_command(
     from judgeboard.methods.repeats import judge_repeats, repeats_report
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_responses
-    from judgeboard.store.settings import check_primary_judge, settings_in_force
+    from judgeboard.store.settings import check_primary_judge
 
     if number is not None and (named is None or kind is not None or jury is not None):
         raise BadInput("--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury")
@@ -107,7 +107,7 @@ def judge_command(
     judges = [make(**at_last_address(store, make, each)) for each in described]
     names = [each.version.name for each in judges]
     with store.reading() as connection:
-        check_primary_judge(connection, settings_in_force(connection), *names, *([named or JURY] if jury else []))
+        check_primary_judge(connection, *names, *([named or JURY] if jury else []))
     warnings = warned([prompt_warning(judges[0])])  # all members of a jury have the same prompt
 
     def ask(judge: "Judge", most: float | None) -> "JudgingSummary":

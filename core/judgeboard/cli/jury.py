@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from judgeboard.cli import options
+from judgeboard.domain import JURY
 from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -41,6 +42,7 @@ def judges_command(members: tuple[str, ...], unit: str, name: str | None, where:
     """
     from judgeboard.cli.compare import comparison_lines
     from judgeboard.methods.jury import compare_by_jury, judge_by_jury
+    from judgeboard.store.settings import check_primary_judge
 
     members = tuple(name for each in members for name in options.listed(each))
     store = options.open_store()
@@ -49,6 +51,8 @@ def judges_command(members: tuple[str, ...], unit: str, name: str | None, where:
         options.show(pairs, comparison_lines(pairs))
         options.suggest("agreement", "--unit", "pairs", "--judge-version", pairs.judge or "")
         return 0
+    with store.reading() as connection:
+        check_primary_judge(connection, name or JURY)
     seen = options.seen(store)
     report = judge_by_jury(store, members, name=name, where=where, actor=options.actor(), seen=seen)
     options.show(report, jury_lines(report))

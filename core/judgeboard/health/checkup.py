@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from stat import S_IROTH, filemode
 
+from sqlalchemy import Connection
+
 from judgeboard.domain import JudgeInput, Status, Verdict
-from judgeboard.errors import DamagedDatabase, JudgeboardError
+from judgeboard.errors import DamagedDatabase, JudgeboardError, MissingDatabase
 from judgeboard.health.project import settings_faults
 from judgeboard.llm.endpoint import choose_provider
 from judgeboard.runs.judging import make_judge
@@ -41,6 +43,8 @@ def check_database(database: str | None, see: Callable[[Store], Readable]) -> It
         store = open_store(database)
     except JudgeboardError as error:
         yield Finding(ok=False, what="database", fix=str(error))
+        if isinstance(error, MissingDatabase):  # otherwise it may be an error of the settings
+            yield from _fault_findings(None)
         return
     with closing(store):
         try:
@@ -93,13 +97,10 @@ def _hash_findings(store: Store) -> Iterator[Finding]:
 
 def _settings_findings(store: Store) -> Iterator[Finding]:
     """Look for faults of the settings, and compare them with those of the servers and workers on the database."""
-    settings = load_settings()
-    here = setting_hashes(settings)
+    here = setting_hashes(load_settings())
     with store.reading() as connection:
         workers = worker_settings(connection)
-        yield from (
-            Finding(ok=False, what="settings", fix=str(fault)) for fault in settings_faults(settings, connection)
-        )
+        yield from _fault_findings(connection)
     fix = "use the same judgeboard.toml and variables on all machines; `judgeboard config` shows those of this terminal"
     for worker in workers:
         names = sorted(name for name in {*here, *worker.hashes} if here.get(name) != worker.hashes.get(name))
@@ -109,6 +110,11 @@ def _settings_findings(store: Store) -> Iterator[Finding]:
             yield Finding(ok=False, what=what, fix=fix)
     if workers and all(worker.hashes == here for worker in workers):
         yield Finding(ok=True, what=f"settings: equal in this terminal and {counted(len(workers), 'worker')}")
+
+
+def _fault_findings(connection: Connection | None) -> Iterator[Finding]:
+    for fault in settings_faults(load_settings(), connection):
+        yield Finding(ok=False, what="settings", fix=str(fault))
 
 
 def _check_readers(file: Path) -> Iterator[Finding]:

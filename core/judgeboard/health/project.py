@@ -29,7 +29,7 @@ def settings_faults(settings: Settings, connection: Connection | None) -> Iterat
     Without a database, a rule or a judge that exists only there is unknown.
     """
     try:
-        check_primary_judge(connection, settings)
+        check_primary_judge(connection)
     except BadInput as error:
         yield error
     for (section, field), known in _CHOICES.items():

@@ -40,13 +40,7 @@ from judgeboard.store.reviewers import (
     store_reviewer,
     take_up_imports,
 )
-from judgeboard.store.settings import (
-    check_primary_judge,
-    check_query_types,
-    primary_judge,
-    set_setting,
-    settings_in_force,
-)
+from judgeboard.store.settings import check_primary_judge, check_query_types, primary_judge, set_setting
 from judgeboard.store.statements import AT_ONCE
 from judgeboard.store.storing import count_to_supersede, reapply_flags, rebuild_current
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER, VERSION
@@ -381,7 +375,7 @@ def flags_to_supersede(store: Readable, **changed: object) -> int:
     """
     total, last = 0, 0
     with store.reading() as connection:
-        check_primary_judge(connection, settings_in_force(connection))
+        check_primary_judge(connection)
         while ids := with_open_flags(connection, after=last, limit=AT_ONCE):
             total += count_to_supersede(connection, ids, changed)
             last = ids[-1]
@@ -405,7 +399,7 @@ def raise_flags(
     """
     summary = FlagSummary()
     with store.reading() as connection:
-        check_primary_judge(connection, settings_in_force(connection))
+        check_primary_judge(connection)
         total = connection.execute(select(func.count()).select_from(RESPONSE)).scalar_one()
         if total:
             check_query_types(connection, variable_of("always_review"), load_settings().always_review or ())

@@ -106,12 +106,14 @@ def rules_in_force(connection: Connection) -> RulesInForce:
     return RulesInForce(settings.thresholds, settings.primary_judge or _first_judge(connection))
 
 
-def check_primary_judge(connection: Connection | None, settings: Settings, *new: str) -> None:
+def check_primary_judge(connection: Connection | None, *new: str) -> None:
     """Raise BadInput if the environment or the project file names a primary judge that does not exist.
 
     The flag rules for low scores would flag nothing. A judge exists if the project file describes it, if it has a
     version in the database, or if it is among the ``new`` ones. Before the first judge, each kind is a name too.
+    ``connection`` is None where there is no database yet.
     """
+    settings = load_settings() if connection is None else settings_in_force(connection)
     name = settings.primary_judge
     if name is None or settings.origin(PRIMARY_JUDGE) == "stored":
         return
@@ -120,8 +122,8 @@ def check_primary_judge(connection: Connection | None, settings: Settings, *new:
         return
     known = ", ".join(dict.fromkeys((*settings.judges, *stored))) or "none"
     raise settings.fail(
-        f"names no judge, so no answer is flagged for a low score. Judges: {known}. Correct the name, or describe the "
-        f"judge under [judges]",
+        f"names the judge {name!r}, which does not exist, so no answer is flagged for a low score. Judges: {known}. "
+        "Correct the name, or describe the judge under [judges]",
         PRIMARY_JUDGE,
     )
 
