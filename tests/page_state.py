@@ -27,15 +27,21 @@ GO = """address => new Promise((drawn) => {
   history.pushState({}, "", address);
   dispatchEvent(new PopStateEvent("popstate"));
 })"""
+# The script has run, no part of the page waits for its code, and no font is on its way: it would make texts wider.
+IDLE = """() => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
+  && !document.querySelector("[data-testid=stSkeleton]") && document.fonts.status === 'loaded'"""
+LOOK = 20  # ms between two looks
 DECIDE = ".st-key-decide button:enabled:visible"
 DRAWN = 20  # seconds in which a slow browser moves what it draws to its place
 
 
 def idle(page: Page) -> None:
-    """Wait until the server draws nothing more, and no part of the page waits for its code or its font."""
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
-    expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
-    page.wait_for_function("document.fonts.status === 'loaded'")  # else texts become wider or narrower later
+    """Wait until the server draws nothing more, and no part of the page waits for its code or its font.
+
+    The page looks itself: each time that Playwright's ``expect`` looks in vain, it describes the page for a report, and
+    then waits ever longer. That took a quarter of the browser's processor time.
+    """
+    page.wait_for_function(IDLE, polling=LOOK)
 
 
 def visit(page: Page, address: str) -> None:

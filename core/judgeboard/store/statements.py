@@ -157,6 +157,7 @@ def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
     return [named[name] for name in _field_names(cls) if name in named]
 
 
+@cache
 def _field_names(cls: type) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cls) if field.init) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
 
