@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import fields
 from datetime import UTC, datetime
 
 import numpy as np
@@ -23,7 +24,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.queue_filling import count_matching
-from judgeboard.store.queue_rules import ORDER_LABELS, QueueRules, orders_of
+from judgeboard.store.queue_rules import ORDER_LABELS, QueueRules, RuleKeywords, orders_of
 from judgeboard.store.queues import list_queues
 from judgeboard.store.strata import DrawPlan, draw_by_stratum
 from judgeboard.store.tables import EVENT, QUEUE, RESPONSE
@@ -181,6 +182,11 @@ def test_what_matches_is_counted_as_the_queue_would_take_it(case) -> None:
 def test_rules_that_do_not_fit_say_why(rules, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
         QueueRules("q", **rules)
+
+
+def test_the_keywords_that_mypy_checks_are_the_rules_of_a_queue() -> None:
+    rules = {rule.name for rule in fields(QueueRules)}
+    assert {*RuleKeywords.__annotations__} == rules - {"name", "where", "lease_seconds"}
 
 
 @pytest.mark.parametrize("name", PRESETS)
