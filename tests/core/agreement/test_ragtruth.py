@@ -132,7 +132,7 @@ def test_label_intervals_equal_a_plain_bootstrap_over_evidence_groups(
     table: list[AgreementResult], by_hand: Mapping[str, Graded], detector: str
 ) -> None:
     known = by_hand[detector]
-    people, judge = known.people == known.scale.bad, known.judge == known.scale.bad
+    people, judge = known.people == BAD, known.judge == BAD
 
     def kappa(rows: np.ndarray[Any, Any]) -> float:
         p, j = people[rows], judge[rows]
