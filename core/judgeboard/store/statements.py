@@ -157,9 +157,15 @@ def columns_of(cls: type, *tables: FromClause) -> list[ColumnElement[Any]]:
     return [named[name] for name in _field_names(cls) if name in named]
 
 
-@cache
+_FIELD_NAMES: dict[type, tuple[str, ...]] = {}
+"""What `_field_names` returned, by record type: an import asks for it per row."""
+
+
 def _field_names(cls: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls) if field.init) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
+    if cls not in _FIELD_NAMES:
+        named = tuple(field.name for field in fields(cls) if field.init) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
+        _FIELD_NAMES[cls] = named
+    return _FIELD_NAMES[cls]
 
 
 def last_ids(connection: Connection, *tables: Table) -> tuple[int, ...]:
