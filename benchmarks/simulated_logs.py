@@ -321,8 +321,7 @@ def _versions(
     yield "versions, cost of one more flag", one_flag.cost_per_answer(5.0, 1)
     flips = (of_first != of_second)[:: rows_per_group(groups)]
     yield "versions, changed verdicts", flip_rate(int(flips.sum()), len(flips))
-    names = np.array(LABEL.categories)
-    first, other, people_said = (names[np.where(each, 0, 1)] for each in (of_first, of_second, bad))
+    first, other, people_said = (np.where(each, 0.0, 1.0) for each in (of_first, of_second, bad))
     shared = judges_and_people(first, other, people_said, LABEL, groups)
     if shared is not None:
         yield "judges beyond people", shared.excess

@@ -411,7 +411,7 @@ RESULTS: Mapping[str, str] = {
     "compare sources": "judgeboard.agreement.ab.compare_sources",
     "align": "judgeboard.methods.alignment.align",
     "stats": "judgeboard.measure",
-    "doctor": "judgeboard.health.checkup.check_endpoint",
+    "doctor": "judgeboard.health.doctor.check_endpoint",
     "labels threshold": "judgeboard.agreement.thresholds.measure_threshold",
     "labels stand": "judgeboard.agreement.confident_verdicts.measure_confident_verdicts",
     "labels calibrate": "judgeboard.agreement.calibration.measure_calibration",

@@ -94,7 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the garbage collector ignore all modules and tests, and look as rarely as in a command.
 
-    It would look through them after every run of a page, and takes a tenth of the processor time of all tests else.
+    Otherwise it looks through them after every run of a page, which takes a tenth of the processor time of all tests.
     """
     end_loading()
 

@@ -195,8 +195,12 @@ def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) 
     assert printed.splitlines()[-1] == "0 True []"
 
 
-MOST_IMPORTS_IN_FUNCTIONS = 61
+MOST_IMPORTS_IN_FUNCTIONS = 64
 """In core without the commands, whose modules load what they need when they run. A new one needs a reason."""
+
+
+REASON = re.compile("  # (?!noqa|type:)")
+"""A comment that is no order to a linter."""
 
 
 def imports_in_functions(path: Path) -> list[ast.Import | ast.ImportFrom]:
@@ -216,7 +220,7 @@ def around(path: Path) -> tuple[Path, Path]:
     return path, path.with_name("__init__.py")
 
 
-def test_an_import_within_a_function_spares_start_up_and_says_how() -> None:
+def test_an_import_within_a_function_spares_start_up_and_says_why() -> None:
     """Elsewhere it hides what a module needs. The reason is a comment at the import, or in the module's docstring."""
     late = {path: found for path in files(CORE) if package_of(path) != "cli" and (found := imports_in_functions(path))}
     assert sum(map(len, late.values())) <= MOST_IMPORTS_IN_FUNCTIONS
@@ -225,7 +229,7 @@ def test_an_import_within_a_function_spares_start_up_and_says_how() -> None:
         for path, found in late.items()
         if not says_why_it_imports_late(path)
         for node in found
-        if "  # " not in path.read_text(encoding="utf-8").splitlines()[(node.end_lineno or node.lineno) - 1]
+        if not REASON.search(path.read_text(encoding="utf-8").splitlines()[(node.end_lineno or node.lineno) - 1])
     }
     assert not without_reason
 

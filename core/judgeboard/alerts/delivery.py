@@ -30,6 +30,7 @@ from judgeboard.store.engine import Store
 
 WAITS = tuple(timedelta(minutes=minutes) for minutes in (2, 5, 15, 60, 240))
 """The time from each attempt to the next; a message fails after as many attempts. Longer than an attempt can take."""
+OTHER_PROCESS = "another process sends it"
 _TIMEOUT_S = 10.0
 _COMMAND_TIMEOUT_S = 30.0
 
@@ -39,7 +40,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[Delivery]:
-    """Send the messages that are due, and return them as they are afterwards.
+    """Send the messages that are due, and return those that this process tried to send, as they are afterwards.
 
     Each attempt is stored before it is made. If the process ends during an attempt, nobody knows whether the message
     arrived: it is sent again later, with the same id.
@@ -48,10 +49,9 @@ def deliver_due(store: Store, clock: Callable[[], datetime]) -> list[Delivery]:
         due = due_deliveries(connection, clock())
     if not due:
         return []
-    for each in due:
-        deliver(store, each, clock())
+    tried = [each.id for each in due if deliver(store, each, clock()) != OTHER_PROCESS]
     with store.reading() as connection:
-        return [get_delivery(connection, each.id) for each in due]
+        return [get_delivery(connection, id_) for id_ in tried]
 
 
 def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:
@@ -59,7 +59,7 @@ def deliver(store: Store, delivery: Delivery, now: datetime) -> str | None:
     attempt = min(delivery.attempts, len(WAITS) - 1)
     with store.writing() as connection:
         if not begin_attempt(connection, delivery, now, now + WAITS[attempt]):
-            return "another process sends it"
+            return OTHER_PROCESS
     error = None
     try:
         send(delivery.destination, delivery.message)

@@ -151,14 +151,14 @@ def _store(connection: Connection, rule: AlertRule, met: list[Met], now: datetim
             close_event(connection, event.id)
 
 
-class Sent(NamedTuple):
+class Deliveries(NamedTuple):
     """The messages that were sent, and those that could not be sent, now or before; most are tried again later."""
 
     sent: list[Delivery]
     not_sent: list[Delivery]
 
 
-def check(store: Store, now: datetime | None = None) -> Sent:
+def check(store: Store, now: datetime | None = None) -> Deliveries:
     """Evaluate all active rules and send the messages that are due. ``now`` replaces the clock."""
 
     def clock() -> datetime:
@@ -168,7 +168,7 @@ def check(store: Store, now: datetime | None = None) -> Sent:
     tried = deliver_due(store, clock)
     with store.reading() as connection:
         again = refused_deliveries(connection)
-    return Sent(
+    return Deliveries(
         [each for each in tried if each.state == "sent"], [each for each in tried if each.state == "failed"] + again
     )
 

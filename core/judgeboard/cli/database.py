@@ -281,7 +281,7 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
     The command looks for damage of the database: it checks the file of SQLite, and compares answers with their hashes.
     It also names the settings that differ between this terminal and a server or a worker on the database.
     """
-    from judgeboard.health.checkup import check_database, check_endpoint
+    from judgeboard.health.doctor import check_database, check_endpoint
 
     findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
     lines = [

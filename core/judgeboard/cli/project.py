@@ -204,16 +204,18 @@ def config_command(schema: bool) -> int:
             faults = [*settings_faults(settings, connection)]
     except JudgeboardError as error:
         if database and isinstance(error, BadInput):
-            raise
-        database, faults = str(error), [*settings_faults(settings, None)]
-        code = 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
+            faults = [error]
+        else:
+            database, faults = str(error), [*settings_faults(settings, None)]
+            code = 0 if isinstance(error, MissingDatabase) else error.exit_code  # no database before the first import
     rows = shown_settings(settings, PROVIDERS)
     width = max(len(each.name) for each in rows)
     lines = [
         f"{each.name:{width}}  {'not set' if each.value is None else each.value}  ({each.origin})" for each in rows
     ]
     settings_json = [{"name": each.name, "value": each.value, "origin": each.origin} for each in rows]
-    options.show({"database": database, "settings": settings_json}, [f"database in use: {database}", *lines])
+    shown = {"database": database, "settings": settings_json, "faults": [str(fault) for fault in faults]}
+    options.show(shown, [f"database in use: {database}", *lines])
     for fault in faults:
         options.echo(f"judgeboard: {fault}", err=True)
         code = fault.exit_code

@@ -609,7 +609,7 @@ def rule_check() -> int:
     """Evaluate the alert rules now, for cron.
 
     Sends the messages that are due. A worker does this every minute. Paused rules are left out. Exit code 1 if an event
-    is open, a rule cannot be evaluated, or a message could not be sent. Such a message is tried again.
+    is open, a rule cannot be evaluated, or a message could not be sent. Each message is tried up to five times.
     """
     from judgeboard.alerts.events import check
     from judgeboard.store.alerts import list_alert_rules, open_events

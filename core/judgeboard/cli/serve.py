@@ -64,7 +64,7 @@ def cancel(job: str | None) -> None:
 
     store = options.open_store()
     jobs = [each for each in open_jobs(store) if each.state != "stopping"]
-    named = [each for each in jobs if job in {None, each.id, str(each.run_id)}]
+    named = [each for each in jobs if job is None or job == each.id or (each.run_id and job == str(each.run_id))]
     if job is not None and not named:
         raise BadInput(
             f"there is no waiting or running job {job}: it has ended or is stopping, or it is a command, which Ctrl-C "

@@ -173,18 +173,20 @@ def _threshold_lines(result: "ThresholdResult") -> Iterator[str]:
 
 
 def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
-    """Yield how to use the advised thresholds, and what `judgeboard flags apply` then changes."""
+    """Yield how to use the advised thresholds, and what `judgeboard flags apply` then changes or why it is refused."""
     from judgeboard.people.roster import flags_to_supersede
 
     advised = {each.query_type: each.low_groundedness for each in result.thresholds if each.is_advised}
     if not advised:
         return
-    if None in advised:
-        superseded = flags_to_supersede(store, low_groundedness=advised[None])
-    else:
-        others = {name: value for name, value in result.in_force.by_type.items() if name not in advised}
-        texts = tuple(f"{name}={value}" for each in (others, advised) for name, value in each.items())
-        superseded = flags_to_supersede(store, low_groundedness_by_type=texts)
+    others = {name: value for name, value in result.in_force.by_type.items() if name not in advised}
+    texts = tuple(f"{name}={value}" for each in (others, advised) for name, value in each.items())
+    changed = {"low_groundedness": advised[None]} if None in advised else {"low_groundedness_by_type": texts}
+    try:
+        superseded = flags_to_supersede(store, **changed)
+    except BadInput as error:
+        yield f"{NEXT} `judgeboard flags apply` is refused until this is corrected: {error}"
+        return
     if not superseded:
         yield f"{NEXT} Then run `judgeboard flags apply`."
     else:

@@ -252,7 +252,7 @@ class Client:
 
     def _refused(self, http: "httpx.Client", batch: list[_Entry]) -> _Refused:
         """Send a batch until the server has it or refuses it, of a refused batch each half; return what is refused."""
-        import httpx  # `_run` has paid for it
+        import httpx  # `_run` has loaded it already
 
         wait, tries = 0.25, 0
         while True:

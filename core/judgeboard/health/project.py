@@ -24,9 +24,11 @@ _CHOICES: Mapping[tuple[str, str], Mapping[str, object]] = {
 
 
 def settings_faults(settings: Settings, connection: Connection | None) -> Iterator[BadInput]:
-    """Yield an error with its place for each setting that names a judge, a kind, a rule or a condition that is unknown.
+    """Yield an error with its place for each setting below that names something unknown.
 
-    Without a database, a rule or a judge that exists only there is unknown.
+    These are the primary judge, the kind and the provider of a judge, the preset of a queue, the provider of a judging
+    rule, the filters of both, and whatever an alert says. Without a database, a rule or a judge that exists only there
+    is unknown.
     """
     try:
         check_primary_judge(connection)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import expit
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, Grouping, IntArray, same_length
@@ -54,6 +53,8 @@ class ScoreMap:
     def __call__(self, scores: FloatArray) -> FloatArray:
         """Return the probability of each score."""
         if self.slope is not None and self.offset is not None:
+            from scipy.special import expit  # loads slowly
+
             mapped: FloatArray = expit(self.slope * _logit(scores) + self.offset)
             return mapped
         if self.how == "histogram":
@@ -83,6 +84,8 @@ def fit_map(how: How, scores: FloatArray, good: FloatArray, weights: FloatArray 
 
 
 def _platt(scores: FloatArray, good: FloatArray, weight: FloatArray) -> ScoreMap:
+    from scipy.special import expit  # loads slowly
+
     n_good, n_bad = float(weight @ good), float(weight @ (1 - good))
     flat = np.array([0.0, np.log((n_good + 1) / (n_bad + 1))])
     if not np.ptp(scores):
@@ -132,6 +135,8 @@ def platt_at(
     (the sandwich of P. J. Huber, 1967), with Satterthwaite's degrees of freedom, because few labels may stand for most
     answers. The interval does not cover a wrong form of the map.
     """
+    from scipy.special import expit  # loads slowly
+
     same_length(scores, good, weights, groups.codes)
     n, probabilities, fitted = len(scores), score_map(scores), score_map(at)
     if groups.count == 1:

@@ -99,7 +99,7 @@ def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
     SciPy takes a sixth of the start of a command.
     """
     if isinstance(df, int | float) and df >= _MANY:
-        import numpy as np  # the help reads estimates too
+        import numpy as np  # the help loads this module, and needs no NumPy
 
         return np.asarray(Z + sum(term / df**power for power, term in enumerate(_T_TERMS, start=1)))
     from scipy.special import stdtrit

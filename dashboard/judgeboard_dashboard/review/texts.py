@@ -71,14 +71,14 @@ STATUSES = (
 
 def _question(item: Item, link: Html | None, *, whole: bool, about: str | None = None) -> Html:
     """Return the question and the label of the answer. ``about`` is a text at the end of the label's line."""
-    refusal = None
+    right_refusal = None
     if item.right_refusal:
         retrieved = "nothing fitting" if item.response.passages else "nothing"
-        refusal = tag("span", f"Refusal: {retrieved} was retrieved", cls="jb-mark")
+        right_refusal = tag("span", f"Refusal: {retrieved} was retrieved", cls="jb-mark")
     text = _evidence(item, item.response.query, [], whole=whole, cls="jb-evidence jb-question")
     question = tag("div", tag("div", "Question", cls="jb-label"), text)
     aside = tag("span", about) if about else None
-    label = tag("div", "Answer", refusal, link, aside, cls="jb-label")
+    label = tag("div", "Answer", right_refusal, link, aside, cls="jb-label")
     words = served_words(item.response.metadata)
     served = tag("div", words, cls="jb-cap") if words else None
     return join((question, tag("div", cls="jb-rule"), label, served))

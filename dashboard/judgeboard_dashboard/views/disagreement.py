@@ -132,7 +132,7 @@ def _missed_table(page: DisagreementPage, asked: Mapping[str, Any], whose: Whose
 
 
 def _load() -> tuple[Whose, dict[str, Any], DisagreementPage, bool]:
-    """Show the filter row; return the arguments of `disagreement_page`, the page, and whether to show a table."""
+    """Show the filter row; return whose grades count, what else selects answers, the page, and if a table is shown."""
     with reading() as connection:
         fields = metadata_fields(connection)
         with st.container(key="filters_disagreement", horizontal=True, vertical_alignment="bottom", gap="small"):
