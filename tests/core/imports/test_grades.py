@@ -15,7 +15,6 @@ from judgeboard.imports.importing import import_file
 from judgeboard.imports.scales import scale_in, scale_of_pairs
 from judgeboard.people.roster import add_person, ensure_reviewer, link_person, list_people
 from judgeboard.reviews.decisions import prefer
-from judgeboard.stats.ratings import GROUNDEDNESS
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
@@ -192,8 +191,8 @@ def counted(case: QueueCase) -> dict[str, float]:
     """The groundedness of each person that counts in agreement, on the one answer."""
     with case.store.reading() as connection:
         names = reviewer_names(connection)
-        grades = person_grades(graded_reviews(connection), GROUNDEDNESS)
-    known = list(zip(grades.reviewer_ids.tolist(), grades.values.tolist(), strict=True))
+        grades = person_grades(graded_reviews(connection), "groundedness")
+    known = list(zip(grades.reviewer_ids.tolist(), grades.grades.groundedness.tolist(), strict=True))
     assert len({person for person, _ in known}) == len(known)
     return {names[person]: value for person, value in known}
 
