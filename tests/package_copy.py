@@ -8,6 +8,7 @@ from pathlib import Path
 
 import judgeboard
 import judgeboard_dashboard
+from judgeboard.store.migrations import HEAD
 
 PACKAGE = Path(judgeboard.__file__).parent
 DASHBOARD = Path(judgeboard_dashboard.__file__).parent
@@ -15,6 +16,21 @@ TESTS = Path(__file__).parent
 GENERATE = TESTS.parent / "docs" / "generate.py"
 # Compiled modules, which all processes of a run share.
 SHARED = {name: os.environ[name] for name in ("PYTHONPYCACHEPREFIX",) if name in os.environ}
+REVISION = """\"""A {name}.\"""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "9999"
+down_revision = "{head}"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    \"""Add it.\"""
+    {operations}
+"""
 
 
 class Copy:
@@ -55,6 +71,12 @@ class Copy:
         text = path.read_text(encoding="utf-8")
         assert text.count(old) == 1, old
         path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def revise(self, name: str, *operations: str) -> None:
+        """Add a revision of the database that does this, and raise the head to it."""
+        text = REVISION.format(name=name, head=HEAD, operations="\n    ".join(operations))
+        (self.package / "store" / "migrations" / "versions" / f"9999_{name}.py").write_text(text, encoding="utf-8")
+        self.line("store/migrations/__init__.py", f'"{HEAD}"', '"9999"')
 
     def documented(self, table: str) -> str:
         """Return a table of the documentation, generated from the copy."""

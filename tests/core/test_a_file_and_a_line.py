@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from judgeboard.store.migrations import HEAD
 from package_copy import DASHBOARD, Copy
 
 RULE = """from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
@@ -356,22 +355,6 @@ def test_a_page_of_the_app(copy: Copy) -> None:
     assert "Polly" in copy.run("-c", SHOW, JUDGEBOARD_DB=str(copy.folder / "log.db"))
 
 
-REVISION = """\"""Answers have a region.\"""
-
-import sqlalchemy as sa
-from alembic import op
-
-revision = "9999"
-down_revision = "{head}"
-branch_labels = None
-depends_on = None
-
-
-def upgrade() -> None:
-    \"""Add the column.\"""
-    op.add_column("response", sa.Column("region", sa.String()))
-    op.create_index("ix_response_region", "response", ["region"])
-"""
 ITEM = """
 from judgeboard.store.opening import open_store
 from judgeboard.store.items import load_item
@@ -423,9 +406,12 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
     checks.write_text("checks:\n  - {name: says it, equals: it is}\n", encoding="utf-8")
     copy.judgeboard("import", str(log))
     copy.judgeboard("flags", "checks", str(checks))
-    (copy.package / "store" / "migrations" / "versions" / "9999_region.py").write_text(REVISION.format(head=HEAD))
+    copy.revise(
+        "region",
+        'op.add_column("response", sa.Column("region", sa.String()))',
+        'op.create_index("ix_response_region", "response", ["region"])',
+    )
     for file, old, new in (
-        ("store/migrations/__init__.py", f'"{HEAD}"', '"9999"'),
         (
             "domain.py",
             "    derived_from: int | None = None\n\n\nLOG_FIELDS",

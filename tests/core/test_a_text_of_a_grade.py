@@ -7,24 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from judgeboard.store.migrations import HEAD
 from package_copy import DASHBOARD, Copy
 
-REVISION = """\"""Reviews have a picture.\"""
-
-import sqlalchemy as sa
-from alembic import op
-
-revision = "9999"
-down_revision = "{head}"
-branch_labels = None
-depends_on = None
-
-
-def upgrade() -> None:
-    \"""Add the column.\"""
-    op.add_column("review", sa.Column("picture", sa.String()))
-"""
 COMMANDS = """
 import contextlib, io, json, sys
 from judgeboard.cli.app import run
@@ -94,9 +78,7 @@ class ReviewedCopy(Copy):
 
     def follow_the_recipe(self) -> None:
         """Add a text to reviews as CONTRIBUTING describes."""
-        revisions = self.package / "store" / "migrations" / "versions"
-        (revisions / "9999_picture.py").write_text(REVISION.format(head=HEAD), encoding="utf-8")
-        self.line("store/migrations/__init__.py", f'"{HEAD}"', '"9999"')
+        self.revise("picture", 'op.add_column("review", sa.Column("picture", sa.String()))')
         line = "    modes: tuple[str, ...] = ()\n\n    def"
         self.line(
             "domain.py", line, line.replace("\n", '\n    picture: str | None = grade_text("picture", "image")\n', 1)

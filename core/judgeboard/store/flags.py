@@ -296,7 +296,7 @@ def update_flags(
     several: list[int] = []  # changed responses with more than one flag: their leading flag may change
     for each in reconciling(connection, states, rules, in_force):
         to_raise = each.result.to_raise
-        of_response = _of_response(each.state.response)
+        of_response = _of_response(each.state.response.id, each.state.response, each.state.response.asked_day)
         new += [
             _row(of_response, each.signals, raised.reason, now) | {"decided_before_id": raised.decided_before_id}
             for raised in to_raise
@@ -331,9 +331,9 @@ def flag_new(
         if answer.kind != ResponseKind.LOG:
             continue
         signals = Signals(answer.source, answer.external_id, answer.query_type, feedback.get(id_), texts=answer)
-        of_response = {"response_id": id_, "query_type": answer.query_type, "source": answer.source}
+        of_response = _of_response(id_, answer, asked_day(answer))
         reasons = reasons_for(signals, in_force.thresholds, RULES)
-        new += [_row(of_response, signals, reason, now) | {"asked_day": asked_day(answer)} for reason in reasons]
+        new += [_row(of_response, signals, reason, now) for reason in reasons]
         if len(reasons) > 1:
             several.append(id_)
     if new:
@@ -366,7 +366,7 @@ def insert_flag(connection: Connection, response: ShortResponse, values: Mapping
 
     The caller then marks the leading flags and updates the queues.
     """
-    row = _of_response(response) | dict(values)
+    row = _of_response(response.id, response, response.asked_day) | dict(values)
     return int(connection.execute(insert(FLAG).returning(FLAG.c.id), row).scalar_one())
 
 
@@ -398,10 +398,14 @@ def failing_answers(connection: Connection) -> dict[str, int]:
 _OF_REASON = "judgment_id", "rule", "raise_key", "auto_score", "params", "details", "severity", "inclusion_probability"
 
 
-def _of_response(response: ShortResponse) -> dict[str, Any]:
-    """Return the columns of a flag that repeat those of its response, for filters."""
-    names = ("query_type", "source", "asked_day")
-    return {"response_id": response.id} | {name: getattr(response, name) for name in names}
+def _of_response(response_id: int, response: ShortResponse | Response, day: int | None) -> dict[str, Any]:
+    """Return the columns of a flag that repeat those of its response, for filters; ``day`` is its `asked_day`."""
+    return {
+        "response_id": response_id,
+        "query_type": response.query_type,
+        "source": response.source,
+        "asked_day": day,
+    }
 
 
 def _row(of_response: Mapping[str, Any], signals: Signals, reason: Reason, now: datetime) -> dict[str, Any]:

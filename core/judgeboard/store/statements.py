@@ -163,8 +163,10 @@ _FIELD_NAMES: dict[type, tuple[str, ...]] = {}
 
 def _field_names(cls: type) -> tuple[str, ...]:
     if cls not in _FIELD_NAMES:
-        named = tuple(field.name for field in fields(cls) if field.init) if is_dataclass(cls) else cls._fields  # type: ignore[attr-defined]
-        _FIELD_NAMES[cls] = named
+        if is_dataclass(cls):
+            _FIELD_NAMES[cls] = tuple(field.name for field in fields(cls) if field.init)
+        else:
+            _FIELD_NAMES[cls] = cls._fields  # type: ignore[attr-defined]  # every other record is a named tuple
     return _FIELD_NAMES[cls]
 
 

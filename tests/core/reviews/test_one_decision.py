@@ -268,12 +268,12 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     assert measure_agreement(store, grade="label").n == 12
     assert measure_agreement(store, grade="label", implied_labels=False).n == 2
     with store.reading() as connection:
-        given = Whose(implied_labels=False)
-        page = disagreement_page(PairSource(connection, given), grade="label")
+        without_implied = Whose(implied_labels=False)
+        page = disagreement_page(PairSource(connection, without_implied), grade="label")
         assert page.version is not None
         assert (page.pairs, disagreement_page(PairSource(connection), grade="label").pairs) == (2, 12)
         for raters, other in (("judge", 0), ("people", case.mara.id)):
-            cell = Cell("label", other or page.version.id, other, raters, whose=given)
+            cell = Cell("label", other or page.version.id, other, raters, whose=without_implied)
             assert len(answers_in(connection, cell)) == 2, f"{raters}: the answers behind a figure are those it counts"
     with pytest.raises(DecisionRefused) as refused:
         decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given_grade, request_key="late")

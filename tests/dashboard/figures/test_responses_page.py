@@ -57,8 +57,8 @@ def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
     assert chip in labels(app)
     app.button(key="responses_cell").click().run()
     assert count_in(app) == 113
-    given = open_page("responses", **cell_rows(replace(cell, whose=Whose(implied_labels=False))).query)
-    assert any("without implied labels" in label for label in labels(given))
+    page_of_cell = open_page("responses", **cell_rows(replace(cell, whose=Whose(implied_labels=False))).query)
+    assert any("without implied labels" in label for label in labels(page_of_cell))
 
 
 def test_a_cell_can_be_narrowed_by_query_type(open_page: OpenPage, figures: FiguresLog) -> None:
