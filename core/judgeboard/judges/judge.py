@@ -24,6 +24,7 @@ from judgeboard.judges.rubric_file import Rubric
 from judgeboard.llm.asking import SENT, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import Address, ModelEndpoint, model_endpoint
+from judgeboard.llm.provider import CONCURRENCY, TIMEOUT_S
 from judgeboard.text import MAX_NAME, unstorable
 
 DEFAULT_MAX_OUTPUT = 512
@@ -136,8 +137,7 @@ class ModelJudge:
     @classmethod
     def of(cls, options: "JudgeOptions") -> Self:
         """Make a judge that has no options of its own."""
-        endpoint = options.endpoint(f"the {cls.kind} judge")
-        return cls(endpoint, name=options.name, max_output=options.max_output, asking=options.asking)
+        return cls(**options.of_every_model(cls.kind))
 
     @property
     def prompt_warning(self) -> str | None:
@@ -257,6 +257,15 @@ class JudgeKeywords(ModelKeywords, total=False):
     rating_word: str | None
 
 
+class OfEveryModel(TypedDict):
+    """The arguments that every judge that asks a chat model has."""
+
+    endpoint: ModelEndpoint
+    name: str | None
+    max_output: int
+    asking: Asking
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
     """The options of all judges. A judge ignores options that it does not need.
@@ -290,7 +299,7 @@ class JudgeOptions:
     provider: str | None = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    concurrency: int = 16
+    concurrency: int = CONCURRENCY
     max_output: int = DEFAULT_MAX_OUTPUT
     domain: str = DEFAULT_DOMAIN
     claims: bool = False
@@ -304,7 +313,7 @@ class JudgeOptions:
     rating_word: str | None = None
     replies: Path | None = None
     prices: Path | None = None
-    timeout_s: float = 60.0
+    timeout_s: float = TIMEOUT_S
     tries: int | None = None
 
     def __post_init__(self) -> None:
@@ -315,6 +324,15 @@ class JudgeOptions:
     def asking(self) -> Asking:
         """The options for requests to the model."""
         return Asking(self.temperature, self.dialogue, self.prompt)
+
+    def of_every_model(self, kind: str) -> OfEveryModel:
+        """Return the arguments that judges of every kind that asks a chat model have; messages name the ``kind``."""
+        return {
+            "endpoint": self.endpoint(f"the {kind} judge"),
+            "name": self.name,
+            "max_output": self.max_output,
+            "asking": self.asking,
+        }
 
     def endpoint(self, asker: str) -> ModelEndpoint:
         """Return the model of these options (`model_endpoint`); ``asker`` names the judge in messages."""

@@ -197,10 +197,7 @@ def make_rag_judge(options: JudgeOptions) -> RagJudge:
         file = content.read(JudgeFile)
         check_examples(content, file.examples, RAG_SCORES)
     return RagJudge(
-        options.endpoint("the rag judge"),
-        name=options.name,
-        max_output=options.max_output,
-        asking=options.asking,
+        **options.of_every_model(RagJudge.kind),
         domain=file.domain if file.domain and options.domain == DEFAULT_DOMAIN else options.domain,
         claims=options.claims,
         examples=(*file.examples, *options.examples),

@@ -114,13 +114,7 @@ class RatingJudge(ModelJudge):
 
 def make_rating_judge(options: JudgeOptions) -> RatingJudge:
     """Make the rating judge of ``options``."""
-    return RatingJudge(
-        options.endpoint("the rating judge"),
-        name=options.name,
-        max_output=options.max_output,
-        asking=options.asking,
-        rating_word=options.rating_word,
-    )
+    return RatingJudge(**options.of_every_model(RatingJudge.kind), rating_word=options.rating_word)
 
 
 def rating_messages(item: JudgeInput, prompt: Prompt | None = None, rating_word: str | None = None) -> list[Message]:

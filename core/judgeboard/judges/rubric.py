@@ -172,11 +172,8 @@ def make_rubric_judge(options: JudgeOptions) -> RubricJudge:
     chosen = options.rubric
     rubric = read_rubric(chosen) if isinstance(chosen, Path) else chosen or default_rubric()
     return RubricJudge(
-        options.endpoint("the rubric judge"),
-        replace(rubric, examples=(*rubric.examples, *options.examples)),
-        name=options.name,
-        max_output=options.max_output,
-        asking=options.asking,
+        **options.of_every_model(RubricJudge.kind),
+        rubric=replace(rubric, examples=(*rubric.examples, *options.examples)),
         domain=None if options.domain == DEFAULT_DOMAIN else options.domain,
         logprobs=options.logprobs,
     )

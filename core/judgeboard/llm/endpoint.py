@@ -17,7 +17,7 @@ from judgeboard.errors import BadInput, MissingOption
 from judgeboard.llm.anthropic_provider import ANTHROPIC
 from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, Reply, read_replies
 from judgeboard.llm.openai_provider import OPENAI
-from judgeboard.llm.provider import Provider, host_of, is_address, is_own_host
+from judgeboard.llm.provider import CONCURRENCY, TIMEOUT_S, Provider, host_of, is_address, is_own_host
 from judgeboard.llm.rate_limits import rate_limit
 from judgeboard.settings.masking import masked
 from judgeboard.settings.model import load_settings
@@ -178,8 +178,8 @@ def model_endpoint(
     provider: str | None = None,
     base_url: str | None = None,
     api_key: str | None = None,
-    concurrency: int = 16,
-    timeout_s: float = 60.0,
+    concurrency: int = CONCURRENCY,
+    timeout_s: float = TIMEOUT_S,
     tries: int | None = None,
     prices: Path | None = None,
     replies: Path | None = None,

@@ -20,8 +20,10 @@ from judgeboard.errors import EndpointRefused
 from judgeboard.llm.chat import REPLACED, ChatRequest, NoReply, Reply
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import (
+    CONCURRENCY,
     NO_KEY,
     RETRIES,
+    TIMEOUT_S,
     Provider,
     Rejected,
     RetryPolicy,
@@ -102,8 +104,8 @@ class EndpointChat:
     provider: Provider = OPENAI
     base_url: str = ""
     api_key: str | None = field(default=None, repr=False)
-    concurrency: int = 16
-    timeout_s: float = 60.0
+    concurrency: int = CONCURRENCY
+    timeout_s: float = TIMEOUT_S
     tries: int | None = None
     reply_mb: float = REPLY_MB
     limit: RateLimit = NO_LIMIT

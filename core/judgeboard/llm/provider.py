@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 
 from judgeboard.llm.chat import ChatRequest, Reply, ReplyFormat
 
+CONCURRENCY, TIMEOUT_S = 16, 60.0
+"""The default maximum numbers of calls in flight, and of seconds for one call."""
 NO_KEY = "none"
 """The text that is sent if there is no key; local servers accept it."""
 
