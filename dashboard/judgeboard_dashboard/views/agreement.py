@@ -95,13 +95,13 @@ HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "maj
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filter row; ``judge_field`` contains the field of the judge version, ``people`` the people in the address."""
+    """The filter row; ``judge_field`` contains the field of the judge version, ``query`` is ``whose`` in the address."""
 
     judge_field: Any
     of: Of
     grade: GradeName
     whose: Whose
-    people: Query
+    query: Query
     by: By
     as_tables: bool
 
@@ -135,15 +135,15 @@ def _filters() -> Filters:
     judge_field = st.container(width=190)
     grade = grade_field("label")
     of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=175)
-    reviewer_id, human, people = _whose_field(graders, grade, disabled=of != "judge")
+    reviewer_id, human, query = _whose_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
     as_tables = table_switch("Tables")
     where, implied_labels = part_of_log(implied_matter=grade == "label" and of not in {"judges", "repeats"})
-    people |= {} if implied_labels else {"implied": ["false"]}
+    query |= {} if implied_labels else {"implied": ["false"]}
     whose = Whose(reviewer_id, human, implied_labels, where)
-    return Filters(judge_field, of, grade, whose, people, by, as_tables)
+    return Filters(judge_field, of, grade, whose, query, by, as_tables)
 
 
 def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> tuple[int | None, Human, Query]:
@@ -361,7 +361,7 @@ def _versions(shown: AgreementPage, filters: Filters) -> None:
 
 
 def _this_page(title: str, filters: Filters) -> Rows:
-    query: dict[str, str | list[str]] = {"version": title, **filters.people, **query_of(filters.whose.where)}
+    query: dict[str, str | list[str]] = {"version": title, **filters.query, **query_of(filters.whose.where)}
     if filters.grade != "label":
         query["grade"] = filters.grade.capitalize()
     return Rows("agreement", query)
