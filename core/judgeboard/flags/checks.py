@@ -2,7 +2,8 @@
 
 A check takes a bounded time, whatever its author wrote and whatever the answer contains. Regular expressions run in
 RE2, whose time grows linearly with the text. Schemas and expressions have a limit of steps. No check measures time: the
-same answer always gives the same result. PyArrow and jsonschema load slowly: the checks that use them import them.
+same answer always gives the same result. PyArrow, jsonschema and referencing load slowly: the checks that use them
+import them.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""The figures of the service for Prometheus. The first scrape imports `prometheus_client` and the rules' progress."""
+"""The figures of the service for Prometheus. The first scrape imports `prometheus_client` and the judging rules."""
 
 import threading
 import time

@@ -164,7 +164,7 @@ def _test(part: Comparison, person: int, epsilon: float, small: Small) -> Person
 
 def _t_test(differences: FloatArray, epsilon: float) -> float:
     """Return the p-value for a mean below ``epsilon``. If all differences are equal, it is 0 or 1."""
-    from scipy.special import stdtr
+    from scipy.special import stdtr  # loads slowly
 
     mean, spread = float(differences.mean()), float(differences.std(ddof=1))
     if np.ptp(differences) == 0:

@@ -114,7 +114,7 @@ def seen_share(n: int, tests: int, looks: int = LOOKS) -> float | None:
 
     None if even a change of all verdicts would not show drift. ``tests`` share the level (`shown_tests`).
     """
-    from scipy.special import betaincinv
+    from scipy.special import betaincinv  # loads slowly
 
     fewest = math.ceil(math.log2(2 * max(tests, 1) * looks / LEVEL))
     return float(betaincinv(fewest, n - fewest + 1, _CHANCE)) if fewest <= n else None

@@ -102,7 +102,7 @@ def t_quantile(df: "npt.ArrayLike") -> "FloatArray":
         import numpy as np  # the help loads this module, and needs no NumPy
 
         return np.asarray(Z + sum(term / df**power for power, term in enumerate(_T_TERMS, start=1)))
-    from scipy.special import stdtrit
+    from scipy.special import stdtrit  # loads slowly
 
     quantile: FloatArray = stdtrit(df, 0.975)
     return quantile

@@ -279,7 +279,7 @@ def modified_wilson(share: npt.ArrayLike, n: npt.ArrayLike) -> tuple[FloatArray,
     draws. The bound is then the one of a Poisson variable. Source: L. D. Brown, T. T. Cai, A. DasGupta, "Interval
     Estimation for a Binomial Proportion" (Statistical Science, 2001), 4.1.1.
     """
-    from scipy.special import gammaincinv
+    from scipy.special import gammaincinv  # loads slowly
 
     p, size = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
     low, high = wilson(p, size)

@@ -128,7 +128,7 @@ def bradley_terry(wins: FloatArray, start: FloatArray | None = None) -> FloatArr
     if not _connected(wins):
         return np.full(k, np.nan)
     from scipy.optimize import root  # loads slowly
-    from scipy.special import expit
+    from scipy.special import expit  # loads slowly
 
     pairs, won = wins + wins.T, wins.sum(axis=1)
 

@@ -305,7 +305,7 @@ class MeanChange:
     @property
     def p(self) -> float | None:
         """The two-sided p value of no change; None without a standard error."""
-        from scipy.special import stdtr
+        from scipy.special import stdtr  # loads slowly
 
         if self.df is None or self.change.value is None or not self.error:
             return None
@@ -317,7 +317,7 @@ class MeanChange:
 
     def simultaneous(self, tests: int) -> Estimate:
         """Return the change with an interval that holds for ``tests`` changes at once (Bonferroni)."""
-        from scipy.special import stdtrit
+        from scipy.special import stdtrit  # loads slowly
 
         if self.df is None or self.change.value is None or not self.error:
             return self.change

@@ -10,7 +10,7 @@ from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, mid_ranks
 
 def mcnemar(only_first: int, only_second: int) -> float:
     """Return the exact two-sided p-value from the numbers of cases that only the first or only the second passed."""
-    from scipy.special import bdtr
+    from scipy.special import bdtr  # loads slowly
 
     if min(only_first, only_second) < 0:
         raise ValueError("counts of cases must not be negative")

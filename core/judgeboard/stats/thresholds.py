@@ -44,7 +44,7 @@ class Passed:
 
 def wrong_bound(wrong: float, n: float, delta: float, design_effect: float = 1.0) -> float:
     """Return the upper Clopper-Pearson bound of a share at confidence 1 - ``delta``; 1 if every row is wrong."""
-    from scipy.special import betaincinv
+    from scipy.special import betaincinv  # loads slowly
 
     if wrong >= n:
         return 1.0
