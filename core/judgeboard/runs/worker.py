@@ -1,5 +1,6 @@
 """The worker of a process: it joins the jobs of a database, and tells other processes that it is alive."""
 
+import logging
 import sqlite3
 import threading
 import time
@@ -17,8 +18,11 @@ from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import record_settings, register_worker, release_claims, remove_worker, unfinished_jobs
 from judgeboard.store.judging_rules import list_rules
+from judgeboard.store.settings import check_primary_judge
 from judgeboard.store.tools import release_abandoned_targets
 from judgeboard.targets.push import PushJobs
+
+_log = logging.getLogger("judgeboard.jobs")
 
 
 class JobsLock(NamedTuple):
@@ -123,6 +127,7 @@ class Worker:
 
     def _run(self) -> None:
         try:
+            self._warn_of_primary_judge()
             while not self._closing.is_set():
                 try:
                     self._take_jobs()
@@ -131,6 +136,16 @@ class Worker:
                     self._closing.wait(BEAT_SECONDS)
         finally:
             self._ended.set()
+
+    def _warn_of_primary_judge(self) -> None:
+        """Log a warning if the primary judge does not exist: here, once for all jobs of the process."""
+        try:
+            with self._store.reading() as connection:
+                check_primary_judge(connection)
+        except BadInput as error:
+            _log.warning("%s", error)
+        except Exception as error:  # noqa: BLE001 - an unreachable database comes back
+            log_failure("cannot check the primary judge", error)
 
     def _take_jobs(self) -> None:
         while (jobs_lock := lock_jobs(self._store)) is None:

@@ -1,5 +1,6 @@
 """A worker does what was asked for: all of it, what it may, and no more once somebody cancels."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,6 +48,24 @@ def test_an_offline_judge_is_a_job_too(sqlite_log: Store) -> None:
     with working(sqlite_log):
         job = ended(sqlite_log, job_id)
     assert (job.state, job.ok, job.cost_micro) == ("done", ANSWERS, 0)
+
+
+def test_a_worker_warns_once_of_a_primary_judge_that_does_not_exist(
+    sqlite_log: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "judgeboard.toml"
+    with working(sqlite_log):
+        ended(sqlite_log, ask(sqlite_log, {"kind": "lexical"}, mode="plain"))
+    assert not caplog.records
+    file.write_text('low_groundedness = 0.6\nprimary_judge = "strcit"\n')
+    with working(sqlite_log):
+        for _ in range(2):
+            job = ended(sqlite_log, ask(sqlite_log, {"kind": "lexical"}, mode="all"))
+            assert job.state == "done"
+    (warning,) = caplog.messages
+    assert warning.startswith(f"{file}, line 2: primary_judge names the judge 'strcit', which does not exist, so no ")
+    assert "Judges: lexical." in warning
 
 
 def test_cancelling_finishes_the_calls_in_flight_and_asks_nothing_further(
