@@ -1,10 +1,11 @@
 """Runs a benchmark of this folder in two source trees in turn, and prints each of its figures old, new, and new / old.
 
-    python benchmarks/in_turn.py OLD_TREE BENCHMARK [--turns 3] [-- ARGUMENTS OF THE BENCHMARK]
+    python benchmarks/in_turn.py OLD_TREE BENCHMARK [--turns 3] [--one-file] [-- ARGUMENTS OF THE BENCHMARK]
 
 OLD_TREE is a checkout of an earlier commit. Both trees run in the environment of this Python. A figure is the median of
 its turns. Lines are matched by their words, numbers by their place in the line. With a fourth turn or more, the range
-of a figure over its turns in the same tree is printed as well: a ratio within that range says nothing.
+of a figure over its turns in the same tree is printed as well: a ratio within that range says nothing. With --one-file,
+the file of this tree measures both trees: for a benchmark that only runs commands, and was mended since.
 """
 
 import argparse
@@ -26,12 +27,12 @@ Figures = dict[str, list[float]]
 """The numbers of each line, by the line's words."""
 
 
-def figures_of(tree: Path, benchmark: str, arguments: list[str]) -> Figures:
-    """Run the benchmark in a tree, and return what it printed."""
+def figures_of(tree: Path, file: Path, arguments: list[str]) -> Figures:
+    """Run the file of a benchmark in a tree, and return what it printed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(tree / package) for package in PACKAGES)}
-    command = [sys.executable, str(tree / "benchmarks" / f"{benchmark}.py"), *arguments]
+    command = [sys.executable, str(file), *arguments]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tree)
-    if ran.returncode:
+    if ran.returncode and ran.stderr.strip():  # without a word, only a limit was missed
         raise SystemExit(f"{tree}: exit code {ran.returncode}\n{ran.stderr[-2000:]}")
     figures: Figures = {}
     for line in ran.stdout.splitlines():
@@ -50,13 +51,15 @@ def main() -> int:
     parser.add_argument("old", type=Path, help="checkout of the earlier commit")
     parser.add_argument("benchmark", help="name of a file of this folder, without .py")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--one-file", action="store_true", help="measure both trees with the file of this tree")
     own, _, of_benchmark = " ".join(map(shlex.quote, sys.argv[1:])).partition(" -- ")
     asked, arguments = parser.parse_args(shlex.split(own)), shlex.split(of_benchmark)
     turns: dict[str, defaultdict[tuple[str, int], list[float]]] = {"old": defaultdict(list), "new": defaultdict(list)}
     for turn in range(asked.turns):
         trees = {"old": asked.old.resolve(), "new": HERE}
         for name in trees if turn % 2 == 0 else reversed(trees):
-            for words, numbers in figures_of(trees[name], asked.benchmark, arguments).items():
+            file = (HERE if asked.one_file else trees[name]) / "benchmarks" / f"{asked.benchmark}.py"
+            for words, numbers in figures_of(trees[name], file, arguments).items():
                 for place, number in enumerate(numbers):
                     turns[name][words, place].append(number)
     for words, place in turns["new"]:
