@@ -25,7 +25,7 @@ PAGES = """
 import json
 from pathlib import Path
 import judgeboard_dashboard
-from app_pages import press, shown
+from app_pages import press, shown, table
 from judgeboard.cli.app import run
 from streamlit.testing.v1 import AppTest
 
@@ -51,7 +51,18 @@ picture(pair).input("a.example/pair")
 press(pair, "left_")
 assert run(["judge", "--judge", "lexical", "--db", "log.db"]) == 0
 pages = (opened("conflicts", "Lead", conflict=1), opened("item", "Lead", response=1), opened("disagreement", "Lead"))
-print(json.dumps([kept, *map(shown, pages)]))
+own = [table(opened("my_reviews", "Mara", **query), "Review")["Picture"] for query in ({}, {"on": "pairs"})]
+print(json.dumps([kept, [picture for column in own for picture in column if picture], *map(shown, pages)]))
+"""
+PUSHED = """
+import json
+from judgeboard.store.opening import open_store
+from judgeboard.store.tools import What, due_items
+from judgeboard.targets.target import facts
+
+with open_store(None).reading() as connection:
+    items = due_items(connection, "tool", What.REVIEWS)
+print(json.dumps([facts(item).get("picture") for item in items]))
 """
 
 
@@ -88,7 +99,7 @@ class ReviewedCopy(Copy):
 
 
 def test_a_text_of_a_grade_takes_the_places_of_the_recipe(tmp_path: Path) -> None:
-    """It is typed, kept, shown, exported, imported, in bundles and forgotten; old files are not imported again."""
+    """It is typed, kept, shown, exported, pushed, imported and forgotten; old files are not imported again."""
     copy = ReviewedCopy(tmp_path)
     pair = {"id": "p", "question": "Which?", "answer_a": "This.", "answer_b": "That."}
     ann = {"annotator": "ann", "note": "too loud"}
@@ -114,8 +125,11 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(tmp_path: Path) -> Non
     assert "1 stored before" in merged
     assert "already stored" in graded
     assert "already stored" in preferred
-    kept, *pages = json.loads(copy.run("-c", PAGES, JUDGEBOARD_DB=str(copy.folder / "log.db")).splitlines()[-1])
+    kept, own, *pages = json.loads(copy.run("-c", PAGES, JUDGEBOARD_DB=str(copy.folder / "log.db")).splitlines()[-1])
     assert kept == "a.example/page"
+    assert own == ["a.example/page", "a.example/pair"]
+    pushed = json.loads(copy.run("-c", PUSHED, JUDGEBOARD_DB=str(copy.folder / "log.db")).splitlines()[-1])
+    assert [picture for picture in pushed if picture] == ["a.example/bundle", "a.example/page"]
     shown = {"conflict": ("bundle", "page"), "item": ("bundle", "page"), "disagreement": ("file",)}
     for (name, ends), page in zip(shown.items(), pages, strict=True):
         assert all(f"Picture: a.example/{end}" in page for end in ends), name

@@ -59,6 +59,17 @@ def test_they_are_listed_newest_first_with_what_was_said(mine, open_page) -> Non
     assert rows["Seconds"][1] == 8
 
 
+def test_every_text_of_a_review_is_listed_and_only_the_author_sees_it(
+    page_rows, sqlite_store: Store, open_page
+) -> None:
+    mara = ensure_reviewer(sqlite_store, "page", "Mara")
+    texts = Grade(note="wrong rock", corrected_answer="It is\ngranite.")
+    grade(sqlite_store, response_id=page_rows.responses["good"], reviewer=mara, grade=texts, request_key="texts")
+    rows = table(open_page("my_reviews"), "Review")
+    assert (rows["Note"][0], rows["Corrected answer"][0]) == ("wrong rock", "It is granite.")
+    assert "granite" not in shown(open_page("my_reviews", reviewer="Jon"))
+
+
 def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqlite_store, open_page) -> None:
     case = queue_case(sqlite_store)
     case.queue(where=RowFilter(rules=("low_groundedness",)), blind_judge=True, order=QueueOrder.OLDEST)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_, exists, func, or_, select, update
 
-from judgeboard.domain import RECORDED, ResponseKind, RuleState, Stage
+from judgeboard.domain import GRADE_TEXTS, RECORDED, ResponseKind, RuleState, Stage
 from judgeboard.errors import BadInput
 from judgeboard.store.events import record_event
 from judgeboard.store.reviews import is_current, is_imported, is_test, modes_of
@@ -182,6 +182,7 @@ class PushItem:
     """A judgment, a review or a gold label, with what identifies its answer in another tool.
 
     ``author`` is unique among the authors of one kind (``what``): a judge version, or a person with their origin.
+    ``texts`` are the texts of a person's grade, by name (`GRADE_TEXTS`).
     """
 
     what: What
@@ -193,14 +194,18 @@ class PushItem:
     author: str
     scores: tuple[Score, ...]
     at: datetime
-    note: str | None = None
-    corrected_answer: str | None = None
+    texts: Mapping[str, str] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def identifier(self) -> str:
         """The same text in every push, and another one for each author."""
         return f"judgeboard/{self.what}/{self.author}"
+
+    @property
+    def note(self) -> str | None:
+        """The note of a person's grade."""
+        return self.texts.get("note")
 
     @property
     def by_person(self) -> bool:
@@ -350,7 +355,7 @@ _LATER = REVIEW.alias("later_review")
 
 def _of_reviews(what: What) -> Select[Any]:
     same = ("response_id",) if what is What.GOLD else ("response_id", "reviewer_id")
-    names = ("id", "label", "groundedness", "quality", "decision", "choices", "note", "corrected_answer", "at")
+    names = ("id", "label", "groundedness", "quality", "decision", "choices", *GRADE_TEXTS, "at")
 
     def counts(review: FromClause) -> ColumnElement[bool]:
         adjudication = Stage.ADJUDICATION.value
@@ -397,7 +402,8 @@ def _reviews(connection: Connection, what: What, rows: Sequence[Row[Any]]) -> It
         author = "gold" if what is What.GOLD else f"{row.origin}/{row.name}"
         more = {"by": row.name} | ({"failure_modes": ", ".join(modes[row.id])} if row.id in modes else {})
         item = _item(what, row, author, tuple(of_review), row.at)
-        yield replace(item, note=row.note, corrected_answer=row.corrected_answer, more=more)
+        texts = {name: text for name in GRADE_TEXTS if (text := getattr(row, name))}
+        yield replace(item, texts=texts, more=more)
 
 
 def _item(what: What, row: Any, author: str, scores: tuple[Score, ...], at: datetime) -> PushItem:

@@ -76,14 +76,15 @@ def _task(item: PushItem) -> int:
 
 
 def _result(item: PushItem, controls: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the regions for the controls that have the names of scores; the note goes to a text area."""
+    """Return the regions for the controls that have the names of scores; texts go to text areas."""
     result = []
     values = {score.name: score for score in item.scores}
+    texts = {**item.texts, **({"comment": item.note} if item.note else {})}
     for name, control in controls.items():
         score, kind = values.get(name), str(control.get("type", "")).lower()
         value: dict[str, Any] | None = None
-        if kind == "textarea" and item.note and name in {"note", "comment"}:
-            value = {"text": [item.note]}
+        if kind == "textarea" and name in texts:
+            value = {"text": [texts[name]]}
         elif score is not None and kind == "choices" and score.label is not None:
             value = {"choices": score.label.split(", ")}
         elif score is not None and kind in {"rating", "number"} and score.value is not None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from judgeboard.domain import GRADE_TEXTS
 from judgeboard.errors import BadInput
 from judgeboard.store.tools import PushItem, Score
 from judgeboard.targets.target import Access, Http, Refused, Target, facts, needed_trace_id, stable_id
@@ -26,7 +27,7 @@ def _send(http: Http, items: Sequence[PushItem]) -> None:
             except Refused as error:
                 if error.status != 409:  # the id is known
                     raise
-                changed = {name: feedback.get(name) for name in ("score", "value", "comment")}
+                changed = {name: feedback.get(name) for name in ("score", "value", "comment", "correction")}
                 http.send("PATCH", f"/feedback/{feedback['id']}", changed)
 
 
@@ -38,6 +39,7 @@ def _feedback(item: PushItem, score: Score) -> dict[str, Any]:
         "score": score.value,
         "value": score.label,
         "comment": score.reasoning or item.note,
+        "correction": {name: text for name, text in item.texts.items() if GRADE_TEXTS[name].edits} or None,
         "feedback_source": {"type": "api" if item.by_person else "model", "metadata": facts(item)},
         "created_at": item.at.isoformat(),
     }

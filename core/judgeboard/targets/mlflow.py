@@ -24,8 +24,8 @@ def _send(http: Http, items: Sequence[PushItem]) -> None:
         for score in item.scores:
             value = score.value if score.label is None else score.label
             _store(http, path, _assessment(item, score.name, {"feedback": {"value": value}}, score.reasoning))
-        if item.corrected_answer:
-            expectation = {"expectation": {"value": item.corrected_answer}}
+        if corrected := item.texts.get("corrected_answer"):
+            expectation = {"expectation": {"value": corrected}}
             _store(http, path, _assessment(item, "expected_response", expectation, None))
 
 

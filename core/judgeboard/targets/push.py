@@ -91,7 +91,7 @@ def push(
     """Send to a tool what it has not got yet.
 
     Refused items are stored with the reason and sent again by a later push. If the tool does not answer, the push
-    stops; the next one continues. A tool gets the notes and corrected answers of people only ``with_notes``.
+    stops; the next one continues. A tool gets the texts that people wrote only ``with_notes``.
 
     Args:
         store: The database.
@@ -132,7 +132,7 @@ def push(
                         break
                     after = items[-1].row_id
                     if not with_notes:
-                        items = [replace(item, note=None, corrected_answer=None) for item in items]
+                        items = [replace(item, texts={}) for item in items]
                     for batch in batches(items, target.batch_size):
                         if not goes_on():
                             raise NotSent(INTERRUPTED)

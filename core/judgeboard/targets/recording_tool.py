@@ -194,6 +194,7 @@ class FakeLabelStudio(RecordingTool):
         "quality": {"type": "Rating", "to_name": ["answer"]},
         "groundedness": {"type": "Number", "to_name": ["answer"]},
         "note": {"type": "TextArea", "to_name": ["answer"]},
+        "corrected_answer": {"type": "TextArea", "to_name": ["answer"]},
     }
 
     def answer(self, request: ToolRequest) -> Reply:  # noqa: PLR0911 - one line for each path

@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 
 import httpx
 
+from judgeboard.domain import NOTES
 from judgeboard.errors import BadInput, NotSent
 from judgeboard.llm.provider import is_address
 from judgeboard.llm.reply_body import ENCODINGS, MB, BodyLimit, UnreadableReply
@@ -232,5 +233,11 @@ def stable_id(item: PushItem, score: str, *more: str) -> uuid.UUID:
 
 
 def facts(item: PushItem) -> dict[str, str]:
-    """Return what a tool stores beside a score: texts only, because MLflow drops everything else."""
-    return {"source": item.source, "author": item.author, "at": item.at.isoformat(), SENT_BY: OWN, **item.more}
+    """Return what a tool stores beside a score: texts only, because MLflow drops everything else.
+
+    The notes beside the one that explains the score are among them. Corrected answers are not: they are no fact of a
+    score, and tools with a place for them get them there.
+    """
+    notes = {name: item.texts[name] for name in NOTES if name != "note" and name in item.texts}
+    of_item = {"source": item.source, "author": item.author, "at": item.at.isoformat(), SENT_BY: OWN}
+    return {**notes, **of_item, **item.more}

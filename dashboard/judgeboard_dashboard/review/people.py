@@ -1,12 +1,12 @@
 """The pages My reviews (a person's own reviews) and People (everybody's work, where leads reassign queues)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from judgeboard.domain import Action
+from judgeboard.domain import GRADE_TEXTS, NOTES, Action
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Table
 from judgeboard.reports.people import SAME, over_time_table, seconds_words, share_words, work_table
@@ -36,6 +36,7 @@ from judgeboard_dashboard.widgets.tables import (
     one_line,
     show_rows,
     sorts_by_header,
+    text_of,
     turning_foot,
 )
 from judgeboard_dashboard.widgets.texts import (
@@ -301,6 +302,12 @@ def preference_words(line: OwnReview) -> str:
     return capital("; ".join(f"{aspect}: {preference}" for aspect, preference in words.items()))
 
 
+def _text_columns(names: Iterable[str], width: int) -> Iterator[ColumnOf]:
+    """Yield a column for each of these texts of a grade."""
+    for name in names:
+        yield Column(capital(GRADE_TEXTS[name].label), width=width), text_of(name)
+
+
 _SECONDS: ColumnOf = (Column("Seconds", "integer", width=75, help="Breaks are not counted"), lambda line: line.seconds)
 ANSWERS = ReviewList(
     page="my_reviews",
@@ -339,7 +346,7 @@ ANSWERS = ReviewList(
         (Column("Queue", width=110), lambda line: line.queue),
         _SECONDS,
         (Column("Answer", width=240), lambda line: one_line(line.answer)),
-        (Column("Note", width=160), lambda line: one_line(line.note)),
+        *_text_columns(GRADE_TEXTS, 160),
         (Column("Id", width=125), lambda line: line.external_id),
     ),
     rows=rows_of,
@@ -356,7 +363,7 @@ PAIRS = ReviewList(
         (Column("Queue", width=130), lambda line: line.queue),
         _SECONDS,
         (Column("Question", width=380), lambda line: one_line(line.question)),
-        (Column("Note", width=220), lambda line: one_line(line.note)),
+        *_text_columns(NOTES, 220),
         (Column("Type", width=100), lambda line: line.query_type),
         # not the external id, which may name the models
         (Column("Pair", width=90), lambda line: f"pair {line.pair_id}"),

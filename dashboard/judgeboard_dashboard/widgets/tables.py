@@ -240,11 +240,12 @@ def one_line(text: str | None) -> str | None:
     return None if text is None else " ".join(text.split())
 
 
-def _of_log(name: str) -> Callable[[object], str | None]:
+def text_of(name: str) -> Callable[[object], str | None]:
+    """Return what gives the text of this name of a row's record, for a cell."""
     return lambda line: one_line(getattr(line, name))
 
 
-LOG_COLUMNS: Columns[Any] = {Column(capital(LOG_FIELDS[name].label), width=100): _of_log(name) for name in LISTED}
+LOG_COLUMNS: Columns[Any] = {Column(capital(LOG_FIELDS[name].label), width=100): text_of(name) for name in LISTED}
 """The columns of the texts of the log that are listed."""
 
 

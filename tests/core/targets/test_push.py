@@ -96,7 +96,7 @@ def of_langsmith(tool: fakes.RecordingTool) -> list[Pushed]:
 def of_label_studio(tool: fakes.RecordingTool) -> list[Pushed]:
     scores = []
     for (kind, _), each in tool.scores.items():
-        texts = [region["value"]["text"][0] for region in each["result"] if region["type"] == "textarea"]
+        texts = [region["value"]["text"][0] for region in each["result"] if region["from_name"] == "note"]
         for region in each["result"]:
             (value,) = region["value"].values()
             if region["type"] != "textarea":
@@ -301,6 +301,31 @@ def test_the_corrected_answer_goes_to_mlflow_as_the_expected_one(sqlite_log: Gra
         pushed_to(tool, "mlflow", sqlite_log, what=[What.GOLD], with_notes=True)
         expected = [each["expectation"]["value"] for each in tool.scores.values() if "expectation" in each]
     assert expected == ["250 °C"]
+
+
+def corrected_in_langsmith(tool: fakes.RecordingTool) -> list[str]:
+    return [each["correction"]["corrected_answer"] for each in tool.scores.values() if each.get("correction")]
+
+
+def corrected_in_label_studio(tool: fakes.RecordingTool) -> list[str]:
+    regions = [region for each in tool.scores.values() for region in each["result"]]
+    return [region["value"]["text"][0] for region in regions if region["from_name"] == "corrected_answer"]
+
+
+@pytest.mark.parametrize(
+    ("name", "corrected"), [("langsmith", corrected_in_langsmith), ("label-studio", corrected_in_label_studio)]
+)
+def test_the_corrected_answer_goes_where_a_tool_has_a_place_if_texts_are_sent(
+    name: str, corrected: Callable[[fakes.RecordingTool], list[str]], sqlite_log: GradedLog
+) -> None:
+    judged_and_reviewed(sqlite_log)
+    fake, known, _ = TOOLS[name]
+    for with_notes, expected in ((False, []), (True, ["250 °C"])):
+        with fake(*known) as tool:
+            pushed_to(tool, name, sqlite_log, with_notes=with_notes)
+            assert corrected(tool) == expected
+            sent = "250 °C" in json.dumps(list(tool.scores.values()), ensure_ascii=False)
+            assert sent is with_notes
 
 
 def test_requests_have_the_fields_of_captured_ones(shared: Path, sqlite_log: GradedLog) -> None:
