@@ -1,6 +1,7 @@
 """The value types of Judgeboard: immutable, validated on construction, without I/O."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -309,11 +310,16 @@ class TextFilter:
 
     ``name`` is its name in --where and in addresses, ``help`` its words there. ``words`` stand before a value in the
     description of a filter, and label the field of pages. Without ``words``, too many values occur to choose from them.
+    Raises ValueError if the plural of the name is not the name with an s.
     """
 
     name: str
     help: str
     words: str = ""
+
+    def __post_init__(self) -> None:
+        if re.search(r"(?:s|x|z|ch|sh|[^aeiou]y)\Z", self.name):
+            raise ValueError(f"the filter {self.name!r} needs a name whose plural is {self.plural!r}")
 
     @property
     def plural(self) -> str:

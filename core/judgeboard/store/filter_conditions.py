@@ -1,5 +1,6 @@
 """Turns the filter, including its text search, into SQL conditions on responses, open flags and current judgments."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, column, exists, literal_column, or_, select, table
@@ -27,6 +28,19 @@ from judgeboard.store.tables import (
 )
 
 Columns = ReadOnlyColumnCollection[str, ColumnElement[Any]]
+# The texts of the log that flags, pairs and current judgments have as well: filters read these columns there.
+_ALSO_ELSEWHERE = frozenset({"query_type", "source", "external_id"})
+
+
+def check_names(filtered: Iterable[str]) -> None:
+    """Raise ValueError if a column of flags, pairs or current judgments has the name of another text of the log."""
+    for name in filtered:
+        tables = [each.name for each in (FLAG, PAIR, CURRENT) if name in each.c]
+        if tables and name not in _ALSO_ELSEWHERE:
+            raise ValueError(f"answers cannot be filtered by {name!r}: {tables[0]} has a column of this name")
+
+
+check_names(TEXT_FILTERS)
 
 
 def text_conditions(where: RowFilter, columns: Columns) -> list[ColumnElement[bool]]:

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from judgeboard.domain import TEXT_FILTERS, TextFilter
 from judgeboard.errors import BadInput
+from judgeboard.store.filter_conditions import check_names
 from judgeboard.store.filters import (
     JUDGE_SIDES,
+    MANY_FIELDS,
     USER_SIDES,
     WHERE_FIELDS,
     RowFilter,
@@ -185,3 +188,23 @@ def test_words_of_answers_that_a_judge_gave_no_score() -> None:
     assert describe(RowFilter(unscored="quality", judge="nli")) == "judged by nli without a quality"
     of_version = RowFilter(unscored="groundedness", judge_version=3, query_types=("QA",))
     assert describe(of_version, {3: "rag v2"}) == "QA, judged by rag v2 without a groundedness"
+
+
+@pytest.mark.parametrize("name", ["status", "box", "branch", "city"])
+def test_a_filter_by_a_text_of_the_log_has_a_name_with_a_plain_plural(name: str) -> None:
+    with pytest.raises(ValueError, match=f"'{name}' needs a name whose plural is '{name}s'"):
+        TextFilter(name, "help")
+    assert TextFilter("key", "help").plural == "keys"
+
+
+@pytest.mark.parametrize(("name", "table"), [("rule", "flag"), ("gold", "pair"), ("label", "current_judgment")])
+def test_answers_are_not_filtered_by_a_text_whose_name_means_something_else_elsewhere(name: str, table: str) -> None:
+    with pytest.raises(ValueError, match=f"by '{name}': {table} has a column of this name"):
+        check_names([*TEXT_FILTERS, name])
+    check_names([*TEXT_FILTERS, "country"])
+
+
+def test_no_filter_by_a_text_of_the_log_takes_the_name_of_another_filter() -> None:
+    for each in TEXT_FILTERS.values():
+        assert (WHERE_FIELDS[each.name], MANY_FIELDS[each.name]) == (each.help, each.plural)
+    assert len(set(MANY_FIELDS.values())) == len(MANY_FIELDS)
