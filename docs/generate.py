@@ -67,6 +67,18 @@ def flag_rules() -> str:
     )
 
 
+def severities() -> str:
+    """Return the table of the severities of flags; rules with the same severity share a row."""
+    from judgeboard.flags.rules import RULES
+
+    rules: dict[str, list[str]] = {}
+    for rule in RULES:
+        _, _, severity = (inspect.getdoc(rule.reason) or "").partition("\nSeverity: ")
+        if severity:
+            rules.setdefault(severity.partition("\n\n")[0], []).append(rule.name)
+    return table(("rule", "severity"), [(code(names), severity) for severity, names in rules.items()])
+
+
 def thresholds() -> str:
     """Return the table of the thresholds of the flag rules."""
     from judgeboard.settings.model import THRESHOLDS
@@ -210,6 +222,7 @@ def metrics() -> str:
 
 TABLES: Mapping[str, Callable[[], str]] = {
     "flag rules": flag_rules,
+    "severities": severities,
     "thresholds": thresholds,
     "settings": settings,
     "judge settings": judge_settings,

@@ -21,6 +21,7 @@ import judgeboard
 from judgeboard import errors
 from judgeboard.cli.app import root
 from judgeboard.cli.groups import CommandWithArguments, GroupWithDefault
+from judgeboard.flags.rules import RULE_NAMED
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -245,6 +246,13 @@ def test_every_marked_table_is_generated_and_every_table_is_shown(generate: dict
     }
     assert marks | {"formats"} == generate["TABLES"].keys(), "the page of imports has the formats"
     assert "<!-- table" not in generate["with_tables"]((DOCS / "concepts" / "flags.md").read_text(encoding="utf-8"))
+
+
+def test_the_documentation_has_the_severity_of_every_flag_rule(generate: dict[str, Any]) -> None:
+    rows = generate["TABLES"]["severities"]().splitlines()[2:]
+    names = [name for row in rows for name in re.findall(r"`(\w+)`", row.split(" | ")[0])]
+    assert sorted(names) == sorted(RULE_NAMED)
+    assert "| `judge_failed`, `failed_check` | 0.5 |" in rows
 
 
 def test_the_reference_has_every_public_name(generate: dict[str, Any]) -> None:

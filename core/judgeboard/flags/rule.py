@@ -106,11 +106,16 @@ class Reason:
 class Rule:
     """One flag rule: ``reason`` decides; ``why`` explains a stored flag in one sentence, from details and params.
 
+    The documentation shows the first paragraph of the docstring of ``reason``, and its line "Severity: …".
+
     An ``each_judge`` rule can give one reason for each judge or check; other rules give at most one. A ``drawn`` rule
     depends on the response only. It is applied when a response is stored and by `judgeboard flags apply`, never when a
     judgment or feedback is stored. ``holds`` gets the details of a flag and of its current reason, and returns whether
     what the flag states about other judges or the user is still true. A rule with ``reads_texts`` gets the texts of the
     responses that ``texts_for`` selects.
+
+    A rule that needs no judgment reads every answer: without a setting that switches it off by default, it can flag
+    most of a log at once.
     """
 
     name: str

@@ -28,6 +28,8 @@ def low_groundedness(signals: Signals, thresholds: Thresholds) -> Reason | None:
     Groundedness is below the threshold, or the label is "hallucinated" and there is no score. A refusal is not flagged
     if no fitting passage was retrieved, unless ``excuse_refusals`` is off. With ``excuse_confident``, verdicts that
     need no review are not flagged.
+
+    Severity: (threshold − score) / threshold
     """
     judged, texts = signals.primary, signals.texts
     if judged is None:
@@ -88,6 +90,8 @@ def uncertain_verdict(signals: Signals, thresholds: Thresholds) -> Reason | None
 
     The confidence (the larger of groundedness and 1 - groundedness) is below the threshold, or there is no score.
     With a threshold of 0.5, nothing is flagged.
+
+    Severity: (threshold − confidence) / (threshold − 0.5); 1 if the verdict has no score
     """
     judged, threshold = signals.primary, thresholds.uncertain_verdict
     if judged is None or threshold <= _LEAST_CONFIDENCE or (judged.groundedness is None and judged.label is None):
@@ -135,7 +139,10 @@ def _uncertain_verdict_words(details: Mapping[str, Any], params: Mapping[str, An
 
 
 def low_quality(signals: Signals, thresholds: Thresholds) -> Reason | None:
-    """Flags an answer that the primary judge finds irrelevant, insufficient or failing."""
+    """Flags an answer that the primary judge finds irrelevant, insufficient or failing.
+
+    Severity: (threshold − score) / threshold
+    """
     judged, threshold = signals.primary, thresholds.low_quality
     if judged is None or judged.quality is None or judged.quality > rounded(threshold):
         return None
@@ -147,6 +154,8 @@ def feedback_gap(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer on which its user and the primary judge differ widely.
 
     The latest feedback and quality, both on the scale from 1 to 4, differ by the threshold or more.
+
+    Severity: difference between the judge's quality and the user's feedback, divided by 3
     """
     judged, feedback = signals.primary, signals.feedback
     if judged is None or judged.quality is None or feedback is None:
@@ -182,6 +191,8 @@ def poor_rating(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags an answer that its user rated poorly, whatever the judges return and also if no judge has judged it.
 
     The latest rating is not above the threshold, in stars; thumbs down counts as 1 star, thumbs up as 5.
+
+    Severity: (threshold − stars) / threshold
     """
     feedback, threshold = signals.feedback, thresholds.poor_rating
     if feedback is None or rounded(feedback.stars) > rounded(threshold):
@@ -197,6 +208,8 @@ def judges_disagree(signals: Signals, thresholds: Thresholds) -> Reason | None:
     Two current judgments differ by the threshold or more in groundedness or quality, or in label. Judgments that are
     made from other judgments are left out: those of supreme judges, combined repeats and juries. If the primary judge
     is a jury, it counts in place of its members.
+
+    Severity: the largest of: difference in groundedness, difference in quality / 3, 1 for different labels
     """
     derived = {AUDIT, *COMBINED_KINDS}
     judges = [judge for judge in signals.others if judge.kind not in derived and not judge.in_primary_jury]
@@ -256,6 +269,8 @@ def supreme_disagrees(signals: Signals, _thresholds: Thresholds) -> tuple[Reason
     """Flags a judgment that a supreme judge finds wrong.
 
     Each judge whose current verdict is marked as wrong gets its own reason.
+
+    Severity: 1
     """
     return tuple(
         Reason(
@@ -299,7 +314,10 @@ _CAUSES = {
 
 
 def judge_failed(signals: Signals, _thresholds: Thresholds) -> Reason | None:
-    """Flags an answer for which the primary judge returned nothing usable."""
+    """Flags an answer for which the primary judge returned nothing usable.
+
+    Severity: 0.5
+    """
     failed = signals.failed
     if failed is None:
         return None
@@ -328,6 +346,8 @@ def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]
     """Flags an answer that fails a deterministic check.
 
     Each failed check of the setting ``checks`` gets its own reason, which names the check.
+
+    Severity: 0.5
     """
     texts = signals.texts
     if texts is None or not thresholds.checks:
@@ -348,7 +368,10 @@ def failed_check(signals: Signals, thresholds: Thresholds) -> tuple[Reason, ...]
 
 
 def always_review(signals: Signals, thresholds: Thresholds) -> Reason | None:
-    """Flags every answer of the query types that are always reviewed."""
+    """Flags every answer of the query types that are always reviewed.
+
+    Severity: 0
+    """
     if signals.query_type not in thresholds.always_review:
         return None
     return Reason(ALWAYS_REVIEW, 0.0, params={"query_type": signals.query_type})
@@ -366,6 +389,8 @@ def random_sample(signals: Signals, thresholds: Thresholds) -> Reason | None:
     """Flags a random sample of all answers, to find problems that no rule flags.
 
     The sampling number is below the share, which is stored as the inclusion probability of the flag.
+
+    Severity: 0
     """
     if sampling_number(thresholds.random_seed, signals.source, signals.external_id) >= thresholds.random_share:
         return None
