@@ -1,14 +1,13 @@
 """The answers behind a figure of agreement: a cell of a table or chart, or the items of several raters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, Whose, sliced_by, slices_of
+from judgeboard.agreement.choice import EVERYBODY, GRADES, By, GradeName, Whose, sliced_by, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
 from judgeboard.errors import check_known
 from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
@@ -49,7 +48,7 @@ class Cell:
     people: str | None = None
     judge: str | None = None
     score: str | None = None
-    whose: Whose = field(default_factory=Whose)
+    whose: Whose = EVERYBODY
     by: By | None = None
     slice: str | None = None
 
@@ -152,7 +151,7 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
     if cell.raters == "shown":
         grades = before_and_after(connection, cell.first, cell.grade)
         return grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
-    source = AnswerRatings(PairSource(connection, replace(cell.whose, reviewer_id=None, human="gold")), cell.grade)
+    source = AnswerRatings(PairSource(connection, cell.whose.of_everybody()), cell.grade)
     names = reviewer_names(connection)
     if cell.raters == "judges":
         ids = (version.id for version in list_versions(connection)) if cell.first == ALL else (cell.first, cell.second)

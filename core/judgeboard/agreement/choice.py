@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Literal, get_args
@@ -10,7 +10,6 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GRADES
 from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
@@ -25,6 +24,8 @@ from judgeboard.store.statements import TextColumn
 
 Unit = Literal["responses", "pairs"]
 Of = Literal["people", "judge", "judges", "repeats"]
+GradeName = Literal["label", "groundedness", "quality"]
+GRADES: tuple[GradeName, ...] = get_args(GradeName)
 By = str
 """A field of `SLICES`, or a metadata field as ``metadata.tenant``."""
 
@@ -60,6 +61,13 @@ class Whose:
     def __post_init__(self) -> None:
         check_known("human", self.human, HUMANS)
 
+    def of_everybody(self) -> "Whose":
+        """Return the grades of everybody on the same answers: gold labels, else people combined."""
+        return replace(self, reviewer_id=None, human="gold")
+
+
+EVERYBODY = Whose()
+
 
 @dataclass(frozen=True, slots=True)
 class AgreementChoice:
@@ -75,7 +83,7 @@ class AgreementChoice:
     unit: Unit = "responses"
     aspect: str | None = None
     grade: str | None = None
-    whose: Whose = field(default_factory=Whose)
+    whose: Whose = EVERYBODY
     unusable: UnusableAs = "drop"
     inconsistent: InconsistentAs = "net"
     by: By | None = None

@@ -9,8 +9,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
-from judgeboard.agreement.answer_pairs import GRADES, GradeName, RatingPairs, combined_as, person_grades
-from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, Whose, slices_of
+from judgeboard.agreement.choice import EVERYBODY, GRADES, AgreementChoice, By, GradeName, Of, Unit, Whose, slices_of
 from judgeboard.agreement.notes import (
     comparable_sentence,
     compared_with,
@@ -26,7 +25,19 @@ from judgeboard.agreement.notes import (
     unusable_sentence,
 )
 from judgeboard.agreement.pair_ratings import PairRatings, order_statistics
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, are_related, grouping_of
+from judgeboard.agreement.ratings import (
+    AnswerRatings,
+    ItemRatings,
+    PairSource,
+    RatingPairs,
+    UnjudgedAnswers,
+    are_related,
+    combined_as,
+    grouping_of,
+    labels_by_notice,
+    person_grades,
+    unjudged_answers,
+)
 from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
     AgreementResult,
@@ -43,8 +54,6 @@ from judgeboard.agreement.result import (
     with_alpha,
 )
 from judgeboard.agreement.samples import LabelledAnswers
-from judgeboard.agreement.served_notices import labels_by_notice
-from judgeboard.agreement.unjudged_answers import UnjudgedAnswers, unjudged_answers
 from judgeboard.domain import COMBINED_KINDS, JURY, Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.alternative_annotator import (
@@ -176,7 +185,7 @@ def stand_in_test(
     version: StoredVersion,
     grade: str,
     epsilon: float,
-    whose: Whose | None = None,
+    whose: Whose = EVERYBODY,
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test of a judge version on the answers that people graded, one by one."""
     source = AnswerRatings(PairSource(connection, whose, grade), grade)
@@ -235,7 +244,7 @@ def _other_grades_of_people(source: Source, n: int) -> str:
     counts: dict[str, int] = {}
     for name in (*GRADES, *dimensions_scored(source.source.connection)):
         asked = source.source
-        other = PairSource(asked.connection, replace(asked.whose, human="gold"), name)
+        other = PairSource(asked.connection, asked.whose.of_everybody(), name)
         counts[name] = int((AnswerRatings(other, name).people().ratings.per_item >= 2).sum())
     known = [f"{name} ({counted(n, 'answer')})" for name, n in counts.items() if n]
     if not known:
@@ -498,7 +507,7 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
 def _tied(source: AnswerRatings) -> int:
     """Return the number of answers with a verdict on which people tied."""
     asked = source.source
-    graded = person_grades(asked.graded.reviews, source.grade, asked.whose.reviewer_id)
+    graded = person_grades(asked.reviews, source.grade, asked.whose.reviewer_id)
     tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
     judged = current_verdicts(asked.connection, of_reviewed=True)
     return len(np.intersect1d(tied, judged.response_ids))
@@ -553,7 +562,7 @@ def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> St
 def _other_grades(source: Source) -> tuple[Note, ...]:
     if isinstance(source, PairRatings):
         return ()
-    return tuple(other_grades(source.source.graded.reviews, source.grade, source.source.whose.reviewer_id))
+    return tuple(other_grades(source.source.reviews, source.grade, source.source.whose.reviewer_id))
 
 
 def _other_versions(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[Note]:

@@ -8,9 +8,8 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import Comparisons, RatingPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Unit, slices_of
-from judgeboard.agreement.ratings import ItemRatings, RatedTwice, item_ratings, values_at
+from judgeboard.agreement.ratings import Comparisons, ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
 from judgeboard.agreement.result import Statistics, judge_statistics
 from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound

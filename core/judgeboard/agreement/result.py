@@ -7,11 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeboard.agreement.all_answers import InAllAnswers, ToLabel, all_answers_words
-from judgeboard.agreement.answer_pairs import RatingPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
-from judgeboard.agreement.ratings import grouping_of
-from judgeboard.agreement.served_notices import NoticeLabels
-from judgeboard.agreement.unjudged_answers import UnjudgedAnswers
+from judgeboard.agreement.ratings import NoticeLabels, RatingPairs, UnjudgedAnswers, grouping_of
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion

@@ -11,9 +11,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.agreed_with_people import AgreedWithPeople, agreed_with_people
-from judgeboard.agreement.answer_pairs import with_cut
 from judgeboard.agreement.choice import Whose
-from judgeboard.agreement.ratings import AnswerRatings, PairSource
+from judgeboard.agreement.ratings import AnswerRatings, PairSource, with_cut
 from judgeboard.domain import (
     JURY,
     DimensionScore,

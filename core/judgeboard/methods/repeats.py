@@ -10,8 +10,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.agreed_with_people import agreed_with_people
-from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import GradeName, Whose
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.repeats import temperature_note, temperature_of
 from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion

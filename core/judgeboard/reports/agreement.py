@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import all_answers_words
-from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice, Of, Whose
+from judgeboard.agreement.choice import AgreementChoice, GradeName, Of, Whose
 from judgeboard.agreement.fields import FieldAgreement
 from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.notes import p_words
+from judgeboard.agreement.ratings import NoticeLabels
 from judgeboard.agreement.reliance import (
     Reliance,
     epsilon_sentence,
@@ -31,7 +31,6 @@ from judgeboard.agreement.result import (
     not_shown_sentences,
     shown_statistics,
 )
-from judgeboard.agreement.served_notices import NoticeLabels
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
 from judgeboard.judges.evidence_alignment import Level
@@ -105,8 +104,7 @@ def report_results(
     reviewer.
     """
     versions = () if version_id is None else (version_id,)
-    everybody = replace(whose, reviewer_id=None)
-    by_people = replace(everybody, human="gold")
+    everybody, by_people = replace(whose, reviewer_id=None), whose.of_everybody()
     epsilon = EPSILONS["experts"]
     choices = (
         AgreementChoice("judge", versions, grade=grade, whose=everybody, by="query_type", epsilon=epsilon),

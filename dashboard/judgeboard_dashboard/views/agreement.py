@@ -9,8 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice, By, Of, Whose
+from judgeboard.agreement.choice import AgreementChoice, By, GradeName, Of, Whose
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import agreement_of, stand_in_test
 from judgeboard.agreement.notes import compared_with
@@ -221,8 +220,7 @@ def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
     if filters.of != "repeats":
         with filters.judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        everybody = replace(filters.whose, reviewer_id=None, human="gold")
-        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by, whose=everybody)
+        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by, whose=filters.whose.of_everybody())
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
     with filters.judge_field:

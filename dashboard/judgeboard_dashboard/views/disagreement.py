@@ -8,9 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, cell_names
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import GradeName, Whose
 from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, MissedMode, disagreement_page
 from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.ratings import PairSource
@@ -148,7 +147,7 @@ def _load() -> tuple[Whose, dict[str, Any], DisagreementPage, bool]:
             with types_place:
                 types = st.multiselect(
                     "Query type",
-                    source.graded.query_type_names,
+                    source.query_types,
                     placeholder="All types",
                     key="types",
                     bind="query-params",

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.cells import ALL, Cell, Raters, cell_names
-from judgeboard.agreement.choice import SLICES, By, Whose
+from judgeboard.agreement.choice import GRADES, SLICES, By, GradeName, Whose
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import FlagsWorth
 from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
@@ -427,8 +426,7 @@ def _target(
         return None
     first, second = (*ids, ALL, ALL)[:2]
     # Charts of raters compare everybody's own grades.
-    everybody = Whose(implied_labels=whose.implied_labels, where=whose.where)
-    return cell_rows(Cell(known, first, second, raters, whose=everybody, by=by, slice=part))
+    return cell_rows(Cell(known, first, second, raters, whose=whose.of_everybody(), by=by, slice=part))
 
 
 def epsilon_field() -> float:

@@ -7,9 +7,8 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 
 import streamlit as st
 
-from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import GradeName, Whose
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.ratings import Human

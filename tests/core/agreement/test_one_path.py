@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import AgreementChoice, By, Whose
+from judgeboard.agreement.choice import GRADES, AgreementChoice, By, GradeName, Whose
 from judgeboard.agreement.measure import agreement_of, measure_agreement
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.ratings import AnswerRatings, PairSource, grouping_of
