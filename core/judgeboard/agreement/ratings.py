@@ -402,7 +402,7 @@ class AnswerRatings:
     revealed = 0
 
     def __init__(self, source: PairSource, grade: str) -> None:
-        self._connection = source.connection
+        self.connection = source.connection
         self.source = source
         self.scale = source.scales[grade]
         self.grade = grade
@@ -411,7 +411,7 @@ class AnswerRatings:
     @cached_property
     def picked(self) -> IntArray:
         """Ids, ascending, of answers that people graded on a flag of a selective rule."""
-        return reviewed_for_flags(self._connection)
+        return reviewed_for_flags(self.connection)
 
     def people(self, scale: Scale | None = None) -> ItemRatings:
         """Return the grade of each person on each answer, on ``scale`` (default: the scale of people)."""
@@ -471,7 +471,7 @@ class AnswerRatings:
             names = sorted((name, code) for code, name in codes if every or (pairs.query_types == code).any())
             yield from ((name, pairs.at(pairs.query_types == code)) for name, code in names)
         else:
-            slices = slices_of(self._connection, self.unit, by, pairs.response_ids)
+            slices = slices_of(self.connection, self.unit, by, pairs.response_ids)
             yield from ((name, pairs.at(inside)) for name, inside in slices)
 
     def anchoring(self, version: StoredVersion) -> dict[str, Estimate]:
@@ -481,7 +481,7 @@ class AnswerRatings:
         """
         shares: dict[str, Estimate] = {}
         for grade in GRADES:
-            grades = before_and_after(self._connection, version.id, grade)
+            grades = before_and_after(self.connection, version.id, grade)
             if self.source.matching is not None:
                 grades = grades.at(among(grades.response_ids, self.source.matching))
             if len(grades.response_ids):
@@ -501,7 +501,7 @@ class AnswerRatings:
         """Return the current verdicts of judge versions on the whole log, graded by people or not."""
         dimension = None if self.grade in GRADES else self.grade
         scale = self.source.scale_with([each.id for each in versions], self.grade, people=False)
-        verdicts = current_verdicts(self._connection, dimension, version_ids=[each.id for each in versions])
+        verdicts = current_verdicts(self.connection, dimension, version_ids=[each.id for each in versions])
         values = self.source.judge_values(verdicts, self.grade)
         rows = is_given(values)
         if self.source.matching is not None:
@@ -517,14 +517,14 @@ class AnswerRatings:
 
     def left_out_of_judges(self, versions: Sequence[StoredVersion], rated: ItemRatings) -> dict[str, int]:
         """Count the answers that made the prompt of one of these judge versions, and those that only one rated."""
-        made = answers_of_prompts(self._connection, [each.id for each in versions])
+        made = answers_of_prompts(self.connection, [each.id for each in versions])
         alone = (rated.ratings.per_item == 1) & ~among(rated.ids, made.both)
         matching = made.both if self.source.matching is None else self.source.matching
         return {**made.counts(matching), "one_judge": int(alone.sum())}
 
     @cached_property
     def _names(self) -> dict[int, str]:
-        return reviewer_names(self._connection)
+        return reviewer_names(self.connection)
 
 
 class Dimension:
@@ -637,30 +637,26 @@ class UnjudgedAnswers:
         return f"{graded}; at least {MIN_PAIRS} are needed. {missing}: {', or '.join(steps)}."
 
 
-def unjudged_answers(
-    connection: Connection,
-    version: StoredVersion,
-    where: RowFilter,
-    n: int,
-    pairs: Iterable[tuple[StoredVersion, int]],
-) -> UnjudgedAnswers | None:
-    """Return the graded answers that a version with ``n`` rating pairs has to judge.
+def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> UnjudgedAnswers | None:
+    """Return the graded answers that a version has to judge.
 
-    ``pairs`` are all versions with their numbers of rating pairs. Returns None if the version has enough, if the
-    verdicts that it lacks are too few, or if neither it can judge nor another version has enough.
+    Returns None if the version has enough rating pairs, if the verdicts that it lacks are too few, or if neither it can
+    judge nor another version has enough.
     """
+    connection, n = ratings.connection, ratings.compared(version).n
     if n >= MIN_PAIRS:
         return None
     from judgeboard.runs.judging import judge_options  # loads all kinds of judges, which few figures need
 
-    graded = replace(where, graded=True)
+    graded = replace(ratings.source.whose.where, graded=True)
     answers = count_unasked(connection, version.id, Selection(graded, PLAIN, None, last_response_id(connection)))
     if n + answers < MIN_PAIRS:
         return None
     options = None if version.id in retired_versions(connection) else judge_options(version)
     conditions = shlex.join(word for condition in conditions_of(graded) for word in ("--where", condition))
     command = None if options is None else f"judgeboard judge {options} {conditions}"
-    other = max(((count, -each.id, each.title) for each, count in pairs if count >= MIN_PAIRS), default=None)
+    counts = ((ratings.compared(each).n, -each.id, each.title) for each in ratings.versions)
+    other = max((each for each in counts if each[0] >= MIN_PAIRS), default=None)
     if command is None and other is None:
         return None
     return UnjudgedAnswers(version.title, answers, command, None if other is None else (other[2], other[0]))
