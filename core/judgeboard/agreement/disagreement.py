@@ -176,7 +176,7 @@ def disagreement_page(
         _scattered(pairs) if pairs.n < FEW else (),
         ()
         if version is None
-        else _rows(connection, version.id, pairs.at(shown), difference[shown], source.whose.reviewer_id),
+        else _rows(connection, version.id, pairs.at(shown), difference[shown], source.counted.reviewer_id),
         len(order),
         _missed_modes(connection, labels),
     )

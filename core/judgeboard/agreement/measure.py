@@ -9,7 +9,17 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
-from judgeboard.agreement.choice import EVERYBODY, GRADES, AgreementChoice, By, GradeName, Of, Unit, Whose, slices_of
+from judgeboard.agreement.choice import (
+    EVERYBODY,
+    GRADES,
+    AgreementChoice,
+    By,
+    CountedGrades,
+    GradeName,
+    Of,
+    Unit,
+    slices_of,
+)
 from judgeboard.agreement.notes import (
     comparable_sentence,
     compared_with,
@@ -128,9 +138,9 @@ def measure_agreement(
         BadInput: Arguments that cannot be combined.
         NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
     """
-    whose = Whose(human=human, implied_labels=implied_labels, where=where or RowFilter())
+    counted = CountedGrades(human=human, implied_labels=implied_labels, where=where or RowFilter())
     versions = tuple(judge_versions)
-    choice = AgreementChoice(of, versions, unit, aspect, grade, whose, unusable, inconsistent, by, epsilon, small)
+    choice = AgreementChoice(of, versions, unit, aspect, grade, counted, unusable, inconsistent, by, epsilon, small)
     with store.reading() as connection:
         return agreement_of(connection, choice)
 
@@ -156,7 +166,7 @@ def agreement_of(
             result = _judges(choice, source)
         else:
             result = _JudgeFigures(choice, source, _judge_version(choice, source)).whole(of_slices)
-    return replace(result, where=choice.whose.where.as_dict())
+    return replace(result, where=choice.counted.where.as_dict())
 
 
 def every_judge(
@@ -182,10 +192,10 @@ def stand_in_test(
     version: StoredVersion,
     grade: str,
     epsilon: float,
-    whose: Whose = EVERYBODY,
+    counted: CountedGrades = EVERYBODY,
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test of a judge version on the answers that people graded, one by one."""
-    source = AnswerRatings(PairSource(connection, whose, grade), grade)
+    source = AnswerRatings(PairSource(connection, counted, grade), grade)
     verdicts, people = source.with_people(version)
     return alternative_annotator_test(verdicts, people.ratings, epsilon)
 
@@ -194,7 +204,7 @@ def _load(connection: Connection, choice: AgreementChoice) -> Source:
     if choice.unit == "pairs":
         return PairRatings(connection, choice)
     grade = choice.grade or "label"
-    return AnswerRatings(PairSource(connection, choice.whose, grade), grade)
+    return AnswerRatings(PairSource(connection, choice.counted, grade), grade)
 
 
 def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
@@ -241,7 +251,7 @@ def _other_grades_of_people(source: Source, n: int) -> str:
     counts: dict[str, int] = {}
     for name in (*GRADES, *dimensions_scored(source.source.connection)):
         asked = source.source
-        other = PairSource(asked.connection, asked.whose.of_everybody(), name)
+        other = PairSource(asked.connection, asked.counted.of_everybody(), name)
         counts[name] = int((AnswerRatings(other, name).people().ratings.per_item >= 2).sum())
     known = [f"{name} ({counted(n, 'answer')})" for name, n in counts.items() if n]
     if not known:
@@ -303,7 +313,7 @@ class _JudgeFigures:
     ) -> None:
         self._choice, self._source, self._version, self._only = choice, source, version, only
         self._answers = source if isinstance(source, AnswerRatings) else None
-        self._human = choice.whose.human
+        self._human = choice.counted.human
         self._compared = source.compared(version)
         of_graded = judge_statistics(self._compared, choice.unit, self._human, only=only)
         self._loaded: LabelledAnswers | None = None
@@ -346,7 +356,7 @@ class _JudgeFigures:
         if self._answers is not None and self._only is None:
             unjudged = unjudged_answers(self._answers, self._version)
         alt_test, tests = self._stand_in_tests()
-        everybody, of_answers = choice.whose.reviewer_id is None, choice.unit == "responses"
+        everybody, of_answers = choice.counted.reviewer_id is None, choice.unit == "responses"
         return AgreementResult(
             of=choice.of,
             unit=choice.unit,
@@ -481,14 +491,18 @@ def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAn
     None where figures are not weighted: for other grades, for one person, and if each person's grade counts alone.
     """
     asked = source.source
-    if source.grade != "label" or asked.whose.reviewer_id is not None or asked.whose.human not in {"gold", "majority"}:
+    if (
+        source.grade != "label"
+        or asked.counted.reviewer_id is not None
+        or asked.counted.human not in {"gold", "majority"}
+    ):
         return None
     return LabelledAnswers(
         asked.connection,
         version,
-        asked.whose.where,
-        implied_labels=asked.whose.implied_labels,
-        majority=asked.people("label") if asked.whose.human == "majority" else None,
+        asked.counted.where,
+        implied_labels=asked.counted.implied_labels,
+        majority=asked.people("label") if asked.counted.human == "majority" else None,
         scores=False,
     )
 
@@ -501,13 +515,13 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     loaded = LabelledAnswers(
         asked.connection,
         version,
-        asked.whose.where,
+        asked.counted.where,
         grade=grade,
-        implied_labels=asked.whose.implied_labels,
+        implied_labels=asked.counted.implied_labels,
         scores=False,
     )
     in_all = in_all_answers(loaded)
-    if asked.whose.reviewer_id is not None:  # the labels are of everybody
+    if asked.counted.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
     return replace(in_all, statistics={}, graded={})
 
@@ -542,7 +556,7 @@ def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
 def _tied(source: AnswerRatings) -> int:
     """Return the number of answers with a verdict on which people tied."""
     asked = source.source
-    graded = person_grades(asked.reviews, source.grade, asked.whose.reviewer_id)
+    graded = person_grades(asked.reviews, source.grade, asked.counted.reviewer_id)
     tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
     judged = current_verdicts(asked.connection, of_reviewed=True)
     return len(np.intersect1d(tied, judged.response_ids))
@@ -565,4 +579,4 @@ def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> St
 def _other_grades(source: Source) -> tuple[Note, ...]:
     if isinstance(source, PairRatings):
         return ()
-    return tuple(other_grades(source.source.reviews, source.grade, source.source.whose.reviewer_id))
+    return tuple(other_grades(source.source.reviews, source.grade, source.source.counted.reviewer_id))

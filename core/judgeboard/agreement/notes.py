@@ -537,7 +537,7 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
 def comparable_sentence(source: PairSource, version: StoredVersion | None) -> str | None:
     """Return which grades people and the judge gave to the same answers; None if there are no such answers."""
     if source.scales is not SCALES:  # only one dimension is loaded
-        source = PairSource(source.connection, source.whose)
+        source = PairSource(source.connection, source.counted)
     both: dict[str, int] = {}
     for grade in GRADES:
         judge = version or next(iter(source.versions(grade)), None)
@@ -548,7 +548,7 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
     if existing:
         names = _listed([f"{name} ({counted(-n, 'answer')})" for n, name in existing])
         judge_option = "" if version is None else f" --judge-version {quote(version.title)}"
-        judge_option += "".join(f" --where {quote(condition)}" for condition in conditions_of(source.whose.where))
+        judge_option += "".join(f" --where {quote(condition)}" for condition in conditions_of(source.counted.where))
         return (
             f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
         )

@@ -29,7 +29,6 @@ from judgeboard.stats.means import mean_interval
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rates import FEWEST_OF_RARER
 from judgeboard.stats.ratings import Human
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import UNUSABLE
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
@@ -127,11 +126,11 @@ def agreement_page(
     choice = AgreementChoice(
         judge_versions=() if chosen is None else (chosen.id,),
         grade=grade,
-        whose=source.whose,
+        counted=source.counted,
         by=by,
     )
     if chosen is None:
-        notes = tuple(other_grades(source.reviews, grade, source.whose.reviewer_id))
+        notes = tuple(other_grades(source.reviews, grade, source.counted.reviewer_id))
         same = same_answers(ratings, versions)
         sentence = nothing_to_compare(source, None, grade)
         return AgreementPage(grade, None, choice, None, sentence, notes, same)
@@ -146,10 +145,10 @@ def agreement_page(
         result.sentence,
         result.notes,
         same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
-        over_time(timed, source.whose.human),
+        over_time(timed, source.counted.human),
         pairs.n - timed.n,
         next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None)
-        if source.whose.where == RowFilter()
+        if source.matching is None
         else None,
     )
 

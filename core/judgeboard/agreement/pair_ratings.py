@@ -78,8 +78,8 @@ class PairRatings:
         """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if it has no preferences."""
         self.connection = connection
         self._choice = choice
-        self.human = choice.whose.human
-        self._wanted = matching_pairs(connection, choice.whose.where)
+        self.human = choice.counted.human
+        self._wanted = matching_pairs(connection, choice.counted.where)
         every = load_preferences(connection, self._wanted)
         aspects = sorted({each.aspect for each in every if each.blind})
         named = choice.aspect if choice.grade in {None, PREFERENCE.grade} else choice.grade

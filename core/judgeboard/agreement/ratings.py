@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from sqlalchemy import Connection, select
 
-from judgeboard.agreement.choice import EVERYBODY, GRADES, By, Unit, Whose, slices_of
+from judgeboard.agreement.choice import EVERYBODY, GRADES, By, CountedGrades, Unit, slices_of
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rule import HALF_STEP
@@ -296,25 +296,25 @@ def are_related(one: StoredVersion, other: StoredVersion) -> bool:
 class PairSource:
     """Everything that people graded, loaded once, with the rating pairs of each judge version."""
 
-    def __init__(self, connection: Connection, whose: Whose = EVERYBODY, grade: str | None = None) -> None:
+    def __init__(self, connection: Connection, counted: CountedGrades = EVERYBODY, grade: str | None = None) -> None:
         """Load all three grades, or one dimension of scores or category of a label schema (``grade``).
 
-        Raises BadInput if people have its scores on several scales, or if ``whose`` asks for the mean of a category.
+        Raises BadInput if people have its scores on several scales, or if ``counted`` asks for the mean of a category.
         """
         dimension = None if grade in {None, *GRADES} else grade
         self.connection = connection
         self._dimension = None if dimension is None else Dimension(connection, dimension)
         self.scales = SCALES if self._dimension is None else {self._dimension.name: self._dimension.scale()}
-        self.whose = whose
+        self.counted = counted
         classes = () if self._dimension is None else self._dimension.classes
-        if classes and self.whose.human == "mean":
+        if classes and self.counted.human == "mean":
             raise BadInput(f"the classes of {grade} have no mean: use --human majority")
         # The ids of the answers that count, None for all.
-        self.matching = None if whose.where == RowFilter() else matching_answers(connection, whose.where)
+        self.matching = None if counted.where == RowFilter() else matching_answers(connection, counted.where)
         self.reviews, self._current = graded_answers(
             connection,
             dimension,
-            implied_labels=whose.implied_labels,
+            implied_labels=counted.implied_labels,
             matching=self.matching,
             classes=classes,
         )
@@ -357,14 +357,14 @@ class PairSource:
         """Return one value per answer with this grade, combined as on ``scale`` (default: the scale of people)."""
         scale = scale or self.scales[grade]
         if scale not in self._people:
-            self._people[scale] = people_values(self.reviews, scale, self.whose.reviewer_id, self.whose.human)
+            self._people[scale] = people_values(self.reviews, scale, self.counted.reviewer_id, self.counted.human)
         return self._people[scale]
 
     def pairs(self, version_id: int, grade: str) -> RatingPairs:
         """Return the pairs of a judge version with people on one grade, and how many answers are left out."""
         if (version_id, grade) not in self._pairs:
             scale = self.scale_with((version_id,), grade)
-            if self.whose.human == "mean" and not scale.names_classes:
+            if self.counted.human == "mean" and not scale.names_classes:
                 scale = replace(scale, categories=None, weights=None)
             people, verdicts = self.people(grade, scale), self.verdicts(version_id)
             pairs = pairs_of(verdicts, people, scale, cuts_of(self.cuts, verdicts.query_types))
@@ -406,7 +406,7 @@ class AnswerRatings:
         self.source = source
         self.scale = source.scales[grade]
         self.grade = grade
-        self.human = source.whose.human
+        self.human = source.counted.human
 
     @cached_property
     def picked(self) -> IntArray:
@@ -648,7 +648,7 @@ def unjudged_answers(ratings: AnswerRatings, version: StoredVersion) -> Unjudged
         return None
     from judgeboard.runs.judging import judge_options  # loads all kinds of judges, which few figures need
 
-    graded = replace(ratings.source.whose.where, graded=True)
+    graded = replace(ratings.source.counted.where, graded=True)
     answers = count_unasked(connection, version.id, Selection(graded, PLAIN, None, last_response_id(connection)))
     if n + answers < MIN_PAIRS:
         return None
