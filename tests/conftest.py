@@ -17,8 +17,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from xdist.scheduler import LoadFileScheduling
 
 from held_endpoint import HeldEndpoint, held_endpoint
+from judgeboard.cli import begin_loading, end_loading
 from judgeboard.cli.demo import fill
-from judgeboard.cli.loading import begin_loading, end_loading
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import is_given, judge_values, people_values
+from judgeboard.agreement.ratings import is_given, judge_values, people_values
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.scored_labels import drawn
 from judgeboard.agreement.verdict_changes import side_of
@@ -354,8 +354,8 @@ class _Comparing:
         labels, scores = np.zeros(len(self._ids), dtype=np.int64), np.full(len(self._ids), np.nan)
         rows = among(known.response_ids, self._ids)
         at = np.searchsorted(self._ids, known.response_ids[rows])
-        labels[at] = judge_values(known.verdicts, "label", self._cut)[0][rows]
-        scores[at] = known.verdicts.groundedness[rows]
+        labels[at] = judge_values(known, "label", self._cut)[0][rows]
+        scores[at] = known.groundedness[rows]
         return labels, scores
 
 

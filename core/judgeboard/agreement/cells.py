@@ -1,14 +1,13 @@
 """The answers behind a figure of agreement: a cell of a table or chart, or the items of several raters."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, Whose, sliced_by, slices_of
+from judgeboard.agreement.choice import EVERYBODY, GRADES, By, CountedGrades, GradeName, sliced_by, slices_of
 from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource
 from judgeboard.errors import check_known
 from judgeboard.stats.arrays import TIE, AnyArray, FloatArray, IntArray
@@ -33,7 +32,7 @@ class Cell:
     ``raters`` tells what the ids ``first`` and ``second`` mean:
 
     - ``judge``: judge version ``first`` and people. ``people`` and ``judge`` are `cell_names` of the grade, None for
-      any; ``score`` is a tenth of the judge's groundedness. ``whose`` grades count.
+      any; ``score`` is a tenth of the judge's groundedness. ``counted`` are the grades of people.
     - ``people``, ``judges``: two persons or judge versions, or `ALL` for answers with two ratings or more.
     - ``gold``: person ``first`` and gold labels. ``twice``: person ``first``, who rated the answers twice.
     - ``standin``: judge version ``first``, tested as a replacement of person ``second``.
@@ -49,7 +48,7 @@ class Cell:
     people: str | None = None
     judge: str | None = None
     score: str | None = None
-    whose: Whose = field(default_factory=Whose)
+    counted: CountedGrades = EVERYBODY
     by: By | None = None
     slice: str | None = None
 
@@ -93,7 +92,7 @@ def cell_words(connection: Connection, cell: Cell) -> str:
     Raises NotFound if there is no such judge version.
     """
     words = f"{cell.grade} · {_rater_words(connection, cell)}"
-    words = words if cell.whose.implied_labels else f"{words}, without implied labels"
+    words = words if cell.counted.implied_labels else f"{words}, without implied labels"
     return words if cell.by is None else f"{words}, {cell.by.replace('_', ' ')} {cell.slice}"
 
 
@@ -135,7 +134,7 @@ def _tenth_words(name: str) -> str:
 
 
 def _ids_of_judge(connection: Connection, cell: Cell) -> IntArray:
-    source = PairSource(connection, cell.whose)
+    source = PairSource(connection, cell.counted)
     pairs = source.pairs(cell.first, cell.grade)
     inside = np.ones(pairs.n, dtype=np.bool_)
     names = cell_names(cell.grade)
@@ -152,7 +151,7 @@ def _ids_of_raters(connection: Connection, cell: Cell) -> IntArray:
     if cell.raters == "shown":
         grades = before_and_after(connection, cell.first, cell.grade)
         return grades.response_ids[np.abs(grades.judge - grades.blind) > TIE]
-    source = AnswerRatings(PairSource(connection, replace(cell.whose, reviewer_id=None, human="gold")), cell.grade)
+    source = AnswerRatings(PairSource(connection, cell.counted.of_everybody()), cell.grade)
     names = reviewer_names(connection)
     if cell.raters == "judges":
         ids = (version.id for version in list_versions(connection)) if cell.first == ALL else (cell.first, cell.second)

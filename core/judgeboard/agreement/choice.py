@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Literal, get_args
@@ -10,7 +10,6 @@ from typing import Literal, get_args
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GRADES
 from judgeboard.errors import BadInput, check_known
 from judgeboard.stats.alternative_annotator import Small
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray, among
@@ -25,6 +24,8 @@ from judgeboard.store.statements import TextColumn
 
 Unit = Literal["responses", "pairs"]
 Of = Literal["people", "judge", "judges", "repeats"]
+GradeName = Literal["label", "groundedness", "quality"]
+GRADES: tuple[GradeName, ...] = get_args(GradeName)
 By = str
 """A field of `SLICES`, or a metadata field as ``metadata.tenant``."""
 
@@ -45,7 +46,7 @@ _SLICES_OF_PAIRS: tuple[By, ...] = ("judge_version", "query_type", "source")
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class CountedGrades:
     """The grades of people that count: of one reviewer, or of everybody, combined as ``human`` says.
 
     Without ``implied_labels``, labels that only a decision implies do not count. Grades of answers or pairs that do not
@@ -60,13 +61,20 @@ class Whose:
     def __post_init__(self) -> None:
         check_known("human", self.human, HUMANS)
 
+    def of_everybody(self) -> "CountedGrades":
+        """Return the grades of everybody on the same answers: gold labels, else people combined."""
+        return replace(self, reviewer_id=None, human="gold")
+
+
+EVERYBODY = CountedGrades()
+
 
 @dataclass(frozen=True, slots=True)
 class AgreementChoice:
     """The arguments of `measure_agreement`: whose agreement is measured, and on what.
 
     For repeats a judge's name means all its versions. ``grade`` None means the label of answers, the preference of
-    pairs, and the most frequent measure of repeats. A single person of ``whose`` can be compared only with a judge.
+    pairs, and the most frequent measure of repeats. A single person of ``counted`` can be compared only with a judge.
     Raises BadInput if a value is unknown or the values cannot be combined.
     """
 
@@ -75,7 +83,7 @@ class AgreementChoice:
     unit: Unit = "responses"
     aspect: str | None = None
     grade: str | None = None
-    whose: Whose = field(default_factory=Whose)
+    counted: CountedGrades = EVERYBODY
     unusable: UnusableAs = "drop"
     inconsistent: InconsistentAs = "net"
     by: By | None = None
@@ -92,13 +100,13 @@ class AgreementChoice:
             sliced_by(self.by)
         of_judge, answers, epsilon = self.of == "judge", self.unit == "responses", self.epsilon
         no_slice = not answers and self.by is not None and self.by not in _SLICES_OF_PAIRS
-        not_comparable = self.whose.reviewer_id is not None and not (of_judge and answers)
+        not_comparable = self.counted.reviewer_id is not None and not (of_judge and answers)
         several = self.of in {"judge", "repeats"} and len(self.judge_versions) > 1
         for is_wrong, message in (
             (answers and self.aspect is not None, "only pairs have an aspect: add --unit pairs"),
             (answers and self.unusable != "drop", "--unusable applies to pairs only: add --unit pairs"),
             (answers and self.inconsistent != "net", "--inconsistent applies to pairs only: add --unit pairs"),
-            (not answers and not self.whose.implied_labels, "--no-implied-labels applies to answers only"),
+            (not answers and not self.counted.implied_labels, "--no-implied-labels applies to answers only"),
             (answers and self.grade == PREFERENCE, "only pairs have a preference: add --unit pairs"),
             (not answers and self.grade in GRADES, f"pairs have no {self.grade}; they have a preference per --aspect"),
             (no_slice, f"pairs have no {self.by}: slice them by {', '.join(sorted(_SLICES_OF_PAIRS))}"),
@@ -107,7 +115,7 @@ class AgreementChoice:
             (epsilon is not None and not 0 <= epsilon <= 1, f"epsilon must be between 0 and 1, not {epsilon}"),
             (not_comparable, "a single person can be compared only with a judge, and only on answers"),
             (
-                self.whose.human == "mean" and (not answers or self.grade in {None, "label"}),
+                self.counted.human == "mean" and (not answers or self.grade in {None, "label"}),
                 "only scores of answers have a mean: choose a score with --grade",
             ),
             (self.by == "judge_version" and not of_judge, "slices by judge version need --of judge"),

@@ -7,10 +7,10 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GradeName, RatingPairs
 from judgeboard.agreement.cells import cell_names, cell_places
+from judgeboard.agreement.choice import GradeName
 from judgeboard.agreement.notes import EMPTY
-from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.ratings import PairSource, RatingPairs
 from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
@@ -176,7 +176,7 @@ def disagreement_page(
         _scattered(pairs) if pairs.n < FEW else (),
         ()
         if version is None
-        else _rows(connection, version.id, pairs.at(shown), difference[shown], source.whose.reviewer_id),
+        else _rows(connection, version.id, pairs.at(shown), difference[shown], source.counted.reviewer_id),
         len(order),
         _missed_modes(connection, labels),
     )
@@ -186,7 +186,7 @@ def _narrowed(
     source: PairSource, pairs: RatingPairs, query_types: Collection[str], metadata: tuple[str, str] | None
 ) -> RatingPairs:
     if query_types:
-        codes = [code for code, name in enumerate(source.graded.query_type_names) if name in query_types]
+        codes = [code for code, name in enumerate(source.query_types) if name in query_types]
         pairs = pairs.at(np.isin(pairs.query_types, codes))
     if metadata is not None:
         ids = pairs.response_ids.tolist()

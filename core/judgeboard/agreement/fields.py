@@ -132,7 +132,7 @@ def _verdicts(connection: Connection, field: SchemaField, values: Values) -> dic
     judged = current_verdicts(connection, field.name, of_reviewed=True)
     by_version: dict[int, dict[int, Any]] = {}
     for version, item, score in zip(
-        judged.version_ids.tolist(), judged.response_ids.tolist(), judged.grades.scores.tolist(), strict=True
+        judged.version_ids.tolist(), judged.response_ids.tolist(), judged.scores.tolist(), strict=True
     ):
         value = field.numbered.get(score)
         if value is not None and item in values:

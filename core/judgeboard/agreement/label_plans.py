@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.alarms import ShareChange
 from judgeboard.agreement.all_answers import ToLabel, other_verdicts
-from judgeboard.agreement.answer_pairs import people_values
+from judgeboard.agreement.ratings import people_values
 from judgeboard.agreement.samples import FEW_HIDDEN, JudgeVerdict, Picked
 from judgeboard.agreement.versus import queue_of_differing, too_few_words
 from judgeboard.domain import Estimate

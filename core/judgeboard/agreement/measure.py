@@ -9,8 +9,17 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers, slices_of_answers
-from judgeboard.agreement.answer_pairs import GRADES, GradeName, RatingPairs, combined_as, person_grades
-from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit, Whose, slices_of
+from judgeboard.agreement.choice import (
+    EVERYBODY,
+    GRADES,
+    AgreementChoice,
+    By,
+    CountedGrades,
+    GradeName,
+    Of,
+    Unit,
+    slices_of,
+)
 from judgeboard.agreement.notes import (
     comparable_sentence,
     compared_with,
@@ -25,8 +34,19 @@ from judgeboard.agreement.notes import (
     people_sentence,
     unusable_sentence,
 )
-from judgeboard.agreement.pair_ratings import PairRatings, order_statistics
-from judgeboard.agreement.ratings import AnswerRatings, ItemRatings, PairSource, are_related, grouping_of
+from judgeboard.agreement.pair_ratings import PairRatings
+from judgeboard.agreement.ratings import (
+    AnswerRatings,
+    ItemRatings,
+    PairSource,
+    UnjudgedAnswers,
+    are_related,
+    combined_as,
+    grouping_of,
+    labels_by_notice,
+    person_grades,
+    unjudged_answers,
+)
 from judgeboard.agreement.repeats import of_repeats
 from judgeboard.agreement.result import (
     AgreementResult,
@@ -38,13 +58,12 @@ from judgeboard.agreement.result import (
     judge_statistics,
     measured_versions,
     of_raters,
+    order_statistics,
     slice_of,
     with_accuracy,
     with_alpha,
 )
 from judgeboard.agreement.samples import LabelledAnswers
-from judgeboard.agreement.served_notices import labels_by_notice
-from judgeboard.agreement.unjudged_answers import UnjudgedAnswers, unjudged_answers
 from judgeboard.domain import COMBINED_KINDS, JURY, Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.alternative_annotator import (
@@ -58,7 +77,6 @@ from judgeboard.stats.between_generators import FEWEST, between_generators
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
-from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rater_agreement import against_gold, overall_agreement, self_agreement
 from judgeboard.stats.ratings import Human
 from judgeboard.store.engine import Readable
@@ -120,9 +138,9 @@ def measure_agreement(
         BadInput: Arguments that cannot be combined.
         NotFound: No such judge version, grade or aspect, or no judge with rating pairs.
     """
-    whose = Whose(human=human, implied_labels=implied_labels, where=where or RowFilter())
+    counted = CountedGrades(human=human, implied_labels=implied_labels, where=where or RowFilter())
     versions = tuple(judge_versions)
-    choice = AgreementChoice(of, versions, unit, aspect, grade, whose, unusable, inconsistent, by, epsilon, small)
+    choice = AgreementChoice(of, versions, unit, aspect, grade, counted, unusable, inconsistent, by, epsilon, small)
     with store.reading() as connection:
         return agreement_of(connection, choice)
 
@@ -143,14 +161,12 @@ def agreement_of(
     else:
         source = source or _load(connection, choice)
         if choice.of == "people":
-            result = _people(connection, choice, source)
+            result = _people(choice, source)
         elif choice.of == "judges":
-            result = _judges(connection, choice, source)
+            result = _judges(choice, source)
         else:
-            result = _judge(connection, choice, source, of_slices)
-            if isinstance(source, AnswerRatings) and source.grade == "label":
-                result = replace(result, notices=labels_by_notice(source.source))
-    return replace(result, where=choice.whose.where.as_dict())
+            result = _JudgeFigures(choice, source, _judge_version(choice, source)).whole(of_slices)
+    return replace(result, where=choice.counted.where.as_dict())
 
 
 def every_judge(
@@ -168,7 +184,7 @@ def every_judge(
     for version in list_versions(connection):
         for grade in grades:
             choice = AgreementChoice("judge", (version.id,), grade=grade, by="query_type")
-            yield _judge_figures(connection, choice, ratings[grade], version, only, only)[0]
+            yield _JudgeFigures(choice, ratings[grade], version, only).result(only)
 
 
 def stand_in_test(
@@ -176,10 +192,10 @@ def stand_in_test(
     version: StoredVersion,
     grade: str,
     epsilon: float,
-    whose: Whose | None = None,
+    counted: CountedGrades = EVERYBODY,
 ) -> AlternativeAnnotatorTest:
     """Return the alternative annotator test of a judge version on the answers that people graded, one by one."""
-    source = AnswerRatings(PairSource(connection, whose, grade), grade)
+    source = AnswerRatings(PairSource(connection, counted, grade), grade)
     verdicts, people = source.with_people(version)
     return alternative_annotator_test(verdicts, people.ratings, epsilon)
 
@@ -188,10 +204,10 @@ def _load(connection: Connection, choice: AgreementChoice) -> Source:
     if choice.unit == "pairs":
         return PairRatings(connection, choice)
     grade = choice.grade or "label"
-    return AnswerRatings(PairSource(connection, choice.whose, grade), grade)
+    return AnswerRatings(PairSource(connection, choice.counted, grade), grade)
 
 
-def _people(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
+def _people(choice: AgreementChoice, source: Source) -> AgreementResult:
     rated = source.people()
     result = of_raters(choice, rated.ratings)
     statistics, pairs = result.statistics, result.rater_pairs
@@ -204,7 +220,7 @@ def _people(connection: Connection, choice: AgreementChoice, source: Source) -> 
             for each in pairs
         )
     twice, gold = source.rated_twice(), source.gold(rated.ids)
-    slices = tuple(_slices_of_raters(connection, choice, rated))
+    slices = tuple(_slices_of_raters(choice, source, rated))
     caveats = notes_on_people(
         rated,
         result,
@@ -235,7 +251,7 @@ def _other_grades_of_people(source: Source, n: int) -> str:
     counts: dict[str, int] = {}
     for name in (*GRADES, *dimensions_scored(source.source.connection)):
         asked = source.source
-        other = PairSource(asked.connection, replace(asked.whose, human="gold"), name)
+        other = PairSource(asked.connection, asked.counted.of_everybody(), name)
         counts[name] = int((AnswerRatings(other, name).people().ratings.per_item >= 2).sum())
     known = [f"{name} ({counted(n, 'answer')})" for name, n in counts.items() if n]
     if not known:
@@ -243,19 +259,19 @@ def _other_grades_of_people(source: Source, n: int) -> str:
     return f" Two people or more rated {' and '.join(known)}: choose it with --grade."
 
 
-def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> AgreementResult:
-    versions = [get_version(connection, which) for which in choice.judge_versions]
+def _judges(choice: AgreementChoice, source: Source) -> AgreementResult:
+    versions = [get_version(source.connection, which) for which in choice.judge_versions]
     for jury in (each for each in versions if each.kind == JURY):
         raise BadInput(
             f"{jury.title} combines the verdicts of other judges, so it is no further judge beside them. To compare it "
             f"with people: `judgeboard agreement --judge-version {quote(jury.title)}`"
         )
-    versions = versions or [each for each in list_versions(connection) if each.kind not in COMBINED_KINDS]
+    versions = versions or [each for each in list_versions(source.connection) if each.kind not in COMBINED_KINDS]
     rated = source.judges(versions)
     if not len(rated.ids):
         raise NotFound("no judge version has a usable verdict of this kind")
     result = of_raters(choice, rated.ratings)
-    slices = tuple(_slices_of_raters(connection, choice, rated))
+    slices = tuple(_slices_of_raters(choice, source, rated))
     in_orders = choice.unit == "pairs"
     sentence = people_sentence(result, "comparisons" if in_orders else choice.things, "judge versions")
     left_out = source.left_out_of_judges(versions, rated)
@@ -274,124 +290,199 @@ def _judges(connection: Connection, choice: AgreementChoice, source: Source) -> 
     )
 
 
-def _slices_of_raters(connection: Connection, choice: AgreementChoice, rated: ItemRatings) -> Iterator[AgreementSlice]:
+def _slices_of_raters(choice: AgreementChoice, source: Source, rated: ItemRatings) -> Iterator[AgreementSlice]:
     if choice.by is not None:
-        for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
+        for name, inside in slices_of(source.connection, choice.unit, choice.by, rated.ids):
             ratings = rated.at(inside).ratings
             agreed = overall_agreement(ratings)
             yield AgreementSlice(name, agreed.items, with_alpha(agreed, ratings.scale))
 
 
-def _judge(
-    connection: Connection, choice: AgreementChoice, source: Source, of_slices: Collection[str] | None
-) -> AgreementResult:
-    version = _judge_version(connection, choice, source)
-    result, statistics, in_all = _judge_figures(connection, choice, source, version, None, of_slices)
-    answers = isinstance(source, AnswerRatings)
-    caveats = notes(
-        version.title,
-        statistics,
-        source.compared(version),
-        things=choice.things,
-        in_all=in_all,
-        cut_at=source.source.cuts.words if isinstance(source, AnswerRatings) else None,
-        picked=no_ints() if result.graded else source.picked,
-        judged_again=judged_again(connection, version.id) if answers else (),
-        correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
-        luck=luck(result.slices, choice.by, headline_name(source.compared(version).scale)),
-    )
-    return replace(
-        result,
-        anchoring=source.anchoring(version) if isinstance(source, AnswerRatings) else {},
-        notes=(*caveats, *_other_grades(source), *_other_versions(choice, source, version)),
-    )
+class _JudgeFigures:
+    """The figures of a judge version with people; ``only`` limits the statistics, then there are no sentences.
 
+    Figures are of all answers where the labels came by known chances (``in_all``), else of the graded ones.
+    """
 
-def _judge_figures(
-    connection: Connection,
-    choice: AgreementChoice,
-    source: Source,
-    version: StoredVersion,
-    only: Collection[str] | None,
-    of_slices: Collection[str] | None,
-) -> tuple[AgreementResult, PairStatistics, InAllAnswers | None]:
-    """Return all figures of a judge version with people as a result without notes, and what the notes are about."""
-    compared = source.compared(version)
-    of_pairs = judge_statistics(compared, choice.unit, choice.whose.human, only=only)
-    loaded, in_all = None, None
-    if isinstance(source, AnswerRatings) and of_pairs.n >= MIN_PAIRS:
-        loaded = weighted_labels(source, version)
-        if loaded is not None:
-            in_all = in_all_answers(loaded)
-        elif only is None:
-            in_all = unweighted(source, version)
-    of_pairs, graded = for_all(of_pairs, in_all)
-    statistics = with_accuracy(of_pairs) | order_statistics(compared.comparisons, choice.whose.human)
-    if only is None and isinstance(source, AnswerRatings):
-        statistics |= _between_generators(connection, choice, compared)
-    if isinstance(source, PairRatings) and (numbers := source.compared_numbers(version)).n:
-        statistics = _with_numbers(statistics, judge_statistics(numbers, choice.unit, choice.whose.human).estimates)
-    unjudged = None
-    if isinstance(source, AnswerRatings) and only is None:
-        others = ((each, source.compared(each).n) for each in source.versions)
-        unjudged = unjudged_answers(connection, version, choice.whose.where, of_pairs.n, others)
-    alt_test, tests = _stand_in_tests(connection, choice, source, version)
-    everybody, answers = choice.whose.reviewer_id is None, choice.unit == "responses"
-    result = AgreementResult(
-        of=choice.of,
-        unit=choice.unit,
-        grade=source.scale.grade,
-        aspect=source.aspect,
-        human=choice.whose.human,
-        compared_with=compared_with(choice.whose.human, combined_as(compared.scale)) if everybody else None,
-        inconsistent=None if answers else choice.inconsistent,
-        unusable=None if answers else choice.unusable,
-        title=version.title,
-        judge_versions=measured_versions([version]),
-        sentence=_judge_sentence(choice, source, version, compared, of_pairs, in_all, unjudged) if only is None else "",
-        n=of_pairs.n,
-        answers=None if in_all is None else in_all.described,
-        graded=graded,
-        to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
-        unjudged=unjudged,
-        left_out=({"hidden": in_all.hidden} if in_all and in_all.hidden else {}) | compared.left_out,
-        statistics=statistics,
-        confusion=of_pairs.confusion,
-        classes=of_pairs.classes,
-        calibration=_calibration(compared),
-        alt_test=alt_test,
-        by=choice.by,
-        slices=tuple(_slices_of_judge(connection, choice, source, version, loaded, tests, of_slices)),
-    )
-    return result, of_pairs, in_all
+    def __init__(
+        self,
+        choice: AgreementChoice,
+        source: Source,
+        version: StoredVersion,
+        only: Collection[str] | None = None,
+    ) -> None:
+        self._choice, self._source, self._version, self._only = choice, source, version, only
+        self._answers = source if isinstance(source, AnswerRatings) else None
+        self._human = choice.counted.human
+        self._compared = source.compared(version)
+        of_graded = judge_statistics(self._compared, choice.unit, self._human, only=only)
+        self._loaded: LabelledAnswers | None = None
+        self._in_all: InAllAnswers | None = None
+        if self._answers is not None and of_graded.n >= MIN_PAIRS:
+            self._loaded = weighted_labels(self._answers, version)
+            if self._loaded is not None:
+                self._in_all = in_all_answers(self._loaded)
+            elif only is None:
+                self._in_all = unweighted(self._answers, version)
+        self._of_pairs, self._graded = for_all(of_graded, self._in_all)
 
-
-def _slices_of_judge(
-    connection: Connection,
-    choice: AgreementChoice,
-    source: Source,
-    version: StoredVersion,
-    loaded: LabelledAnswers | None,
-    tests: Mapping[str, AlternativeAnnotatorTest],
-    only: Collection[str] | None,
-) -> Iterator[AgreementSlice]:
-    """Yield the figures of each slice, for all its answers where their labels came by known chances."""
-    whole: dict[str, BoolArray] = {}
-    if loaded is not None and choice.by not in {None, "judge_version"}:
-        whole = dict(slices_of_answers(connection, loaded, choice.by))
-    versions = {each.title: each for each in source.versions} if choice.by == "judge_version" else {}
-    for name, part in _by_slice(choice, source, version):
-        of_pairs = judge_statistics(part, choice.unit, choice.whose.human, only=only)
-        in_all = None
-        if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
-            in_all = in_all_answers(loaded, whole[name])
-        elif of_pairs.n >= MIN_PAIRS and loaded is not None and isinstance(source, AnswerRatings) and name in versions:
-            of_version = weighted_labels(source, versions[name])
-            in_all = None if of_version is None else in_all_answers(of_version)
-        part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
-        yield replace(
-            part_of_all, statistics=part_of_all.statistics | order_statistics(part.comparisons, choice.whose.human)
+    def whole(self, of_slices: Collection[str] | None) -> AgreementResult:
+        """Return the figures with notes; ``of_slices`` limits the statistics of slices."""
+        result = self.result(of_slices)
+        choice, source, version, answers = self._choice, self._source, self._version, self._answers
+        caveats = notes(
+            version.title,
+            self._of_pairs,
+            self._compared,
+            things=choice.things,
+            in_all=self._in_all,
+            cut_at=None if answers is None else answers.source.cuts.words,
+            picked=no_ints() if result.graded else source.picked,
+            judged_again=() if answers is None else judged_again(source.connection, version.id),
+            correlated=_correlated(choice, source, ((version, each) for each in source.versions)),
+            luck=luck(result.slices, choice.by, headline_name(self._compared.scale)),
         )
+        return replace(
+            result,
+            anchoring={} if answers is None else answers.anchoring(version),
+            notices=labels_by_notice(answers.source) if answers is not None and answers.grade == "label" else (),
+            notes=(*caveats, *_other_grades(source), *self._other_versions()),
+        )
+
+    def result(self, of_slices: Collection[str] | None) -> AgreementResult:
+        """Return the figures without notes."""
+        choice, source, in_all = self._choice, self._source, self._in_all
+        unjudged = None
+        if self._answers is not None and self._only is None:
+            unjudged = unjudged_answers(self._answers, self._version)
+        alt_test, tests = self._stand_in_tests()
+        everybody, of_answers = choice.counted.reviewer_id is None, choice.unit == "responses"
+        return AgreementResult(
+            of=choice.of,
+            unit=choice.unit,
+            grade=source.scale.grade,
+            aspect=source.aspect,
+            human=self._human,
+            compared_with=compared_with(self._human, combined_as(self._compared.scale)) if everybody else None,
+            inconsistent=None if of_answers else choice.inconsistent,
+            unusable=None if of_answers else choice.unusable,
+            title=self._version.title,
+            judge_versions=measured_versions([self._version]),
+            sentence=self._sentence(unjudged) if self._only is None else "",
+            n=self._of_pairs.n,
+            answers=None if in_all is None else in_all.described,
+            graded=self._graded,
+            to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
+            unjudged=unjudged,
+            left_out=({"hidden": in_all.hidden} if in_all and in_all.hidden else {}) | self._compared.left_out,
+            statistics=self._statistics(),
+            confusion=self._of_pairs.confusion,
+            classes=self._of_pairs.classes,
+            calibration=self._calibration(),
+            alt_test=alt_test,
+            by=choice.by,
+            slices=tuple(self._slices(tests, of_slices)),
+        )
+
+    def _statistics(self) -> Statistics:
+        statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons, self._human)
+        if self._only is None and self._answers is not None:
+            statistics |= self._between_generators()
+        if isinstance(self._source, PairRatings) and (numbers := self._source.compared_numbers(self._version)).n:
+            of_numbers = judge_statistics(numbers, self._choice.unit, self._human)
+            statistics = _with_numbers(statistics, of_numbers.estimates)
+        return statistics
+
+    def _between_generators(self) -> Statistics:
+        """Return the correlations of the generators' mean scores, if there are scores of several generators."""
+        pairs = self._compared
+        if pairs.scale.names_classes:
+            return {}
+        facts = response_facts(self._source.connection, np.unique(pairs.response_ids))
+        codes = facts.generators.codes[np.searchsorted(facts.ids, pairs.response_ids)]
+        known = np.array([name != UNKNOWN for name in facts.generators.names], dtype=np.bool_)
+        if known.sum() < FEWEST:
+            return {}
+        groups = grouping_of(pairs, self._choice.unit, self._human)
+        judge, people = (pairs.scale.named(side) for side in (pairs.judge, pairs.people))
+        return dict(between_generators(judge, people, np.where(known[codes], codes, -1), groups))
+
+    def _calibration(self) -> tuple[Tenth, ...] | None:
+        pairs = self._compared
+        scored = ~np.isnan(pairs.scores)
+        if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
+            return None
+        return calibration(pairs.scores[scored], pairs.people[scored] != pairs.scale.bad)
+
+    def _slices(
+        self, tests: Mapping[str, AlternativeAnnotatorTest], only: Collection[str] | None
+    ) -> Iterator[AgreementSlice]:
+        """Yield the figures of each slice, for all its answers where their labels came by known chances."""
+        by, source, loaded = self._choice.by, self._source, self._loaded
+        if by is None:
+            return
+        by_version = by == "judge_version"
+        versions = {each.title: each for each in source.versions} if by_version else {}
+        whole: dict[str, BoolArray] = {}
+        if loaded is not None and not by_version:
+            whole = dict(slices_of_answers(source.connection, loaded, by))
+        parts = (
+            ((title, source.compared(each)) for title, each in versions.items())
+            if by_version
+            else source.slices(by, self._compared)
+        )
+        for name, part in parts:
+            of_pairs = judge_statistics(part, self._choice.unit, self._human, only=only)
+            in_all = None
+            if of_pairs.n >= MIN_PAIRS and loaded is not None and name in whole:
+                in_all = in_all_answers(loaded, whole[name])
+            elif of_pairs.n >= MIN_PAIRS and loaded is not None and self._answers is not None and name in versions:
+                of_version = weighted_labels(self._answers, versions[name])
+                in_all = None if of_version is None else in_all_answers(of_version)
+            part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
+            in_orders = order_statistics(part.comparisons, self._human)
+            yield replace(part_of_all, statistics=part_of_all.statistics | in_orders)
+
+    def _stand_in_tests(self) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
+        """Return the alternative annotator tests of all items and of each slice, if ``epsilon`` is given."""
+        choice = self._choice
+        if choice.epsilon is None:
+            return None, {}
+        verdicts, rated = self._source.with_people(self._version)
+        test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon, small=choice.small)
+        if choice.by is None or choice.by in {"rule", "judge_version"}:
+            return test, {}
+        slices = np.full(len(rated.ids), "", dtype=object)
+        for name, inside in slices_of(self._source.connection, choice.unit, choice.by, rated.ids):
+            slices[inside] = name
+        return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon, choice.small)
+
+    def _sentence(self, unjudged: UnjudgedAnswers | None) -> str:
+        choice, statistics, comparisons = self._choice, self._of_pairs, self._compared.comparisons
+        if unjudged is not None:
+            return unjudged.sentence(statistics.n)
+        if statistics.n == 0 and self._answers is not None:
+            return nothing_to_compare(self._answers.source, self._version, self._answers.grade)
+        each = f"grades of {choice.things} by people"
+        agreed = judge_sentence(
+            statistics, each if self._human == "each" else f"{choice.things} that people graded", self._in_all
+        )
+        orders = None if comparisons is None else comparisons.orders
+        if orders is None:
+            return agreed
+        changed = order_sentence(orders.changed_with_order(), choice.inconsistent)
+        unusable = unusable_sentence(int((orders.verdicts == NONE).sum()), choice.unusable)
+        return " ".join(filter(None, (changed, agreed, unusable)))
+
+    def _other_versions(self) -> Iterator[Note]:
+        """Yield the other judge versions if none was named."""
+        others = ", ".join(each.title for each in self._source.versions if each.id != self._version.id)
+        if others and not self._choice.judge_versions:
+            yield Note(
+                "other_versions",
+                f"These figures are for {self._version.title}, the default. For another judge, use --judge-version: "
+                f"{others}.",
+            )
 
 
 def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAnswers | None:
@@ -400,14 +491,18 @@ def weighted_labels(source: AnswerRatings, version: StoredVersion) -> LabelledAn
     None where figures are not weighted: for other grades, for one person, and if each person's grade counts alone.
     """
     asked = source.source
-    if source.grade != "label" or asked.whose.reviewer_id is not None or asked.whose.human not in {"gold", "majority"}:
+    if (
+        source.grade != "label"
+        or asked.counted.reviewer_id is not None
+        or asked.counted.human not in {"gold", "majority"}
+    ):
         return None
     return LabelledAnswers(
         asked.connection,
         version,
-        asked.whose.where,
-        implied_labels=asked.whose.implied_labels,
-        majority=asked.people("label") if asked.whose.human == "majority" else None,
+        asked.counted.where,
+        implied_labels=asked.counted.implied_labels,
+        majority=asked.people("label") if asked.counted.human == "majority" else None,
         scores=False,
     )
 
@@ -420,62 +515,25 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     loaded = LabelledAnswers(
         asked.connection,
         version,
-        asked.whose.where,
+        asked.counted.where,
         grade=grade,
-        implied_labels=asked.whose.implied_labels,
+        implied_labels=asked.counted.implied_labels,
         scores=False,
     )
     in_all = in_all_answers(loaded)
-    if asked.whose.reviewer_id is not None:  # the labels are of everybody
+    if asked.counted.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
     return replace(in_all, statistics={}, graded={})
 
 
-def _between_generators(connection: Connection, choice: AgreementChoice, pairs: RatingPairs) -> Statistics:
-    """Return the correlations of the generators' mean scores, if there are scores of several generators."""
-    if pairs.scale.names_classes:
-        return {}
-    facts = response_facts(connection, np.unique(pairs.response_ids))
-    codes = facts.generators.codes[np.searchsorted(facts.ids, pairs.response_ids)]
-    known = np.array([name != UNKNOWN for name in facts.generators.names], dtype=np.bool_)
-    if known.sum() < FEWEST:
-        return {}
-    groups = grouping_of(pairs, choice.unit, choice.whose.human)
-    judge, people = (pairs.scale.named(side) for side in (pairs.judge, pairs.people))
-    return dict(between_generators(judge, people, np.where(known[codes], codes, -1), groups))
-
-
-def _stand_in_tests(
-    connection: Connection, choice: AgreementChoice, source: Source, version: StoredVersion
-) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:
-    """Return the alternative annotator tests of all items and of each slice, if ``epsilon`` is given."""
-    if choice.epsilon is None:
-        return None, {}
-    verdicts, rated = source.with_people(version)
-    test = alternative_annotator_test(verdicts, rated.ratings, choice.epsilon, small=choice.small)
-    if choice.by is None or choice.by in {"rule", "judge_version"}:
-        return test, {}
-    slices = np.full(len(rated.ids), "", dtype=object)
-    for name, inside in slices_of(connection, choice.unit, choice.by, rated.ids):
-        slices[inside] = name
-    return test, alternative_annotator_tests_by_slice(verdicts, rated.ratings, slices, choice.epsilon, choice.small)
-
-
-def _by_slice(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[tuple[str, RatingPairs]]:
-    if choice.by == "judge_version":
-        yield from ((each.title, source.compared(each)) for each in source.versions)
-    elif choice.by is not None:
-        yield from source.slices(choice.by, source.compared(version))
-
-
-def _judge_version(connection: Connection, choice: AgreementChoice, source: Source) -> StoredVersion:
+def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
     known = list(source.versions)
     if choice.judge_versions:
         named = choice.judge_versions[0]
         try:
-            version = choose_version(connection, named, known, "judged what people graded too")
+            version = choose_version(source.connection, named, known, "judged what people graded too")
         except NotFound:
-            version = get_version(connection, named)
+            version = get_version(source.connection, named)
             source.compared(version)  # raises NotFound without verdicts on pairs; without rating pairs n is 0
     elif known:
         version = known[0]
@@ -498,7 +556,7 @@ def _judge_version(connection: Connection, choice: AgreementChoice, source: Sour
 def _tied(source: AnswerRatings) -> int:
     """Return the number of answers with a verdict on which people tied."""
     asked = source.source
-    graded = person_grades(asked.graded.reviews, source.grade, asked.whose.reviewer_id)
+    graded = person_grades(asked.reviews, source.grade, asked.counted.reviewer_id)
     tied = np.setdiff1d(graded.response_ids, asked.people(source.grade).response_ids)
     judged = current_verdicts(asked.connection, of_reviewed=True)
     return len(np.intersect1d(tied, judged.response_ids))
@@ -513,38 +571,6 @@ def _correlated(
     return correlated_judges(judges, source.unit, source.human, choice.things)
 
 
-def _judge_sentence(
-    choice: AgreementChoice,
-    source: Source,
-    version: StoredVersion,
-    pairs: RatingPairs,
-    statistics: PairStatistics,
-    in_all: InAllAnswers | None,
-    unjudged: UnjudgedAnswers | None,
-) -> str:
-    if unjudged is not None:
-        return unjudged.sentence(statistics.n)
-    if statistics.n == 0 and isinstance(source, AnswerRatings):
-        return nothing_to_compare(source.source, version, source.grade)
-    each = f"grades of {choice.things} by people"
-    agreed = judge_sentence(
-        statistics, each if choice.whose.human == "each" else f"{choice.things} that people graded", in_all
-    )
-    orders = None if pairs.comparisons is None else pairs.comparisons.orders
-    if orders is None:
-        return agreed
-    changed = order_sentence(orders.changed_with_order(), choice.inconsistent)
-    unusable = unusable_sentence(int((orders.verdicts == NONE).sum()), choice.unusable)
-    return " ".join(filter(None, (changed, agreed, unusable)))
-
-
-def _calibration(pairs: RatingPairs) -> tuple[Tenth, ...] | None:
-    scored = ~np.isnan(pairs.scores)
-    if pairs.scale.grade != "label" or int(scored.sum()) < MIN_CALIBRATION:
-        return None
-    return calibration(pairs.scores[scored], pairs.people[scored] != pairs.scale.bad)
-
-
 def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> Statistics:
     """Add the correlations and the interval alpha of graded preferences to the statistics of preferences."""
     return categories | {name: numbers[name] for name in _OF_NUMBERS if name in numbers and name not in categories}
@@ -553,14 +579,4 @@ def _with_numbers(categories: Statistics, numbers: Mapping[str, Estimate]) -> St
 def _other_grades(source: Source) -> tuple[Note, ...]:
     if isinstance(source, PairRatings):
         return ()
-    return tuple(other_grades(source.source.graded.reviews, source.grade, source.source.whose.reviewer_id))
-
-
-def _other_versions(choice: AgreementChoice, source: Source, version: StoredVersion) -> Iterator[Note]:
-    """Yield the other judge versions if none was named."""
-    others = ", ".join(each.title for each in source.versions if each.id != version.id)
-    if others and not choice.judge_versions:
-        yield Note(
-            "other_versions",
-            f"These figures are for {version.title}, the default. For another judge, use --judge-version: {others}.",
-        )
+    return tuple(other_grades(source.source.reviews, source.grade, source.source.counted.reviewer_id))

@@ -7,9 +7,8 @@ from shlex import quote
 import numpy as np
 
 from judgeboard.agreement.all_answers import WIDE, InAllAnswers, all_answers_words
-from judgeboard.agreement.answer_pairs import GRADES, RatingPairs, column_of, is_given
-from judgeboard.agreement.choice import By, Unit, sliced_by
-from judgeboard.agreement.ratings import ItemRatings, PairSource, grouping_of
+from judgeboard.agreement.choice import GRADES, By, Unit, sliced_by
+from judgeboard.agreement.ratings import ItemRatings, PairSource, RatingPairs, column_of, grouping_of, is_given
 from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, IntArray, among
@@ -350,12 +349,12 @@ def other_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = N
     """
     if grade not in GRADES:
         return
-    rows = (reviews.stages != AGAIN) & ~is_given(column_of(reviews.grades, grade))
+    rows = (reviews.stages != AGAIN) & ~is_given(column_of(reviews, grade))
     if reviewer_id is not None:
         rows &= reviews.reviewer_ids == reviewer_id
     if n := int(np.count_nonzero(rows)):
-        grades = reviews.grades.at(rows)
-        others = [name for name in GRADES if is_given(column_of(grades, name)).any()]
+        without = reviews.at(rows)
+        others = [name for name in GRADES if is_given(column_of(without, name)).any()]
         lack, they, have = ("has", "it does", "It has") if n == 1 else ("have", "they do", "They have")
         text = f"{counted(n, 'review')} {lack} no {grade}, so {they} not count."
         see = " or ".join(f"`--grade {name}`" for name in others)
@@ -538,7 +537,7 @@ def nothing_to_compare(source: PairSource, version: StoredVersion | None, grade:
 def comparable_sentence(source: PairSource, version: StoredVersion | None) -> str | None:
     """Return which grades people and the judge gave to the same answers; None if there are no such answers."""
     if source.scales is not SCALES:  # only one dimension is loaded
-        source = PairSource(source.connection, source.whose)
+        source = PairSource(source.connection, source.counted)
     both: dict[str, int] = {}
     for grade in GRADES:
         judge = version or next(iter(source.versions(grade)), None)
@@ -549,7 +548,7 @@ def comparable_sentence(source: PairSource, version: StoredVersion | None) -> st
     if existing:
         names = _listed([f"{name} ({counted(-n, 'answer')})" for n, name in existing])
         judge_option = "" if version is None else f" --judge-version {quote(version.title)}"
-        judge_option += "".join(f" --where {quote(condition)}" for condition in conditions_of(source.whose.where))
+        judge_option += "".join(f" --where {quote(condition)}" for condition in conditions_of(source.counted.where))
         return (
             f"Both gave {names}. To compare them: `judgeboard agreement{judge_option} --grade {quote(existing[0][1])}`"
         )
@@ -571,15 +570,15 @@ def _grades_of_both(source: PairSource, version: StoredVersion | None) -> tuple[
         source.connection, of_reviewed=True, version_ids=None if version is None else {version.id}
     )
     reviews: dict[str, GradedReviews] = {
-        **dict.fromkeys(GRADES, source.graded.reviews),
+        **dict.fromkeys(GRADES, source.reviews),
         **{name: graded_reviews(source.connection, name) for name in dimensions_scored(source.connection)},
     }
-    people = {name: each.response_ids[is_given(column_of(each.grades, name))] for name, each in reviews.items()}
+    people = {name: each.response_ids[is_given(column_of(each, name))] for name, each in reviews.items()}
     common = among(judged.response_ids, np.unique(np.concatenate(list(people.values()))))
-    grades, ids = judged.grades.at(common), judged.response_ids[common]
+    of_both = judged.at(common)
     return (
-        {name for name, of_people in people.items() if np.isin(of_people, ids).any()},
-        {str(name) for name in GRADES if is_given(column_of(grades, name)).any()},
+        {name for name, of_people in people.items() if np.isin(of_people, of_both.response_ids).any()},
+        {str(name) for name in GRADES if is_given(column_of(of_both, name)).any()},
     )
 
 

@@ -8,11 +8,10 @@ from operator import attrgetter
 import numpy as np
 
 from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
-from judgeboard.agreement.answer_pairs import GradeName, RatingPairs
-from judgeboard.agreement.choice import AgreementChoice, By
+from judgeboard.agreement.choice import AgreementChoice, By, GradeName
 from judgeboard.agreement.measure import agreement_of, weighted_labels
 from judgeboard.agreement.notes import nothing_to_compare, other_grades
-from judgeboard.agreement.ratings import AnswerRatings, PairSource
+from judgeboard.agreement.ratings import AnswerRatings, PairSource, RatingPairs
 from judgeboard.agreement.result import (
     AgreementResult,
     AgreementSlice,
@@ -30,7 +29,6 @@ from judgeboard.stats.means import mean_interval
 from judgeboard.stats.pair_statistics import PairStatistics
 from judgeboard.stats.rates import FEWEST_OF_RARER
 from judgeboard.stats.ratings import Human
-from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import UNUSABLE
 from judgeboard.store.verdict_pairs import WhyCounts, why_counts
@@ -128,11 +126,11 @@ def agreement_page(
     choice = AgreementChoice(
         judge_versions=() if chosen is None else (chosen.id,),
         grade=grade,
-        whose=source.whose,
+        counted=source.counted,
         by=by,
     )
     if chosen is None:
-        notes = tuple(other_grades(source.graded.reviews, grade, source.whose.reviewer_id))
+        notes = tuple(other_grades(source.reviews, grade, source.counted.reviewer_id))
         same = same_answers(ratings, versions)
         sentence = nothing_to_compare(source, None, grade)
         return AgreementPage(grade, None, choice, None, sentence, notes, same)
@@ -147,10 +145,10 @@ def agreement_page(
         result.sentence,
         result.notes,
         same_answers(ratings, sorted(versions, key=lambda version: version != chosen), result),
-        over_time(timed, source.whose.human),
+        over_time(timed, source.counted.human),
         pairs.n - timed.n,
         next((each for each in why_counts(source.connection) if each.version_id == chosen.id), None)
-        if source.whose.where == RowFilter()
+        if source.matching is None
         else None,
     )
 
@@ -196,9 +194,7 @@ def same_answers(
         tuple(shared_pairs),
         tuple(
             # Chosen answers of a type do not show where a judge is weakest in all answers.
-            _weakest(shown, ratings.source.graded.query_type_names)
-            if of_all is not None and not of_all.is_weighted
-            else None
+            _weakest(shown, ratings.source.query_types) if of_all is not None and not of_all.is_weighted else None
             for shown, of_all in zip(shared_pairs, in_all, strict=True)
         ),
         tuple(version.title for version in sorted(versions, key=by_name) if version not in kept),

@@ -8,16 +8,14 @@ from typing import Literal
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import Comparisons, RatingPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Unit, slices_of
-from judgeboard.agreement.ratings import ItemRatings, RatedTwice, item_ratings, values_at
-from judgeboard.agreement.result import Statistics, judge_statistics
+from judgeboard.agreement.ratings import Comparisons, ItemRatings, RatedTwice, RatingPairs, item_ratings, values_at
 from judgeboard.domain import OVERALL, Preference, Stage
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.scales import SCORE
 from judgeboard.stats.arrays import TIE, AnyArray, BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.pair_orders import INCONSISTENT, NONE, WRONG, OrderVerdicts
-from judgeboard.stats.ratings import PREFERENCE, Human, PeopleValues, Scale, human_values
+from judgeboard.stats.ratings import PREFERENCE, PeopleValues, Scale, human_values
 from judgeboard.store.comparisons import PLAIN, load_comparisons, versions_that_compared
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.pairs import matching_pairs
@@ -78,10 +76,10 @@ class PairRatings:
         choice: AgreementChoice,
     ) -> None:
         """Load the preferences; raise `BadInput` if an aspect must be named, `NotFound` if it has no preferences."""
-        self._connection = connection
+        self.connection = connection
         self._choice = choice
-        self.human = choice.whose.human
-        self._wanted = matching_pairs(connection, choice.whose.where)
+        self.human = choice.counted.human
+        self._wanted = matching_pairs(connection, choice.counted.where)
         every = load_preferences(connection, self._wanted)
         aspects = sorted({each.aspect for each in every if each.blind})
         named = choice.aspect if choice.grade in {None, PREFERENCE.grade} else choice.grade
@@ -132,7 +130,7 @@ class PairRatings:
     @cached_property
     def versions(self) -> Sequence[StoredVersion]:
         """The versions with rating pairs that compared answers, or else that scored them; the most pairs come first."""
-        versions = versions_that_compared(self._connection) or list_versions(self._connection)
+        versions = versions_that_compared(self.connection) or list_versions(self.connection)
         counts = {each.id: self.compared(each).n for each in versions if self._found(each)}
         return sorted((each for each in versions if counts.get(each.id)), key=lambda each: -counts[each.id])
 
@@ -190,7 +188,7 @@ class PairRatings:
     def slices(self, by: By, pairs: RatingPairs) -> Iterator[tuple[str, RatingPairs]]:
         """Yield each slice of the pairs that a judge version and people rated."""
         every = pairs.comparisons or Comparisons(no_ints())
-        for name, inside in slices_of(self._connection, self.unit, by, every.ids):
+        for name, inside in slices_of(self.connection, self.unit, by, every.ids):
             ids, orders = every.ids[inside], None if every.orders is None else every.orders.at(inside)
             asked = None if every.asked is None else (every.asked[0][inside], every.asked[1][inside])
             of_orders = (
@@ -275,7 +273,7 @@ class PairRatings:
     @cached_property
     def facts(self) -> PairFacts:
         """Query type, source, gold label and question of all pairs."""
-        return pair_facts(self._connection)
+        return pair_facts(self.connection)
 
     def _questions(self, ids: IntArray) -> IntArray:
         """Return the question of each pair, as a number: intervals resample questions."""
@@ -296,7 +294,7 @@ class PairRatings:
         return self._wanted is None or pair_id in self._wanted
 
     def _asked(self, version: StoredVersion) -> PairVerdicts | None:
-        every = load_comparisons(self._connection, [version.id], condition=PLAIN)
+        every = load_comparisons(self.connection, [version.id], condition=PLAIN)
         rows = [row for row in every if row.aspect == self.aspect and self._is_wanted(row.pair_id)]
         if not rows:
             return None
@@ -305,12 +303,12 @@ class PairRatings:
         return PairVerdicts(ids, order_verdicts(rows, one_order=is_one_order(version, every)), asked)
 
     def _scored(self, version: StoredVersion) -> PairVerdicts | None:
-        scored = dimensions_of_version(self._connection, version.id)
+        scored = dimensions_of_version(self.connection, version.id)
         overall = self.aspect == OVERALL
         dimension = next((name for name in (self.aspect, *((SCORE,) if overall else ())) if name in scored), None)
         ids = np.empty(0, dtype=np.int64)
         if dimension is not None or overall:
-            ids, differences = score_differences(self._connection, version.id, dimension)
+            ids, differences = score_differences(self.connection, version.id, dimension)
         wanted = np.array([self._is_wanted(id_) for id_ in ids.tolist()], dtype=np.bool_)
         if not wanted.any():
             return None
@@ -319,22 +317,6 @@ class PairRatings:
         orders = OrderVerdicts(sides, np.full_like(sides, NONE), one_order=True, questions=self._questions(ids))
         asked = np.ones(len(ids), dtype=np.bool_)
         return PairVerdicts(ids, orders, (asked, ~asked), differences)
-
-
-def order_statistics(comparisons: Comparisons | None, human: Human) -> Statistics:
-    """Return a judge's figures that depend on the order of the answers; none if it scored each answer by itself.
-
-    They are how often it changes its preference with the order, how often its verdicts are unusable, and accuracy and
-    kappa of each order alone.
-    """
-    if comparisons is None or comparisons.orders is None or comparisons.asked is None:
-        return {}
-    figures = {"changed_with_order": comparisons.orders.changed_with_order()}
-    for name, pairs in (("a_first", comparisons.a_first), ("b_first", comparisons.b_first)):
-        if pairs is not None:
-            estimates = judge_statistics(pairs, "pairs", human, only=("agreement", "kappa")).estimates
-            figures |= {f"accuracy_{name}": estimates["agreement"], f"kappa_{name}": estimates["kappa"]}
-    return {**figures, "unusable_verdicts": comparisons.orders.unusable(comparisons.asked)}
 
 
 def _aspect(name: str | None, aspects: Sequence[str]) -> str:

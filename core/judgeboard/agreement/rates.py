@@ -18,8 +18,7 @@ from judgeboard.agreement.all_answers import (
     slices_of_answers,
     what_to_label,
 )
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By, sliced_by
+from judgeboard.agreement.choice import GRADES, By, GradeName, sliced_by
 from judgeboard.agreement.result import MeasuredVersion, Note, left_out_sentence, measured_versions
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, no_share_words
 from judgeboard.domain import Estimate

@@ -91,7 +91,7 @@ def repeats_of_judgment(item: Item, judgment: ItemJudgment, cut: float) -> Answe
 
 def _of_answers(connection: Connection, choice: AgreementChoice) -> AgreementResult:
     title, versions = _versions(connection, choice)
-    repeated = repeated_answers(connection, [each.id for each in versions], choice.whose.where)
+    repeated = repeated_answers(connection, [each.id for each in versions], choice.counted.where)
     measure = _measure(repeated, title, choice.grade)
     scale = {"label": LABEL, "quality": QUALITY}.get(measure.measure, Scale(measure.measure))
     more = {name: getattr(measure, name) for name in ("self_consistency", "spread", "icc", "cronbach_alpha")}
@@ -116,7 +116,7 @@ def _of_pairs(connection: Connection, choice: AgreementChoice) -> AgreementResul
     if is_one_order(version, every):
         raise NotFound(f"{version.title} judged each pair in one order only, so it has no repeats")
     aspect = choice.aspect or OVERALL
-    wanted = matching_pairs(connection, choice.whose.where)
+    wanted = matching_pairs(connection, choice.counted.where)
     rows: list[BothOrders] = [
         row for row in every if row.aspect == aspect and (wanted is None or row.pair_id in wanted)
     ]

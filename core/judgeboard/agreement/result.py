@@ -7,11 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from judgeboard.agreement.all_answers import InAllAnswers, ToLabel, all_answers_words
-from judgeboard.agreement.answer_pairs import RatingPairs
 from judgeboard.agreement.choice import AgreementChoice, By, Of, Unit
-from judgeboard.agreement.ratings import grouping_of
-from judgeboard.agreement.served_notices import NoticeLabels
-from judgeboard.agreement.unjudged_answers import UnjudgedAnswers
+from judgeboard.agreement.ratings import Comparisons, NoticeLabels, RatingPairs, UnjudgedAnswers, grouping_of
 from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import AlternativeAnnotatorTest
 from judgeboard.stats.confusion import Confusion
@@ -289,6 +286,22 @@ def judge_statistics(
     return statistics_of(
         Pairs(pairs.judge, pairs.people, pairs.scale, groups, scores=scores, resamples=resamples), only
     )
+
+
+def order_statistics(comparisons: Comparisons | None, human: Human) -> Statistics:
+    """Return a judge's figures that depend on the order of the answers; none if it scored each answer by itself.
+
+    They are how often it changes its preference with the order, how often its verdicts are unusable, and accuracy and
+    kappa of each order alone.
+    """
+    if comparisons is None or comparisons.orders is None or comparisons.asked is None:
+        return {}
+    figures = {"changed_with_order": comparisons.orders.changed_with_order()}
+    for name, pairs in (("a_first", comparisons.a_first), ("b_first", comparisons.b_first)):
+        if pairs is not None:
+            estimates = judge_statistics(pairs, "pairs", human, only=("agreement", "kappa")).estimates
+            figures |= {f"accuracy_{name}": estimates["agreement"], f"kappa_{name}": estimates["kappa"]}
+    return {**figures, "unusable_verdicts": comparisons.orders.unusable(comparisons.asked)}
 
 
 def with_accuracy(statistics: PairStatistics) -> Statistics:

@@ -33,7 +33,8 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GradeName, column_of, combined_as, gold, people_values, person_grades
+from judgeboard.agreement.choice import GradeName
+from judgeboard.agreement.ratings import column_of, combined_as, gold, people_values, person_grades
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import RANDOM_SAMPLE
@@ -477,7 +478,7 @@ class LabelledAnswers:
         ids = self.answers.response_ids[kept]
         rows = among(self._grades.response_ids, ids)
         of_rows = self._grades.response_ids[rows]
-        values = positions_of_codes(column_of(self._grades.grades, self.grade)[rows], SCALES[self.grade])
+        values = positions_of_codes(column_of(self._grades, self.grade)[rows], SCALES[self.grade])
         groups = self.answers.evidence_groups[kept[np.searchsorted(ids, of_rows)]]
         _, ratings = ratings_of(of_rows, self._grades.reviewer_ids[rows], values, SCALES[self.grade], groups)
         return alpha(ratings, "nominal" if self.grade == "label" else "interval")

@@ -7,7 +7,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import what_to_label
-from judgeboard.agreement.answer_pairs import cuts_of
+from judgeboard.agreement.ratings import cuts_of
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
 from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP
@@ -239,7 +239,7 @@ def load_sample(
             excuses.insert(0, "refusals without a fitting passage")
             excused |= np.isin(answers.response_ids, right_refusals(connection, versions[0].id))
     types = answers.query_types
-    low = badness >= flag_from(cuts_of(cuts, types.names, types.codes))
+    low = badness >= flag_from(cuts_of(cuts, types))
     judged = JudgedScores(
         answers.response_ids, answers.evidence_groups, badness, types, low & ~excused, excused, sampled.stratum_of
     )

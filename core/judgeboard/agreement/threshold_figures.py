@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from judgeboard.agreement.answer_pairs import cuts_of
+from judgeboard.agreement.ratings import cuts_of
 from judgeboard.agreement.scored_labels import JudgedScores, ScoredLabels, flag_from
 from judgeboard.domain import Estimate
 from judgeboard.settings.model import Cuts
@@ -101,7 +101,7 @@ class ThresholdFigures:
         figures, flags = self.in_all_answers(self.labels.flagged), int(judged.flagged.sum())
         flagged = measured(flags / n, n, reason="no interval: counted on all answers")
         nothing = QueueChange(0, measured(0.0, n, reason="no answer is between the two thresholds"))
-        excused = self._excused(flag_from(cuts_of(cuts, judged.query_types.names, judged.query_types.codes)))
+        excused = self._excused(flag_from(cuts_of(cuts, judged.query_types)))
         shares = figures["sensitivity"], figures["precision"], self._false_omission(self.labels.flagged)
         return AtThreshold(setting, flags, flagged, *shares, nothing, excused)
 

@@ -7,8 +7,7 @@ from enum import StrEnum
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import person_grades
-from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.ratings import PairSource, person_grades
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP
@@ -209,7 +208,7 @@ def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]
 
     An answer on which the labels of people tie has no side.
     """
-    labelled = person_grades(source.graded.reviews, "label").response_ids
+    labelled = person_grades(source.reviews, "label").response_ids
     labels, scores = source.people("label"), source.people("groundedness")
     types = {pair.response_id: pair.query_type for pair in pairs}
     cut = np.array([source.cuts.of(types.get(id_, "")) for id_ in scores.response_ids.tolist()], dtype=np.float64)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import people_values
+from judgeboard.agreement.ratings import people_values
 from judgeboard.agreement.result import left_out_sentence
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels
 from judgeboard.domain import Estimate

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import EXAMPLE_MODEL
-from judgeboard.cli.help import GROUPS
+from judgeboard.cli.groups import OPTION_GROUPS
 from judgeboard.cli.options import F
 from judgeboard.errors import BadInput
 from judgeboard.text import file_text
@@ -72,7 +72,7 @@ def _key(name: str | None) -> str:
 def _is_described(context: click.Context) -> bool:
     """Return whether an option that describes a judge was typed."""
     return any(
-        GROUPS.get(parameter, "") in {"Judge", "Model"}
+        OPTION_GROUPS.get(parameter, "") in {"Judge", "Model"}
         and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         for parameter in context.command.params
     )

@@ -10,8 +10,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.answer_pairs import GradeName
-    from judgeboard.agreement.choice import By
+    from judgeboard.agreement.choice import By, GradeName
     from judgeboard.agreement.label_plans import LabelPlan, Question
     from judgeboard.stats.rates import Target
 

@@ -18,7 +18,7 @@ from judgeboard.cli.asking import (
     run_options,
     skips_questions,
 )
-from judgeboard.cli.help import Command
+from judgeboard.cli.groups import Command
 from judgeboard.text import counted
 
 if TYPE_CHECKING:

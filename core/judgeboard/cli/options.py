@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from judgeboard.cli.groups import CommandGroup, GroupWithDefault
-from judgeboard.cli.help import GROUPS, Command
-from judgeboard.cli.loading import end_loading
+from judgeboard.cli import end_loading
+from judgeboard.cli.groups import OPTION_GROUPS, Command, CommandGroup, GroupWithDefault
 from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.text import as_utc, counted, storable, with_db
@@ -81,7 +80,7 @@ def decorator(*options: Callable[[F], F], group: str | None = None) -> Callable[
             command = option(command)
             params = command.params if isinstance(command, click.Command) else getattr(command, "__click_params__", [])
             if group is not None and params:
-                GROUPS.setdefault(params[-1], group)
+                OPTION_GROUPS.setdefault(params[-1], group)
         return command
 
     return decorate
@@ -114,7 +113,7 @@ _DATABASE = click.Option(
 )
 
 
-GROUPS |= dict.fromkeys((_JSON, _CSV, _DATABASE), "Output and database")
+OPTION_GROUPS |= dict.fromkeys((_JSON, _CSV, _DATABASE), "Output and database")
 
 
 def _use_project_file(_context: click.Context, _option: click.Parameter, path: str | None) -> None:
@@ -132,7 +131,7 @@ _PROJECT = click.Option(
     expose_value=False,
     help="Project file (default: JUDGEBOARD_CONFIG, else the nearest judgeboard.toml in this folder or above it).",
 )
-GROUPS[_PROJECT] = GROUPS[_DATABASE]
+OPTION_GROUPS[_PROJECT] = OPTION_GROUPS[_DATABASE]
 
 
 def example(*lines: str) -> str:

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import click
 
-from judgeboard.cli import options
+from judgeboard.cli import end_loading, options
 from judgeboard.cli.asking import refuse_given
 from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.cli.import_command import NOTHING_USABLE, dates_option, import_one, mapping_option, open_target
 from judgeboard.cli.judge import summary_lines
-from judgeboard.cli.loading import end_loading
 from judgeboard.errors import BadInput
 from judgeboard.text import counted
 

@@ -12,7 +12,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import evenly_sampled
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
+from judgeboard.agreement.choice import GRADES, GradeName
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.domain import RECORDED, REPEATS, Estimate, Label
@@ -307,13 +307,12 @@ def _graded(connection: Connection, version: StoredVersion) -> dict[str, GradedA
 def _by_other_grade(
     connection: Connection, source: PairSource, version: StoredVersion, measure: GradeName
 ) -> GradedAnswers | None:
-    grades = source.graded.verdicts.get(version.id)
+    verdicts = source.verdicts(version.id)
     people = max((source.people(grade) for grade in GRADES), key=lambda each: len(each.response_ids))
     graded_as = next(grade for grade in GRADES if source.people(grade) is people)
-    if grades is None:
-        return None
-    columns = {"groundedness": grades.groundedness, "quality": np.where(grades.quality > 0, grades.quality, np.nan)}
-    ids = source.graded.response_ids
+    quality = np.where(verdicts.quality > 0, verdicts.quality, np.nan)
+    columns = {"groundedness": verdicts.groundedness, "quality": quality}
+    ids = verdicts.response_ids
     scores = columns.get(measure, np.full(len(ids), np.nan))
     rows = np.flatnonzero(~np.isnan(scores) & np.isin(ids, people.response_ids))
     if not len(rows):
@@ -321,7 +320,7 @@ def _by_other_grade(
     n, rows = len(rows), rows[np.isin(ids[rows], _representative(connection, version, graded_as))]
     codes = people.values[np.searchsorted(people.response_ids, ids[rows])]
     values = positions_of_codes(codes, SCALES["label"]) if graded_as == "label" else codes.astype(np.float64)
-    groups = source.graded.evidence_groups[rows]
+    groups = verdicts.evidence_groups[rows]
     with_facts = _with_facts(connection, ids[rows], groups, scores[rows].astype(np.float64), values)
     return replace(with_facts, same=False, graded=n)
 

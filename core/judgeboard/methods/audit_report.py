@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import RatingPairs
-from judgeboard.agreement.ratings import PairSource
+from judgeboard.agreement.ratings import PairSource, RatingPairs
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number

@@ -11,9 +11,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.agreed_with_people import AgreedWithPeople, agreed_with_people
-from judgeboard.agreement.answer_pairs import with_cut
-from judgeboard.agreement.choice import Whose
-from judgeboard.agreement.ratings import AnswerRatings, PairSource
+from judgeboard.agreement.choice import CountedGrades
+from judgeboard.agreement.ratings import AnswerRatings, PairSource, with_cut
 from judgeboard.domain import (
     JURY,
     DimensionScore,
@@ -221,7 +220,7 @@ def jury_report(
 
     The figures with people leave out what is hidden from the viewer of the ``connection``.
     """
-    ratings = AnswerRatings(PairSource(connection, Whose(where=where or RowFilter())), "label")
+    ratings = AnswerRatings(PairSource(connection, CountedGrades(where=where or RowFilter())), "label")
     source = ratings.source
     ids = sorted(judged)
     labels, cut = _labels(judged, ids, members, source.cuts)

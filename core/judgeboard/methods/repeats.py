@@ -10,8 +10,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from judgeboard.agreement.agreed_with_people import agreed_with_people
-from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import CountedGrades, GradeName
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.repeats import temperature_note, temperature_of
 from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion
@@ -202,7 +201,7 @@ def repeats_report(
         raise NotFound(f"{title} has no repeats of the answers that match: {describe(where)}")
     if not repeated.answers:
         raise NotFound(f"{title} has no repeats{_command(versions[0])}")
-    source = PairSource(connection, Whose(where=where))
+    source = PairSource(connection, CountedGrades(where=where))
     measures = []
     by_grade: dict[GradeName, tuple[Estimate, int | None]] = {}
     for each in repeated.measures():

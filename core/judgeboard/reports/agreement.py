@@ -10,11 +10,11 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.agreement.all_answers import all_answers_words
-from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice, Of, Whose
+from judgeboard.agreement.choice import AgreementChoice, CountedGrades, GradeName, Of
 from judgeboard.agreement.fields import FieldAgreement
 from judgeboard.agreement.measure import agreement_of
 from judgeboard.agreement.notes import p_words
+from judgeboard.agreement.ratings import NoticeLabels
 from judgeboard.agreement.reliance import (
     Reliance,
     epsilon_sentence,
@@ -31,7 +31,6 @@ from judgeboard.agreement.result import (
     not_shown_sentences,
     shown_statistics,
 )
-from judgeboard.agreement.served_notices import NoticeLabels
 from judgeboard.domain import Estimate
 from judgeboard.errors import NotFound
 from judgeboard.judges.evidence_alignment import Level
@@ -97,21 +96,20 @@ def report_results(
     connection: Connection,
     grade: GradeName,
     version_id: int | None,
-    whose: Whose,
+    counted: CountedGrades,
 ) -> list[AgreementResult]:
     """Return the results of a report: a judge and people, people with each other, judges with each other.
 
-    A ``version_id`` of None means the default judge version. The report is of everybody, also if ``whose`` names one
+    A ``version_id`` of None means the default judge version. The report is of everybody, also if ``counted`` names one
     reviewer.
     """
     versions = () if version_id is None else (version_id,)
-    everybody = replace(whose, reviewer_id=None)
-    by_people = replace(everybody, human="gold")
+    everybody, by_people = replace(counted, reviewer_id=None), counted.of_everybody()
     epsilon = EPSILONS["experts"]
     choices = (
-        AgreementChoice("judge", versions, grade=grade, whose=everybody, by="query_type", epsilon=epsilon),
-        AgreementChoice("people", grade=grade, whose=by_people, by="query_type"),
-        AgreementChoice("judges", grade=grade, whose=by_people),
+        AgreementChoice("judge", versions, grade=grade, counted=everybody, by="query_type", epsilon=epsilon),
+        AgreementChoice("people", grade=grade, counted=by_people, by="query_type"),
+        AgreementChoice("judges", grade=grade, counted=by_people),
     )
     results = []
     for choice in choices:

@@ -10,7 +10,7 @@ import numpy as np
 import yaml
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import column_of, gold, people_values, person_grades
+from judgeboard.agreement.ratings import column_of, gold, people_values, person_grades
 from judgeboard.domain import Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType, write_rows, write_whole
@@ -84,7 +84,7 @@ def _gold_grades(reviews: GradedReviews) -> tuple[dict[int, dict[str, Any]], set
     for name, limit in (("label", 1), ("quality", QUALITY_CONFLICT), ("groundedness", GROUNDEDNESS_CONFLICT)):
         scale, given = SCALES[name], defaultdict[int, list[float]](list)
         own, people = person_grades(reviews, name), people_values(reviews, scale)
-        for response_id, value in zip(own.response_ids.tolist(), column_of(own.grades, name).tolist(), strict=True):
+        for response_id, value in zip(own.response_ids.tolist(), column_of(own, name).tolist(), strict=True):
             given[response_id].append(value)
         differing = {each for each, values in given.items() if round(max(values) - min(values), 9) >= limit}
         differing -= set(gold(reviews, name).response_ids.tolist())

@@ -6,7 +6,7 @@ from shlex import quote
 
 from sqlalchemy import Connection
 
-from judgeboard.agreement.answer_pairs import GRADES
+from judgeboard.agreement.choice import GRADES
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.result import HEADLINES, AgreementResult, left_out_sentence
 from judgeboard.domain import Estimate, FlagState, Status

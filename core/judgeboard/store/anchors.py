@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, insert, select, union_all
 
 from judgeboard.domain import ResponseKind, Status, Verdict
 from judgeboard.stats.arrays import IntArray
-from judgeboard.store.grades import Grades, grade_columns, read_grades
+from judgeboard.store.grades import Grades, grade_columns, with_scores
 from judgeboard.store.judgments import step_values
 from judgeboard.store.statements import Columns, TextColumn, insert_or_skip, listed, read_columns, record_of
 from judgeboard.store.tables import ANCHOR, ANCHOR_JUDGMENT, ANCHOR_SET, JUDGMENT, RESPONSE, RUN
@@ -122,11 +122,10 @@ def anchor_runs(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnchorVerdicts(Columns):
+class AnchorVerdicts(Grades):
     """The usable verdicts on anchors, one row per answer, by id."""
 
     response_ids: IntArray
-    verdicts: Grades
 
 
 def verdicts_of_run(connection: Connection, run_id: int) -> AnchorVerdicts:
@@ -136,7 +135,7 @@ def verdicts_of_run(connection: Connection, run_id: int) -> AnchorVerdicts:
         judged.run_id == run_id, judged.status == Status.OK.value
     )
     ids, *grades = read_columns(connection, query.order_by(judged.response_id))
-    return AnchorVerdicts(ids, read_grades(grades, len(ids)))
+    return AnchorVerdicts(*with_scores(*grades), ids)
 
 
 def first_verdicts(
@@ -162,10 +161,8 @@ def first_verdicts(
     first = {row[0]: row for row in sorted(rows, key=lambda row: row[1], reverse=True)}
     ids = sorted(first)
     labels, groundedness, quality = (np.array([first[id_][place] for id_ in ids]) for place in (2, 3, 4))
-    grades = Grades(
-        labels.astype(np.int64), groundedness.astype(np.float64), quality.astype(np.int64), np.full(len(ids), np.nan)
-    )
-    return AnchorVerdicts(np.array(ids, dtype=np.int64), grades)
+    grades = with_scores(labels.astype(np.int64), groundedness.astype(np.float64), quality.astype(np.int64))
+    return AnchorVerdicts(*grades, np.array(ids, dtype=np.int64))
 
 
 class ReportedModel(NamedTuple):

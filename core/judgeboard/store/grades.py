@@ -52,7 +52,7 @@ NO_STAGE, BLIND, ADJUDICATION, AGAIN = 0, 1, 2, 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grades(Columns):
-    """Grades or verdicts as columns of equal length.
+    """The grades of reviews or verdicts as columns of equal length; these tell whose they are in further columns.
 
     ``labels`` are positions in ``LABELS``. Missing values are 0 in ``labels`` and ``quality``, NaN in ``groundedness``
     and ``scores``. ``scores`` are on the requested dimension; all are NaN if none was requested.
@@ -65,13 +65,12 @@ class Grades(Columns):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GradedReviews(Columns):
+class GradedReviews(Grades):
     """Current reviews with a grade as columns, the oldest first."""
 
     response_ids: IntArray
     reviewer_ids: IntArray
     stages: IntArray
-    grades: Grades
 
 
 def graded_reviews(
@@ -107,7 +106,7 @@ def graded_reviews(
         )
     query = query.where(is_current(), REVIEW.c.stage.is_distinct_from("revealed"), ~is_test()).order_by(REVIEW.c.id)
     responses, reviewers, stages, *grades = read_columns(connection, query)
-    return GradedReviews(responses, reviewers, stages, read_grades(grades, len(responses)))
+    return GradedReviews(*with_scores(*grades), responses, reviewers, stages)
 
 
 def grade_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[ColumnElement[Any], ...]:
@@ -117,10 +116,11 @@ def grade_columns(table: Any, score: ColumnElement[Any] | None = None) -> tuple[
     return columns if score is None else (*columns, score)
 
 
-def read_grades(columns: list[Any], n: int) -> Grades:
-    """Return the ``n`` rows of the columns that ``grade_columns`` names."""
-    scores = columns[3] if len(columns) > 3 else np.full(n, np.nan)
-    return Grades(columns[0], columns[1], columns[2], scores)
+def with_scores(
+    labels: IntArray, groundedness: FloatArray, quality: IntArray, scores: FloatArray | None = None
+) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
+    """Return the columns of ``Grades`` from what was read of ``grade_columns``: without a score, all are missing."""
+    return labels, groundedness, quality, np.full(len(labels), np.nan) if scores is None else scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)

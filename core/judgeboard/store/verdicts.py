@@ -1,6 +1,6 @@
 """Verdicts on the same answers by several judges, by repeats and by rubric judges; and graded answers."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,14 +13,13 @@ from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_mea
 from judgeboard.store.alignments import shown_answers
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded_reviews, read_grades
+from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded_reviews, with_scores
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.reviews import is_current
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     NO_DAY,
-    Columns,
     TextColumn,
     read_columns,
     record_of,
@@ -267,7 +266,7 @@ def _people(connection: Connection, response_id: int) -> dict[str, tuple[tuple[s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CurrentVerdicts(Columns):
+class CurrentVerdicts(Grades):
     """Current verdicts on logged answers as columns; ``days`` count from 1970-01-01 (``NO_DAY``: no time)."""
 
     version_ids: IntArray
@@ -275,7 +274,11 @@ class CurrentVerdicts(Columns):
     query_types: TextColumn
     days: IntArray
     evidence_groups: IntArray
-    grades: Grades
+
+    def of_version(self, version_id: int) -> "CurrentVerdicts":
+        """Return the verdicts of one judge version, by answer."""
+        rows = np.flatnonzero(self.version_ids == version_id)
+        return self.at(rows[np.argsort(self.response_ids[rows], kind="stable")])
 
 
 def current_verdicts(
@@ -307,75 +310,33 @@ def current_verdicts(
             JUDGMENT_SCORE.c.dimension == dimension, JUDGMENT_SCORE.c.value.is_not(None)
         )
     versions, responses, types, days, groups, *grades = read_columns(connection, query)
-    current = CurrentVerdicts(versions, responses, types, days, groups, read_grades(grades, len(versions)))
+    current = CurrentVerdicts(*with_scores(*grades), versions, responses, types, days, groups)
     in_prompts = _in_prompts(connection, versions, responses)
     return current.at(~in_prompts) if in_prompts.any() else current
 
 
-def aligned(known: IntArray, response_ids: IntArray, grades: Grades) -> Grades:
-    """Return the verdicts on ``response_ids`` as rows for ``known`` (ascending); a row without a verdict is empty."""
-    at = np.searchsorted(known, response_ids)
-    n = len(known)
-    columns = Grades(np.zeros(n, dtype=np.int64), np.full(n, np.nan), np.zeros(n, dtype=np.int64), np.full(n, np.nan))
-    for column in ("labels", "groundedness", "quality", "scores"):
-        getattr(columns, column)[at] = getattr(grades, column)
-    return columns
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GradedAnswers:
-    """Reviews and current verdicts of the logged answers that people reviewed.
-
-    ``reviews`` are of all these answers. The other columns are aligned with ``response_ids``: the answers that have a
-    usable verdict of any judge version. ``verdicts`` has the current verdicts by version. ``query_types`` are positions
-    in ``query_type_names``; ``asked_days`` count from 1970-01-01 (below 0: no time).
-    """
-
-    response_ids: IntArray
-    evidence_groups: IntArray
-    query_types: IntArray
-    query_type_names: tuple[str, ...]
-    asked_days: IntArray
-    verdicts: Mapping[int, Grades]
-    reviews: GradedReviews
-
-
-def load_graded(
+def graded_answers(
     connection: Connection,
     dimension: str | None = None,
     *,
     implied_labels: bool = True,
-    where: RowFilter | None = None,
+    matching: IntArray | None = None,
     classes: Sequence[str] = (),
-) -> GradedAnswers:
-    """Return every current review of a logged answer (that matches) with the current verdicts of all judge versions.
+) -> tuple[GradedReviews, CurrentVerdicts]:
+    """Return every current review of a logged answer, and the current verdicts on these answers.
 
+    ``matching`` are the ids, ascending, of the answers that count (default: all).
     An answer is left out for a judge version whose prompt was made with it. With ``dimension`` the scores on this
     dimension of a rubric are read instead of the three grades. `graded_reviews` explains the other arguments.
     """
     reviews = graded_reviews(connection, dimension, implied_labels=implied_labels, classes=classes)
-    if where is not None and where != RowFilter():
-        reviews = reviews.at(among(reviews.response_ids, matching_answers(connection, where)))
+    if matching is not None:
+        reviews = reviews.at(among(reviews.response_ids, matching))
     current = current_verdicts(connection, dimension, of_reviewed=True)
-    reviewed = among(current.response_ids, np.unique(reviews.response_ids))
-    current = current.at(reviewed)
-    known, first = np.unique(current.response_ids, return_index=True)
-    verdicts = {
-        int(version): aligned(known, current.response_ids[chosen], current.grades.at(chosen))
-        for version in np.unique(current.version_ids)
-        for chosen in (np.flatnonzero(current.version_ids == version),)
-    }
-    judged = among(reviews.response_ids, known)
+    verdicts = current.at(among(current.response_ids, np.unique(reviews.response_ids)))
+    judged = among(reviews.response_ids, np.unique(verdicts.response_ids))
     logged = _logged(connection, np.unique(reviews.response_ids[~judged]).tolist())
-    return GradedAnswers(
-        known,
-        current.evidence_groups[first],
-        current.query_types.codes[first],
-        current.query_types.names,
-        current.days[first],
-        verdicts,
-        reviews.at(judged | among(reviews.response_ids, logged)),
-    )
+    return reviews.at(judged | among(reviews.response_ids, logged)), verdicts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -402,26 +363,24 @@ class MadePrompt:
 
 def answers_of_prompts(connection: Connection, version_ids: Collection[int]) -> MadePrompt:
     """Return the answers with which the prompts of judge versions were made."""
-    made = [each for version_id, each in _prompts(connection) if version_id in version_ids]
+    made = [each for version_id, each in made_prompts(connection).items() if version_id in version_ids]
     return _made_prompt(
         {id_ for each in made for id_ in each.examples.tolist()},
         {id_ for each in made for id_ in each.develop.tolist()},
     )
 
 
-def prompt_answers(connection: Connection) -> dict[int, IntArray]:
-    """Return the ids, ascending, of the answers with which a judge version's prompt was made, by the version's id."""
-    return {version_id: made.both for version_id, made in _prompts(connection)}
-
-
-def _prompts(connection: Connection) -> Iterator[tuple[int, MadePrompt]]:
+def made_prompts(connection: Connection) -> dict[int, MadePrompt]:
+    """Return the answers with which prompts were made, by the id of the judge version; most versions have none."""
     aligned = shown_answers(connection)
+    made = {}
     for version_id, params in connection.execute(select(VERSION.c.id, VERSION.c.params)):
         if not params.get("examples") and version_id not in aligned:
             continue
         from judgeboard.judges.prompt import example_responses  # few versions have examples
 
-        yield version_id, _made_prompt(example_responses(params), aligned.get(version_id, frozenset()))
+        made[version_id] = _made_prompt(example_responses(params), aligned.get(version_id, frozenset()))
+    return made
 
 
 def _made_prompt(examples: Collection[int], develop: Collection[int]) -> MadePrompt:
@@ -431,8 +390,8 @@ def _made_prompt(examples: Collection[int], develop: Collection[int]) -> MadePro
 
 def _in_prompts(connection: Connection, version_ids: IntArray, response_ids: IntArray) -> BoolArray:
     inside = np.zeros(len(version_ids), dtype=np.bool_)
-    for version_id, answers in prompt_answers(connection).items():
-        inside |= (version_ids == version_id) & among(response_ids, answers)
+    for version_id, made in made_prompts(connection).items():
+        inside |= (version_ids == version_id) & among(response_ids, made.both)
     return inside
 
 

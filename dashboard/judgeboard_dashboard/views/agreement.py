@@ -9,8 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice, By, Of, Whose
+from judgeboard.agreement.choice import AgreementChoice, By, CountedGrades, GradeName, Of
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import agreement_of, stand_in_test
 from judgeboard.agreement.notes import compared_with
@@ -100,7 +99,7 @@ class Filters:
     judge_field: Any
     of: Of
     grade: GradeName
-    whose: Whose
+    counted: CountedGrades
     query: Query
     by: By
     as_tables: bool
@@ -135,18 +134,18 @@ def _filters() -> Filters:
     judge_field = st.container(width=190)
     grade = grade_field("label")
     of: Of = choose("Compare", {name: of for of, name in OF_NAMES.items()}, key="compare", width=175)
-    reviewer_id, human, query = _whose_field(graders, grade, disabled=of != "judge")
+    reviewer_id, human, query = _people_field(graders, grade, disabled=of != "judge")
     fields = {name: by for by, name in BY_NAMES.items()} | dict(zip(metadata, metadata, strict=True))
     by = choose("By", fields, key="by", width=125, disabled=of == "repeats")
     st.space("stretch")
     as_tables = table_switch("Tables")
     where, implied_labels = part_of_log(implied_matter=grade == "label" and of not in {"judges", "repeats"})
     query |= {} if implied_labels else {"implied": ["false"]}
-    whose = Whose(reviewer_id, human, implied_labels, where)
-    return Filters(judge_field, of, grade, whose, query, by, as_tables)
+    counted = CountedGrades(reviewer_id, human, implied_labels, where)
+    return Filters(judge_field, of, grade, counted, query, by, as_tables)
 
 
-def _whose_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> tuple[int | None, Human, Query]:
+def _people_field(graders: Mapping[str, int], grade: GradeName, *, disabled: bool) -> tuple[int | None, Human, Query]:
     """Show the field of the people; return the one reviewer, or how everybody counts, and the field in the address."""
     words = {name: capital(compared_with(human, grade)) for name, human in HUMANS.items() if len(graders) > 1}
     chosen = st.selectbox(
@@ -199,20 +198,20 @@ def _ratings(filters: Filters, version_id: int) -> bytes:
         known = {RATINGS: ratings_table(scored_version(connection, version_id))}
     file = BytesIO()
     now = seen()
-    export_tables(now.store, {RATINGS: file}, format="csv", viewer=now.viewer, where=filters.whose.where, known=known)
+    export_tables(now.store, {RATINGS: file}, format="csv", viewer=now.viewer, where=filters.counted.where, known=known)
     return file.getvalue()
 
 
 def _report(ending: str, filters: Filters, version_id: int | None) -> bytes:
     with reading() as connection:
-        results = report_results(connection, filters.grade, version_id, filters.whose)
+        results = report_results(connection, filters.grade, version_id, filters.counted)
         page = report_page(results, log_summary(connection, results)) if ending == "html" else to_json(results)
     return page.encode()
 
 
 def _judge_and_people(filters: Filters) -> AgreementPage:
     with reading() as connection:
-        source = PairSource(connection, filters.whose)
+        source = PairSource(connection, filters.counted)
         version = version_field(filters.judge_field, source.versions(filters.grade))
         return agreement_page(source, version_id=version.id if version else None, grade=filters.grade, by=filters.by)
 
@@ -221,16 +220,15 @@ def _choice_of_raters(filters: Filters) -> AgreementChoice | None:
     if filters.of != "repeats":
         with filters.judge_field:
             st.selectbox("Judge version", ["All"], key="all_versions", disabled=True)
-        everybody = replace(filters.whose, reviewer_id=None, human="gold")
-        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by, whose=everybody)
+        return AgreementChoice(filters.of, grade=filters.grade, by=filters.by, counted=filters.counted.of_everybody())
     with reading() as connection:
         names = list(dict.fromkeys(each.name for each in versions_asked_again(connection)))
     with filters.judge_field:
         name = st.selectbox(
             "Judge", names, key="judge", bind="query-params", placeholder="No repeats", disabled=not names
         )
-    whose = Whose(where=filters.whose.where)
-    return AgreementChoice("repeats", (name,), grade=filters.grade, whose=whose) if name else None
+    counted = CountedGrades(where=filters.counted.where)
+    return AgreementChoice("repeats", (name,), grade=filters.grade, counted=counted) if name else None
 
 
 def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
@@ -249,7 +247,7 @@ def _show_raters(choice: AgreementChoice, *, as_tables: bool) -> None:
     _notes(result.notes)
     _next_step(result)
     if result.n:
-        show_raters(result, ids, choice.whose, as_tables=as_tables)
+        show_raters(result, ids, choice.counted, as_tables=as_tables)
 
 
 def _next_step(result: AgreementResult) -> None:
@@ -263,20 +261,20 @@ def _show_judge(shown: AgreementPage, filters: Filters) -> None:
         with reading() as connection:
             judged = judging_version(connection)
         if judged is not None and shown.grade == "label":
-            _rate(judged, implied_labels=filters.whose.implied_labels)
+            _rate(judged, implied_labels=filters.counted.implied_labels)
         empty_page("agreement", shown.sentence, among=STEPS)
         _notes(shown.notes)
         return
-    everything = filters.whose.where == RowFilter()
+    everything = filters.counted.where == RowFilter()
     left_out = dict(shown.result.left_out)
-    if shown.grade == "label" and filters.whose.reviewer_id is None and everything:
-        of_rate = _rate(shown.version, implied_labels=filters.whose.implied_labels)
+    if shown.grade == "label" and filters.counted.reviewer_id is None and everything:
+        of_rate = _rate(shown.version, implied_labels=filters.counted.implied_labels)
         # The caption of the rate names its answers. What both leave out stands there.
         left_out = {reason: n for reason, n in left_out.items() if of_rate.get(reason) != n}
     sentence(shown.sentence)
     _notes(shown.notes, left_out_sentence(left_out))
     if not everything:
-        caption(f"{filter_sentence(filters.whose.where)} Flags are counted in the whole log.")
+        caption(f"{filter_sentence(filters.counted.where)} Flags are counted in the whole log.")
     if shown.result.n < MIN_PAIRS:
         _next_step(shown.result)
         _worth_of_flags()
@@ -361,7 +359,7 @@ def _versions(shown: AgreementPage, filters: Filters) -> None:
 
 
 def _this_page(title: str, filters: Filters) -> Rows:
-    query: dict[str, str | list[str]] = {"version": title, **filters.query, **query_of(filters.whose.where)}
+    query: dict[str, str | list[str]] = {"version": title, **filters.query, **query_of(filters.counted.where)}
     if filters.grade != "label":
         query["grade"] = filters.grade.capitalize()
     return Rows("agreement", query)
@@ -427,19 +425,19 @@ def _file_with_slices(choice: AgreementChoice) -> Table:
 def _single_people(figures: AgreementFigures) -> None:
     heading(TITLES["alt_test"])
     epsilon = epsilon_field()
-    version, grade, whose = figures.version, figures.page.grade, figures.page.choice.whose
+    version, grade, counted = figures.version, figures.page.grade, figures.page.choice.counted
     with reading() as connection:
-        test = stand_in_test(connection, version, grade, epsilon, whose)
+        test = stand_in_test(connection, version, grade, epsilon, counted)
         people = {name: id_ for id_, name in reviewer_names(connection).items()}
-    stand_in(test, reliance_of(figures.result), version.id, grade, people, whose)
-    after_they_saw(figures.result.anchoring, figures.page.differing, version.id, whose.where)
+    stand_in(test, reliance_of(figures.result), version.id, grade, people, counted)
+    after_they_saw(figures.result.anchoring, figures.page.differing, version.id, counted.where)
 
 
 def _notices_of_readers(figures: AgreementFigures) -> None:
     """Show how many served answers are bad according to people, if there are labels of any."""
     if notices := figures.result.notices:
         heading(TITLES["notices"])
-        where = replace(figures.page.choice.whose.where, graded=True)
+        where = replace(figures.page.choice.counted.where, graded=True)
         rows = [
             responses(
                 replace(

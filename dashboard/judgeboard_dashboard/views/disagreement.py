@@ -8,9 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, cell_names
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import CountedGrades, GradeName
 from judgeboard.agreement.disagreement import Direction, Disagreement, DisagreementPage, MissedMode, disagreement_page
 from judgeboard.agreement.notes import compared_with
 from judgeboard.agreement.ratings import PairSource
@@ -80,25 +79,25 @@ _REFUSED = "why_refused"
 def disagreement() -> None:
     """Show a chart of all rating pairs, a table of the worst ones, and both texts of the selected row."""
     follow("disagreement", own=FIELDS)
-    whose, asked, figures, as_table = _load()
+    counted, asked, figures, as_table = _load()
     if figures.version is None or figures.pairs == 0:
         empty_page("disagreement", figures.sentence, among=STEPS)
         return
     sentence(figures.sentence)
     left, right = stacking_columns("disagreement", [1, 1.35])
     with left:
-        _picture(figures, asked["cell"], whose, as_table=as_table)
+        _picture(figures, asked["cell"], counted, as_table=as_table)
     with right:
         _cell_chip(asked["cell"], figures)
-        chosen = _table(figures, asked, whose)
+        chosen = _table(figures, asked, counted)
         if chosen is not None:
             _two_texts(chosen, figures.version.title, figures.grade)
-    _missed_table(figures, asked, whose)
+    _missed_table(figures, asked, counted)
     with reading() as connection:
         _why_table(why_counts(connection))
 
 
-def _missed_table(page: DisagreementPage, asked: Mapping[str, Any], whose: Whose) -> None:
+def _missed_table(page: DisagreementPage, asked: Mapping[str, Any], counted: CountedGrades) -> None:
     """Show which sorts of mistakes the judge does not notice. A click on a row opens the answers."""
     if not page.missed.modes or page.version is None:
         return
@@ -106,7 +105,7 @@ def _missed_table(page: DisagreementPage, asked: Mapping[str, Any], whose: Whose
     cell = Cell(
         "label",
         page.version.id,
-        whose=whose,
+        counted=counted,
         people=Label.HALLUCINATED.value,
         judge=Label.GROUNDED.value,
     )
@@ -131,7 +130,7 @@ def _missed_table(page: DisagreementPage, asked: Mapping[str, Any], whose: Whose
     )
 
 
-def _load() -> tuple[Whose, dict[str, Any], DisagreementPage, bool]:
+def _load() -> tuple[CountedGrades, dict[str, Any], DisagreementPage, bool]:
     """Show the filter row; return whose grades count, what else selects answers, the page, and if a table is shown."""
     with reading() as connection:
         fields = metadata_fields(connection)
@@ -143,12 +142,12 @@ def _load() -> tuple[Whose, dict[str, Any], DisagreementPage, bool]:
             implied_labels = implied_field(disabled=grade != "label")
             with people_place:
                 reviewer_id = people_field(graders_by_name(connection), grade)
-            whose = Whose(reviewer_id, implied_labels=implied_labels)
-            source = PairSource(connection, whose)
+            counted = CountedGrades(reviewer_id, implied_labels=implied_labels)
+            source = PairSource(connection, counted)
             with types_place:
                 types = st.multiselect(
                     "Query type",
-                    source.graded.query_type_names,
+                    source.query_types,
                     placeholder="All types",
                     key="types",
                     bind="query-params",
@@ -175,7 +174,7 @@ def _load() -> tuple[Whose, dict[str, Any], DisagreementPage, bool]:
             "direction": direction,
             "cell": _cell(grade),
         }
-        return whose, pairs, disagreement_page(source, limit=SIZE, **pairs), as_table
+        return counted, pairs, disagreement_page(source, limit=SIZE, **pairs), as_table
 
 
 def _cell(grade: GradeName) -> tuple[int, int] | None:
@@ -205,15 +204,15 @@ def _cell_chip(cell: tuple[int, int] | None, figures: DisagreementPage) -> None:
         chip(label, _choose, figures.grade, None, key="disagreement_cell")
 
 
-def _picture(page: DisagreementPage, cell: tuple[int, int] | None, whose: Whose, *, as_table: bool) -> None:
+def _picture(page: DisagreementPage, cell: tuple[int, int] | None, counted: CountedGrades, *, as_table: bool) -> None:
     """Show the rating pairs. A click on a cell filters the table; a click on a point opens its answer."""
     names = page.picture.axis
     scored = page.grade == "groundedness"
     every = [(row, column) for row in range(len(names)) for column in range(len(names))]
     places = grid.heat_places(page.picture) if scored else every
-    people = None if whose.reviewer_id is not None else f"People: {compared_with('gold', page.grade)}."
+    people = None if counted.reviewer_id is not None else f"People: {compared_with('gold', page.grade)}."
     if as_table:
-        every_pair = Cell(page.grade, page.version.id if page.version else 0, whose=whose)
+        every_pair = Cell(page.grade, page.version.id if page.version else 0, counted=counted)
         targets = [cell_rows(replace(every_pair, people=names[row], judge=names[column])) for row, column in places]
         under = (grid.TENTHS if scored else None, "Click a row to open its answers.", people)
         table(grid.picture_table(page, places), targets, key="disagreement_picture", under=under, most=12)
@@ -345,7 +344,7 @@ def _text(text: str | None, none: str) -> Html:
     return tag("div", shortened(text, LONGEST), cls="jb-reason") if text else tag("div", none, cls="jb-mut")
 
 
-def _table(page: DisagreementPage, asked: Mapping[str, Any], whose: Whose) -> Disagreement | None:
+def _table(page: DisagreementPage, asked: Mapping[str, Any], counted: CountedGrades) -> Disagreement | None:
     """Show the answers and return the selected answer, None if there are none."""
     if not page.rows:
         caption("No such answer.")
@@ -366,13 +365,13 @@ def _table(page: DisagreementPage, asked: Mapping[str, Any], whose: Whose) -> Di
     }
     place = choose_row(Table.of(page.rows, columns), key=key, most=SEEN, columns={"Difference": signed})
     shown = f"{len(page.rows):,} of " if len(page.rows) < page.total else ""
-    foot(lambda: _export(asked, whose), "disagreement", f"Worst first, {shown}{count(page.total, 'answer')}.")
+    foot(lambda: _export(asked, counted), "disagreement", f"Worst first, {shown}{count(page.total, 'answer')}.")
     return page.rows[place]
 
 
-def _export(asked: Mapping[str, Any], whose: Whose) -> Table:
+def _export(asked: Mapping[str, Any], counted: CountedGrades) -> Table:
     with reading() as connection:
-        lines = disagreement_page(PairSource(connection, whose), limit=EXPORT_MOST, **asked).rows
+        lines = disagreement_page(PairSource(connection, counted), limit=EXPORT_MOST, **asked).rows
     return Table.of(lines, FILE_COLUMNS)
 
 

@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
 from judgeboard.agreement.cells import ALL, Cell, Raters, cell_names
-from judgeboard.agreement.choice import SLICES, By, Whose
+from judgeboard.agreement.choice import GRADES, SLICES, By, CountedGrades, GradeName
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import FlagsWorth
 from judgeboard.agreement.page import AgreementPage, SameAnswers, TimePoint, few_of_rarer
@@ -86,8 +85,8 @@ class AgreementFigures:
 
     def cell(self, people: str | None = None, judge: str | None = None, score: str | None = None) -> Cell:
         """Return the answers behind a figure."""
-        whose = self.page.choice.whose
-        return Cell(self.page.grade, self.version.id, people=people, judge=judge, score=score, whose=whose)
+        counted = self.page.choice.counted
+        return Cell(self.page.grade, self.version.id, people=people, judge=judge, score=score, counted=counted)
 
     @property
     def _alone(self) -> str | None:
@@ -118,7 +117,7 @@ class AgreementFigures:
     def _heat_map(self) -> None:
         with reading() as connection:
             differing = disagreement_page(
-                PairSource(connection, self.page.choice.whose),
+                PairSource(connection, self.page.choice.counted),
                 version_id=self.version.id,
                 grade="groundedness",
                 limit=0,
@@ -351,10 +350,10 @@ _PEOPLE = {"experts": "experts", "skilled": "trained annotators", "crowd": "a cr
 _CHOICES = {f"{epsilon:g}: {_PEOPLE[who]}": epsilon for who, epsilon in EPSILONS.items()}
 
 
-def show_raters(result: AgreementResult, ids: Mapping[str, int], whose: Whose, *, as_tables: bool) -> None:
+def show_raters(result: AgreementResult, ids: Mapping[str, int], counted: CountedGrades, *, as_tables: bool) -> None:
     """Show the agreement of several raters. ``ids`` maps names of people or judge versions to ids."""
     raters: Raters | None = "people" if result.of == "people" else "judges" if result.of == "judges" else None
-    target = partial(_target, grade=result.grade, whose=whose)
+    target = partial(_target, grade=result.grade, counted=counted)
     left, right = stacking_columns("raters", [1.1, 1])
     with left:
         heading(TITLES["rater_pairs"])
@@ -416,7 +415,7 @@ def _target(
     raters: Raters | None,
     *rater_ids: int | None,
     grade: str,
-    whose: Whose,
+    counted: CountedGrades,
     by: By | None = None,
     part: str | None = None,
 ) -> Rows | None:
@@ -427,8 +426,7 @@ def _target(
         return None
     first, second = (*ids, ALL, ALL)[:2]
     # Charts of raters compare everybody's own grades.
-    everybody = Whose(implied_labels=whose.implied_labels, where=whose.where)
-    return cell_rows(Cell(known, first, second, raters, whose=everybody, by=by, slice=part))
+    return cell_rows(Cell(known, first, second, raters, counted=counted.of_everybody(), by=by, slice=part))
 
 
 def epsilon_field() -> float:
@@ -442,7 +440,7 @@ def stand_in(
     version_id: int,
     grade: GradeName,
     people: Mapping[str, int],
-    whose: Whose,
+    counted: CountedGrades,
 ) -> None:
     """Show the alternative annotator test, and how far people may rely on the judge; ``people`` maps names to ids."""
     result, epsilon, *rest = stand_in_words(test, allowed)
@@ -450,7 +448,7 @@ def stand_in(
     if test.omega.value is None:
         caption("The test needs two people per answer, and 30 answers per person.", *rest)
         return
-    target = partial(_target, "standin", version_id, grade=grade, whose=whose)
+    target = partial(_target, "standin", version_id, grade=grade, counted=counted)
     targets = [target(people.get(each.name)) for each in test.people]
     table(stand_in_table(test), targets, key="stand_in", under=rest)
 
@@ -463,7 +461,7 @@ def after_they_saw(
     if anchoring:
         table(
             anchoring_table(anchoring),
-            [_target("shown", version_id, grade=grade, whose=Whose(where=where)) for grade in anchoring],
+            [_target("shown", version_id, grade=grade, counted=CountedGrades(where=where)) for grade in anchoring],
             key="anchoring",
             under=(ANCHORING_WORDS,),
         )

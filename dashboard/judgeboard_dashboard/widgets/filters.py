@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
+from judgeboard.agreement.choice import GRADES, GradeName
 from judgeboard.agreement.notes import compared_with
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULES

@@ -7,9 +7,8 @@ from typing import Any, Literal, TypedDict, Unpack, cast
 
 import streamlit as st
 
-from judgeboard.agreement.answer_pairs import GradeName
 from judgeboard.agreement.cells import Cell, Raters, answers_in, cell_words
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import CountedGrades, GradeName
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.stats.ratings import Human
@@ -235,11 +234,11 @@ def cell_rows(cell: Cell, **more: str | list[str]) -> Rows:
         "pairs": cell.grade,
         "raters": f"{cell.raters}-{cell.first}-{cell.second}",
         **{name: getattr(cell, field) for name, field in _TEXTS.items()},
-        "reviewer": None if cell.whose.reviewer_id is None else str(cell.whose.reviewer_id),
-        "human": None if cell.whose.human == "gold" else cell.whose.human,
-        "labels": None if cell.whose.implied_labels else "given",
+        "reviewer": None if cell.counted.reviewer_id is None else str(cell.counted.reviewer_id),
+        "human": None if cell.counted.human == "gold" else cell.counted.human,
+        "labels": None if cell.counted.implied_labels else "given",
     }
-    narrowed = {**query_of(cell.whose.where), **more}
+    narrowed = {**query_of(cell.counted.where), **more}
     return Rows("responses", {**{name: value for name, value in named.items() if value is not None}, **narrowed})
 
 
@@ -259,7 +258,7 @@ def drilled(address: Mapping[str, list[str]]) -> Drilled | None:
         int(first),
         int(second),
         cast("Raters", kind),
-        whose=Whose(reviewer_id, cast("Human", fields.get("human", "gold")), fields.get("labels") != "given"),
+        counted=CountedGrades(reviewer_id, cast("Human", fields.get("human", "gold")), fields.get("labels") != "given"),
         **texts,
     )
     with reading() as connection:

@@ -5,7 +5,7 @@ import pytest
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import CountedGrades
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.notes import EMPTY
@@ -20,7 +20,7 @@ MONDAY = 20_458  # 5 January 2026
 
 def page(log: GradedLog, reviewer_id: int | None = None, **asked: Any) -> AgreementPage:
     with log.store.reading() as connection:
-        return agreement_page(PairSource(connection, Whose(reviewer_id)), **asked)
+        return agreement_page(PairSource(connection, CountedGrades(reviewer_id)), **asked)
 
 
 def codes(shown: AgreementPage) -> list[str]:
@@ -87,7 +87,7 @@ def test_answers_that_only_a_lead_graded_are_left_out_and_said(log: GradedLog) -
     log.say_all(log.version(), ids[12:], label=GOOD)
     log.review_all(ids[12:], "lead", label=GOOD, stage="adjudication")
     with log.store.reading() as connection:
-        source = PairSource(connection, Whose(human="majority"))
+        source = PairSource(connection, CountedGrades(human="majority"))
         shown = agreement_page(source)
     result = measure_agreement(log.store, human="majority")
     assert shown.result is not None

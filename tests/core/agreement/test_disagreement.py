@@ -4,7 +4,7 @@ from sqlalchemy import insert
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, NOON, GradedLog
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import CountedGrades
 from judgeboard.agreement.disagreement import DisagreementPage, disagreement_page, disagreement_sentence
 from judgeboard.agreement.notes import EMPTY
 from judgeboard.agreement.ratings import PairSource
@@ -14,7 +14,7 @@ from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 def page(log: GradedLog, reviewer_id: int | None = None, **asked: Any) -> DisagreementPage:
     with log.store.reading() as connection:
-        return disagreement_page(PairSource(connection, Whose(reviewer_id)), **asked)
+        return disagreement_page(PairSource(connection, CountedGrades(reviewer_id)), **asked)
 
 
 def scored_log(log: GradedLog) -> list[int]:

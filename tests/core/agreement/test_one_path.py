@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import AgreementChoice, By, Whose
+from judgeboard.agreement.choice import GRADES, AgreementChoice, By, CountedGrades, GradeName
 from judgeboard.agreement.measure import agreement_of, measure_agreement
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.ratings import AnswerRatings, PairSource, grouping_of
@@ -219,7 +218,8 @@ def of_answers(statistics: Statistics) -> Statistics:
 
 def the_report_agrees(store: Store, result: AgreementResult) -> None:
     with store.reading() as connection:
-        results = report_results(connection, result.grade, version_id(store, result.title), Whose(human=result.human))  # type: ignore[arg-type]
+        counted = CountedGrades(human=result.human)  # type: ignore[arg-type]
+        results = report_results(connection, result.grade, version_id(store, result.title), counted)
         html = report_page(results, log_summary(connection, results))
     data = re.search(r'<script type="application/json" id="agreement">(.*?)</script>', html, re.DOTALL)
     assert data is not None
@@ -251,7 +251,7 @@ def stats_agree(store: Store, result: AgreementResult) -> None:
 def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:
     with store.reading() as connection:
         return agreement_page(
-            PairSource(connection, Whose(human=human)), version_id=version_id(store, title), grade=grade, by=by
+            PairSource(connection, CountedGrades(human=human)), version_id=version_id(store, title), grade=grade, by=by
         )
 
 

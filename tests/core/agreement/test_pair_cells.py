@@ -3,7 +3,7 @@ import pytest
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.cells import Cell, answers_in, cell_names, cell_words
-from judgeboard.agreement.choice import By, Whose
+from judgeboard.agreement.choice import By, CountedGrades
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
@@ -58,7 +58,7 @@ def test_one_reviewer_alone_counts_as_people(graded: GradedLog) -> None:
     version = _version(log)
     with log.store.reading() as connection:
         everybody = answers_in(connection, Cell("label", version.id))
-        nobody = answers_in(connection, Cell("label", version.id, whose=Whose(999)))
+        nobody = answers_in(connection, Cell("label", version.id, counted=CountedGrades(999)))
     assert (len(everybody), nobody) == (40, ())
 
 
@@ -120,7 +120,8 @@ def test_whose_grades_count_decides_what_a_cell_contains(graded: GradedLog) -> N
     graded.review(first, "lead", label=BAD, stage="adjudication")
     with graded.store.reading() as connection:
         cells = [
-            Cell("label", version.id, people="hallucinated", whose=Whose(human=human)) for human in ("gold", "majority")
+            Cell("label", version.id, people="hallucinated", counted=CountedGrades(human=human))
+            for human in ("gold", "majority")
         ]
         with_gold, without = (answers_in(connection, cell) for cell in cells)
     assert first in with_gold

@@ -71,7 +71,7 @@ def test_the_published_counts_come_out(ragtruth: Store, table: list[AgreementRes
         assert count_responses(connection) == 2912
         assert count_labels(connection) == {"grounded": 1733, "hallucinated": 1179}
         report = stats(connection)
-        reviews = PairSource(connection).graded.reviews
+        reviews = PairSource(connection).reviews
     assert report.judgments == {"ok": 9408, "unparsable": 0, "refused": 0, "error": 0}
     assert len(np.unique(reviews.response_ids)) == 2912
     assert {each.title for each in table} == {f"{name} v1" for name in DETECTORS}

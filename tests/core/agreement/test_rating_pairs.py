@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.answer_pairs import GradeName
-from judgeboard.agreement.choice import AgreementChoice, Whose
+from judgeboard.agreement.choice import AgreementChoice, CountedGrades, GradeName
 from judgeboard.agreement.measure import agreement_of, every_judge
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.result import AgreementResult
@@ -92,7 +91,7 @@ def test_only_one_reviewer_may_be_meant(log: GradedLog) -> None:
     version, ids = label_log(log)
     for each in ids[:10]:
         log.review(each, "jon", label=GOOD)
-    row = row_of(log, version, "label", whose=Whose(log.reviewers["jon"]))
+    row = row_of(log, version, "label", counted=CountedGrades(log.reviewers["jon"]))
     assert (row.n, row.statistics["agreement"].value) == (10, 0.5)
 
 
@@ -107,7 +106,7 @@ def test_only_answers_of_the_log_count(log: GradedLog) -> None:
     row = row_of(log, version, "label")
     assert (row.n, row.left_out) == (len(ids), {"without_verdict": 1})
     with log.store.reading() as connection:
-        reviews = PairSource(connection).graded.reviews
+        reviews = PairSource(connection).reviews
     assert len(set(reviews.response_ids.tolist())) == len(ids) + 1
 
 

@@ -82,7 +82,7 @@ def test_a_command_loads_no_module_of_another_command() -> None:
         "print(sorted(name for name in sys.modules if name.startswith('judgeboard.cli.')))"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    used = ("app", "groups", "help", "labels", "loading", "options")
+    used = ("app", "groups", "labels", "options")
     assert printed.splitlines()[-1] == str([f"judgeboard.cli.{name}" for name in used])
 
 

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from judgeboard.cli.app import root, run
-from judgeboard.cli.help import Command
+from judgeboard.cli.groups import Command
 
 # Words that a command with arguments needs, and commands whose rows are not in the database.
 ARGUMENTS = {"test health": ["lexical"], "compare versions": ["lexical", "climb-judge-8b", "--answers", "all"]}

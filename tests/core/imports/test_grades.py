@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from engines import on_sqlite
 from graded_log import GradedLog
-from judgeboard.agreement.answer_pairs import person_grades
+from judgeboard.agreement.ratings import person_grades
 from judgeboard.domain import AspectPreference, Label, Preference, QueueOrder, Rejected, Role, Shown
 from judgeboard.errors import NotAllowed
 from judgeboard.imports.fields import Unusable
@@ -192,7 +192,7 @@ def counted(case: QueueCase) -> dict[str, float]:
     with case.store.reading() as connection:
         names = reviewer_names(connection)
         grades = person_grades(graded_reviews(connection), "groundedness")
-    known = list(zip(grades.reviewer_ids.tolist(), grades.grades.groundedness.tolist(), strict=True))
+    known = list(zip(grades.reviewer_ids.tolist(), grades.groundedness.tolist(), strict=True))
     assert len({person for person, _ in known}) == len(known)
     return {names[person]: value for person, value in known}
 
@@ -314,7 +314,7 @@ def test_a_reviewer_in_another_spelling_grades_an_answer_once_in_a_file(store, b
     assert (rejected.line, rejected.field) == (2, "external_id")
     assert "' mara  ', in another spelling, has graded 'a1'" in rejected.reason
     with store.reading() as connection:
-        assert sorted(graded_reviews(connection).grades.groundedness.tolist()) == [0.2, 0.4, 0.5]
+        assert sorted(graded_reviews(connection).groundedness.tolist()) == [0.2, 0.4, 0.5]
 
 
 @on_sqlite

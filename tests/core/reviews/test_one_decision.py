@@ -11,7 +11,7 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.agreement.cells import Cell, answers_in
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import CountedGrades
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import measure_agreement
@@ -268,12 +268,12 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     assert measure_agreement(store, grade="label").n == 12
     assert measure_agreement(store, grade="label", implied_labels=False).n == 2
     with store.reading() as connection:
-        without_implied = Whose(implied_labels=False)
+        without_implied = CountedGrades(implied_labels=False)
         page = disagreement_page(PairSource(connection, without_implied), grade="label")
         assert page.version is not None
         assert (page.pairs, disagreement_page(PairSource(connection), grade="label").pairs) == (2, 12)
         for raters, other in (("judge", 0), ("people", case.mara.id)):
-            cell = Cell("label", other or page.version.id, other, raters, whose=without_implied)
+            cell = Cell("label", other or page.version.id, other, raters, counted=without_implied)
             assert len(answers_in(connection, cell)) == 2, f"{raters}: the answers behind a figure are those it counts"
     with pytest.raises(DecisionRefused) as refused:
         decide(store, flag_id=flag["id"], reviewer=case.jon, decision=DISMISS, grade=given_grade, request_key="late")

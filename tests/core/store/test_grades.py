@@ -22,7 +22,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.responses import evidence_group
 from judgeboard.store.reviewers import graders_by_name, reviewer_names, store_reviewer
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.verdicts import load_graded
+from judgeboard.store.verdicts import graded_answers
 
 HELD_OUT = EvidenceRole.HELD_OUT
 
@@ -126,13 +126,11 @@ def test_agreement_of_a_version_leaves_out_the_answers_it_was_shown(store: Store
         for version in (shown, plain):
             store_judgments(connection, version, None, judgments)
     with store.reading() as connection:
-        graded = load_graded(connection)
-        assert graded.response_ids.tolist() == ids
-        assert {key: given.quality.tolist() for key, given in graded.verdicts.items()} == {
-            shown.id: [0, 3, 3, 3],
-            plain.id: [3, 3, 3, 3],
-        }
-        assert PairSource(connection).graded.verdicts[shown.id].quality.tolist() == [0, 3, 3, 3]
+        _, verdicts = graded_answers(connection)
+        assert verdicts.of_version(shown.id).response_ids.tolist() == ids[1:]
+        assert verdicts.of_version(plain.id).response_ids.tolist() == ids
+        assert set(verdicts.quality.tolist()) == {3}
+        assert PairSource(connection).verdicts(shown.id).response_ids.tolist() == ids[1:]
 
 
 @on_sqlite

@@ -6,7 +6,7 @@ from app_pages import OpenPage, charts, labels, table, texts
 from figures_log import FiguresLog
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.cells import ALL, Cell, answers_in
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import CountedGrades
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.domain import Label, Status, Verdict
 from judgeboard.reports.agreement import report_results
@@ -197,7 +197,7 @@ def test_the_report_holds_judge_people_and_judges(
     app = open_page("agreement")
     assert {"As one HTML file", "As JSON", "Ratings as CSV"} <= {each.label for each in app.get("download_button")}
     with sqlite_store.reading() as connection:
-        results = report_results(connection, "label", figures.rag.id, Whose())
+        results = report_results(connection, "label", figures.rag.id, CountedGrades())
     assert [each.of for each in results] == ["judge", "people", "judges"]
     assert [each["of"] for each in to_plain(results)] == ["judge", "people", "judges"]
 

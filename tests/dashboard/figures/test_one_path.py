@@ -11,8 +11,7 @@ import pytest
 
 from app_pages import OpenPage, shown, texts
 from figures_log import FELL, FiguresLog
-from judgeboard.agreement.answer_pairs import GRADES, GradeName
-from judgeboard.agreement.choice import By
+from judgeboard.agreement.choice import GRADES, By, GradeName
 from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.measure import measure_agreement

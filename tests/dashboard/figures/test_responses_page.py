@@ -7,7 +7,7 @@ import pytest
 from app_pages import OpenPage, labels, texts
 from figures_log import FELL, HOSTILE, STILL, FiguresLog
 from judgeboard.agreement.cells import Cell, answers_in
-from judgeboard.agreement.choice import Whose
+from judgeboard.agreement.choice import CountedGrades
 from judgeboard.domain import Response
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
@@ -57,7 +57,7 @@ def test_a_cell_of_agreement_opens_its_rows_and_a_chip_says_so(
     assert chip in labels(app)
     app.button(key="responses_cell").click().run()
     assert count_in(app) == 113
-    page_of_cell = open_page("responses", **cell_rows(replace(cell, whose=Whose(implied_labels=False))).query)
+    page_of_cell = open_page("responses", **cell_rows(replace(cell, counted=CountedGrades(implied_labels=False))).query)
     assert any("without implied labels" in label for label in labels(page_of_cell))
 
 
