@@ -246,8 +246,8 @@ def _decide(
     else:
         in_queue = reviewed_in_queues(connection, responses, reviewer.id).keys() - repeated - blind
         for flag in lock_flags(connection, responses):
-            if flag.response.id not in repeated | blind | in_queue:
-                flags.setdefault(flag.response.id, []).append(flag)
+            if flag.response_id not in repeated | blind | in_queue:
+                flags.setdefault(flag.response_id, []).append(flag)
     flag_ids = {id_: tuple(flag.id for flag in of_answer) for id_, of_answer in flags.items()}
     earlier: dict[int, list[StoredReview]] = {}
     for own in own_decisions(connection, reviewer.id, flag_ids) if flag_ids and decision is not None else ():

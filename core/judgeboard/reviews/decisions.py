@@ -46,6 +46,7 @@ from judgeboard.store.reviews import (
     insert_review,
     insert_reviews,
     lock_flag,
+    lock_flags,
     lock_response,
     lock_subject,
     open_flag_ids,
@@ -139,31 +140,31 @@ def decide(
         raise BadInput("a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it")
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        flag = lock_flag(connection, flag_id)
+        flag, response = lock_flag(connection, flag_id)
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision)
             held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
             return Decided(stored.id, held)
-        check_not_blind(connection, reviewer, flag.response.id, None, flag.response.external_id)
+        check_not_blind(connection, reviewer, response.id, None, response.external_id)
         review = replace(request, decision=decision, grade=grade, judgment_seen_id=judgment_seen_id)
-        review = checked_review(connection, flag.response, review)
-        in_queue = reviewed_in_queues(connection, [flag.response.id], reviewer.id).get(flag.response.id)
+        review = checked_review(connection, response, review)
+        in_queue = reviewed_in_queues(connection, [response.id], reviewer.id).get(response.id)
         if flag.state is FlagState.OPEN and in_queue is None:
-            flag_ids = (flag.id,) if alone else open_flag_ids(connection, flag.response.id)
+            flag_ids = (flag.id,) if alone else open_flag_ids(connection, response.id)
             review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
             if review.replaces != changes:
                 review = keeping_earlier(connection, review)
             details = {"flags": review.flag_ids, "decision": decision}
             review_id = store_review(connection, "decide", review, reviewer, details)
-            flags = [lock_flag(connection, id_) for id_ in review.flag_ids]
+            flags = lock_flags(connection, [response.id], review.flag_ids)
             states, _ = update_states(connection, None, flags, request.at)
             held = held_words(connection, states) if decision in STATE_AFTER else None
             return Decided(review_id, held)
         if flag.state is FlagState.OPEN:
             refusal = f"Your review in the queue “{in_queue}” counts: undo it there to decide again."
         else:
-            refusal = _why_closed(connection, flag, review)
+            refusal = _why_closed(connection, flag, response, review)
         refusal += keep_draft(connection, _replacing_grade(connection, review), reviewer, {"flag": flag.id})
     raise DecisionRefused(refusal)  # raised after the commit, so that the draft is kept
 
@@ -312,7 +313,7 @@ def check_label(connection: Connection, review: NewReview) -> None:
     if label is None or implied is None or label is implied:
         return
     flag_ids = () if review.stage is Stage.BLIND else review.flag_ids
-    rules = {lock_flag(connection, flag_id).rule for flag_id in flag_ids}
+    rules = {flag.rule for flag in lock_flags(connection, [review.response_id or 0], flag_ids)}
     if label is Label.HALLUCINATED and (not rules or LOW_GROUNDEDNESS in rules):
         raise Contradiction("You marked the answer hallucinated, but your decision says that it has no problem.")
     if label is Label.GROUNDED and rules == {LOW_GROUNDEDNESS}:
@@ -338,10 +339,10 @@ def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, d
     return f" Your {'note' if refused.grade.notes else 'grade'} is kept."
 
 
-def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> str:
+def _why_closed(connection: Connection, flag: LockedFlag, response: LockedResponse, review: NewReview) -> str:
     """Return why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
-    external_id = shortened(flag.response.external_id, LONGEST_ID)
-    decided = current_reviews(connection, [flag.response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
+    external_id = shortened(response.external_id, LONGEST_ID)
+    decided = current_reviews(connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
     first = decided[0] if decided else None
     if first is None or first.decision is None:
         return f"A newer judgment replaced this flag on {external_id}."

@@ -205,7 +205,7 @@ def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = No
             return queue
         flag_ids = decided_flags_in(connection, queue.id)
         set_queue_state(connection, queue.id, QueueState.CLOSED)
-        update_flag_states(connection, [lock_flag(connection, flag_id) for flag_id in flag_ids])
+        update_flag_states(connection, [lock_flag(connection, flag_id)[0] for flag_id in flag_ids])
         details = {"queue": queue.name, "flags": len(flag_ids)}
         record_event(connection, "close_queue", actor_name(by), details=details, now=at)
         return queue_by_id(connection, queue.id)

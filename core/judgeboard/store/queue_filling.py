@@ -216,7 +216,7 @@ def matching_answers(
     connection: Connection, rules: QueueRules, response_ids: Collection[int] | None = None
 ) -> list[Matching]:
     """Return the answers (of these or all) whose open flags match a queue's filter, without its random sample."""
-    own, elsewhere = flag_conditions(connection, replace(rules.where, response_ids=None))
+    own, elsewhere = flag_conditions(connection, rules.where.without("response_ids"))
     conditions = [OPEN, *own, *elsewhere]
     if rules.sampling_rate and RANDOM_SAMPLE not in rules.where.rules:
         conditions.append(FLAG.c.rule != RANDOM_SAMPLE)

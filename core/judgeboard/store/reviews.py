@@ -128,7 +128,7 @@ class LockedFlag:
     """A flag whose state nobody else can change until the transaction ends."""
 
     id: int
-    response: LockedResponse
+    response_id: int
     rule: str
     state: FlagState
 
@@ -249,22 +249,24 @@ def lock_free_responses(connection: Connection, response_ids: Collection[int]) -
     return locked
 
 
-def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
-    """Read a flag with its response and lock both; raise NotFound if there is none."""
+def lock_flag(connection: Connection, flag_id: int) -> tuple[LockedFlag, LockedResponse]:
+    """Read a flag and its response and lock both; raise NotFound if there is none."""
     response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
     if response_id is None:
         raise NotFound(f"no flag {flag_id}")
-    return lock_flags(connection, lock_responses(connection, [response_id]), [flag_id])[0]
+    response = lock_response(connection, response_id)
+    return lock_flags(connection, [response_id], [flag_id])[0], response
 
 
 def lock_flags(
-    connection: Connection, responses: Mapping[int, LockedResponse], flag_ids: Collection[int] | None = None
+    connection: Connection, response_ids: Collection[int], flag_ids: Collection[int] | None = None
 ) -> list[LockedFlag]:
     """Read and lock flags of locked responses, by id: these flags, or all open ones."""
+    if flag_ids is not None and not flag_ids:
+        return []
     chosen = FLAG.c.state == FlagState.OPEN.value if flag_ids is None else FLAG.c.id.in_(flag_ids)
-    query = select(FLAG.c.id, FLAG.c.response_id, FLAG.c.rule, FLAG.c.state)
-    query = query.where(FLAG.c.response_id.in_(responses), chosen).order_by(FLAG.c.id).with_for_update()
-    return [LockedFlag(id_, responses[of], rule, state) for id_, of, rule, state in connection.execute(query)]
+    query = select(*columns_of(LockedFlag, FLAG)).where(FLAG.c.response_id.in_(response_ids), chosen)
+    return [LockedFlag(*row) for row in connection.execute(query.order_by(FLAG.c.id).with_for_update())]
 
 
 def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
@@ -281,7 +283,8 @@ def lock_reviewed(
     if review is None:
         raise NotFound(f"no review {review_id}")
     response = lock_subject(connection, review.response_id, review.pair_id)
-    return review, tuple(lock_flag(connection, flag_id) for flag_id in review.flag_ids), response
+    flags = () if response is None else tuple(lock_flags(connection, [response.id], review.flag_ids))
+    return review, flags, response
 
 
 def has_decided(connection: Connection, reviewer_id: int, response_id: int) -> bool:
