@@ -37,8 +37,7 @@ from judgeboard.store.leases import PEOPLE
 from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.queue_filling import add_answers
 from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_in_queues
-from judgeboard.store.queue_rules import LONGEST_NAME, QueueRules
-from judgeboard.store.queues import PAIRS, find_queue, queue_named
+from judgeboard.store.queues import LONGEST_NAME, PAIRS, QueueRules, find_queue, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     LockedFlag,

@@ -14,6 +14,7 @@ from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     check_not_forgotten,
     check_own,
+    check_required,
     check_same,
     checked_key,
     checked_request,
@@ -21,7 +22,6 @@ from judgeboard.reviews.checks import (
 )
 from judgeboard.reviews.decisions import LONGEST_ID, checked_review, store_review, withdrawal
 from judgeboard.reviews.outcome import update_states
-from judgeboard.reviews.queues import check_required
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import MENTION, mentioned, record_event

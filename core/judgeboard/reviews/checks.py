@@ -7,16 +7,31 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import GRADE_TEXTS, LONGEST_KEY, Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
+from judgeboard.domain import (
+    GRADE_TEXTS,
+    LONGEST_KEY,
+    Claim,
+    ClaimMark,
+    ClaimStatus,
+    Decision,
+    DimensionScore,
+    Grade,
+    Preference,
+)
 from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.formats.label_schema import FieldType, LabelSchema
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.store.clock import utc_now
 from judgeboard.store.issues import list_modes
+from judgeboard.store.label_schemas import schema_by_id
+from judgeboard.store.queue_items import answer_texts
+from judgeboard.store.queues import PAIRS, QueueRules
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import LockedResponse, NewReview, StoredReview, claims_by_judgment, find_review
 from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()
+ASKED = ("label", "groundedness", "quality")
 MOST_MARKS = 2_000
 LONGEST_LOOK = 30 * 86_400  # seconds
 
@@ -81,6 +96,54 @@ def checked_grade(
         modes=tuple(sorted(set(grade.modes))),
         **texts,
     )
+
+
+def checked_fields(
+    connection: Connection,
+    schema_id: int | None,
+    grade: Grade,
+    response: LockedResponse | None,
+    decision: Decision | None,
+) -> Grade:
+    """Return a grade with checked fields; raise BadInput if a field is wrong, missing or not in the schema.
+
+    A confirmed or dismissed answer needs the required fields; a grade alone and the decision "unsure" do not.
+    """
+    if schema_id is None or response is None:
+        if grade.choices or grade.texts:
+            raise BadInput(f"this queue has no field {next(iter({**grade.choices, **grade.texts}))!r}")
+        return grade
+    schema = schema_by_id(connection, schema_id).schema
+    scored = {score.dimension for score in grade.scores}
+    unknown = {*grade.choices, *grade.texts, *scored} - {field.name for field in schema.own}
+    if unknown:
+        raise BadInput(f"the schema {schema.name} has no field {min(unknown)!r}")
+    values = schema.checked(schema.values(grade))
+    missing = schema.missing(values)
+    if missing and decision in {Decision.CONFIRM, Decision.DISMISS}:
+        raise BadInput(f"required: {', '.join(missing)}")
+    _check_places(connection, schema, values, response)
+    return schema.grade(values, grade)
+
+
+class MissingGrades(BadInput):
+    """A review lacks grades that its queue requires."""
+
+
+def missing_grades(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
+    """Return the required grades that a review lacks. Unsure reviews and reviews of pairs need no grades."""
+    if rules.subject == PAIRS or decision is Decision.UNSURE:
+        return ()
+    graded = {name for name in ASKED if getattr(grade, name) is not None}
+    graded |= {score.dimension for score in grade.scores if score.value is not None}
+    return tuple(name for name in rules.grades if name not in graded)
+
+
+def check_required(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> None:
+    """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
+    if missing := missing_grades(rules, decision, grade):
+        required = ", ".join(rules.grades)
+        raise MissingGrades(f"the queue {rules.name!r} requires {required}; missing: {', '.join(missing)}")
 
 
 def check_modes(connection: Connection, names: Collection[str]) -> None:
@@ -197,3 +260,22 @@ def _checked_span(span: dict[str, Any], answer: str) -> dict[str, Any]:
         if isinstance(value, str):
             checked_text(f"the {name} of a span", value)
     return span
+
+
+def _check_places(
+    connection: Connection, schema: LabelSchema, values: dict[str, Any], response: LockedResponse
+) -> None:
+    """Raise `BadInput` for a span outside its text, or for a passage that the answer does not have."""
+    placed = [field for field in schema.of_type(FieldType.SPANS, FieldType.RANKING) if field.name in values]
+    if not placed:
+        return
+    passages = answer_texts(connection, [response.id])[response.id].passages or ()
+    for field in placed:
+        for place in values[field.name]:
+            number = place if field.type is FieldType.RANKING else place.get("passage")
+            if number is not None and not 1 <= number <= len(passages):
+                raise BadInput(f"{field.name}: there is no passage {number}")
+            if field.type is FieldType.SPANS:
+                text = (response.answer or "") if number is None else passages[number - 1]
+                if place["end"] > len(text):
+                    raise BadInput(f"{field.name}: the span {place['start']} to {place['end']} is outside its text")

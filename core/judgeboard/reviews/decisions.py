@@ -23,8 +23,14 @@ from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import allowed
-from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
-from judgeboard.reviews.label_schemas import checked_fields
+from judgeboard.reviews.checks import (
+    NOTHING,
+    check_same,
+    checked_fields,
+    checked_grade,
+    checked_judgment,
+    checked_request,
+)
 from judgeboard.reviews.outcome import held_words, update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
 from judgeboard.store.engine import Store

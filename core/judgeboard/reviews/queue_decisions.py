@@ -20,11 +20,9 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import allowed
-from judgeboard.reviews.checks import NOTHING, check_same, checked_request
+from judgeboard.reviews.checks import NOTHING, check_required, check_same, checked_request
 from judgeboard.reviews.decisions import checked_review, keep_draft, replacing_earlier, store_review, with_implied
-from judgeboard.reviews.leases import own_lease, split_token
 from judgeboard.reviews.outcome import update_item_state
-from judgeboard.reviews.queues import check_required
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -38,6 +36,8 @@ from judgeboard.store.leases import (
     lease_taken_at,
     leases_at,
     note_reveal,
+    own_lease,
+    split_token,
     use_lease,
 )
 from judgeboard.store.preferences import saw_hidden_parts
@@ -125,7 +125,7 @@ def decide_item(
         item = item_by_id(connection, item_id)
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = item_by_id(connection, item_id, lock=True)
-        lease = own_lease(connection, token, reviewer, lock=True)
+        lease = own_lease(connection, token, reviewer.id, lock=True)
         taken_at = lease_taken_at(connection, item_id, reviewer.id, secret) if lease is None else lease.taken_at
         if lease is None and taken_at is None:
             raise DecisionRefused(NO_LEASE)

@@ -28,8 +28,7 @@ from judgeboard.store.queue_items import (
     unfinished_items,
     unlink_flags,
 )
-from judgeboard.store.queue_rules import QueueRules
-from judgeboard.store.queues import ANSWERS, PAIRS, Queue, list_queues
+from judgeboard.store.queues import ANSWERS, PAIRS, Queue, QueueRules, list_queues
 from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.statements import LOGGED, OPEN, any_row, batches, columns_of, listed, record_of, rows_with
 from judgeboard.store.strata import DrawnAnswer

@@ -15,7 +15,7 @@ from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_screen import ListedPairs
 from judgeboard.people.permissions import may
-from judgeboard.reviews.queues import ASKED
+from judgeboard.reviews.checks import ASKED
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, ItemJudgment

@@ -13,14 +13,13 @@ from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.label_schema import as_yaml, schema_in
 from judgeboard.imports.importing import import_file
-from judgeboard.reviews.label_schemas import add_schema
-from judgeboard.reviews.queues import create_queue, queue_progress
+from judgeboard.reviews.queues import add_schema, create_queue, queue_progress
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.own_reviews import whole_review
 from judgeboard.store.queue_items import reviews_on
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
 SUPPORT = """

@@ -42,7 +42,7 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.open_flags import QueueLine, open_counts, queue_page
 from judgeboard.store.overview import overview, work_state
 from judgeboard.store.own_reviews import own_reviews_page, whole_review
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import set_setting
