@@ -41,8 +41,7 @@ from judgeboard.store.queues import LONGEST_NAME, PAIRS, QueueRules, find_queue,
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     LockedFlag,
-    NewReview,
-    StoredReview,
+    Review,
     graded_by,
     insert_reviews,
     lock_flags,
@@ -232,7 +231,7 @@ def _decide(
     decision: Decision | None,
     grade: Grade,
     bulk_id: str,
-    request: NewReview,
+    request: Review,
 ) -> dict[str, int]:
     """Decide one part in a fixed number of statements; return the counts of `BulkDecided`."""
     responses = lock_responses(connection, response_ids)
@@ -248,12 +247,12 @@ def _decide(
             if flag.response_id not in repeated | blind | in_queue:
                 flags.setdefault(flag.response_id, []).append(flag)
     flag_ids = {id_: tuple(flag.id for flag in of_answer) for id_, of_answer in flags.items()}
-    earlier: dict[int, list[StoredReview]] = {}
+    earlier: dict[int, list[Review]] = {}
     for own in own_decisions(connection, reviewer.id, flag_ids) if flag_ids and decision is not None else ():
         earlier.setdefault(own.response_id or 0, []).append(own)
     others = reviewed_by_others(connection, flags, reviewer.id)
     labelled = set() if decision is None else _implied(connection, flags, reviewer)
-    reviews: list[NewReview] = []
+    reviews: list[Review] = []
     for ids, stored_grade in ((flags.keys() - labelled, grade), (labelled, with_implied(grade, decision))):
         if not ids:
             continue
@@ -263,8 +262,9 @@ def _decide(
         for id_ in sorted(ids):
             key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
             review = replace(checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key)
-            review, withdrawals = replaced_by(review, earlier.get(id_, ()))
-            reviews += (*withdrawals, keeping_earlier(connection, review))
+            own_earlier = earlier.get(id_, [])
+            review, withdrawals = replaced_by(review, own_earlier)
+            reviews += (*withdrawals, keeping_earlier(review, own_earlier[0] if own_earlier else None))
     insert_reviews(connection, reviews)
     delete_drafts(connection, reviewer.id, flags)
     decided = {flag_id for review in reviews for flag_id in review.flag_ids}

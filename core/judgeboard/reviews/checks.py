@@ -27,7 +27,7 @@ from judgeboard.store.label_schemas import schema_by_id
 from judgeboard.store.queue_items import answer_texts
 from judgeboard.store.queues import PAIRS, QueueRules
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import LockedResponse, NewReview, StoredReview, claims_by_judgment, find_review
+from judgeboard.store.reviews import LockedResponse, Review, claims_by_judgment, find_review
 from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()
@@ -43,11 +43,11 @@ def checked_key(request_key: str) -> str:
     return request_key
 
 
-def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> NewReview:
+def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> Review:
     """Return a review made at ``now`` (None: the current time), without its content. ``seconds`` is 0 to 30 days."""
     if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
         raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
-    return NewReview(reviewer.id, checked_key(request_key), now or utc_now(), seconds=seconds)
+    return Review(reviewer.id, checked_key(request_key), now or utc_now(), seconds=seconds)
 
 
 def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
@@ -176,13 +176,13 @@ def check_not_forgotten(response: LockedResponse) -> None:
         raise DecisionRefused(f"The texts of {response.external_id} were deleted: no new text about it can be stored.")
 
 
-def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
+def check_same(stored: Review, reviewer: Reviewer, *, same: bool) -> None:
     """Raise `BadInput` if another review is already stored under this request key."""
     if not same or stored.reviewer_id != reviewer.id:
         raise BadInput("this request key belongs to another review: every request needs its own")
 
 
-def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, what: str) -> None:
+def check_own(connection: Connection, review: Review, reviewer: Reviewer, what: str) -> None:
     """Raise `DecisionRefused` if a review is not the reviewer's own or not current. ``what`` is like "undo it"."""
     if review.reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
