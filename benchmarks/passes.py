@@ -28,7 +28,7 @@ from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.settings import set_setting
 from judgeboard_dashboard.review.actions import QueueActions
 from judgeboard_dashboard.review.drafts import ReviewSession

@@ -34,7 +34,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 

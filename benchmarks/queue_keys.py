@@ -26,7 +26,7 @@ from judgeboard.domain import QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.opening import open_store
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 
 LIMIT_MS = 300
 REST_MS = 1_000  # somebody reads: nothing is decided on an item that just appeared

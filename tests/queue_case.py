@@ -19,8 +19,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.queue_filling import CreatedQueue
-from judgeboard.store.queue_rules import QueueRules
-from judgeboard.store.queues import assignees, queue_named, unassign
+from judgeboard.store.queues import QueueRules, assignees, queue_named, unassign
 from judgeboard.store.reviewers import Reviewer, store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses

@@ -160,4 +160,4 @@ from .store.engine import Store as Store
 from .store.opening import open_store as open_store
 from .store.export import export_tables as export_tables
 from .store.filters import RowFilter as RowFilter, parse_where as parse_where
-from .store.queue_rules import QueueRules as QueueRules
+from .store.queues import QueueRules as QueueRules

@@ -12,7 +12,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.label_schemas import list_schemas
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.tables import REVIEW
 from page_state import DECIDE, GUARD, idle, settled
 from stored_rows import rows_of

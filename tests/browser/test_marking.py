@@ -9,11 +9,10 @@ from judgeboard.domain import Response
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
-from judgeboard.reviews.label_schemas import add_schema
-from judgeboard.reviews.queues import create_queue
+from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgeboard.domain import Feedback, FeedbackKind, Grade
 from judgeboard.errors import BadInput
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.text import as_utc, iso_z, seconds_of, storable, unstorable, utc_day, with_db
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]) | st.just("\x00"))

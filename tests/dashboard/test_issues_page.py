@@ -10,7 +10,7 @@ from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.issues import get_issue
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.tables import REVIEW_FAILURE_MODE
 
 

@@ -14,7 +14,8 @@ from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
-from judgeboard.store.own_reviews import OwnReview, own_reviews_page, whole_review
+from judgeboard.store.own_reviews import OwnReview, own_reviews_page
+from judgeboard.store.reviews import find_review
 from judgeboard_dashboard.review.people import pair_rows, preference_words, rows_of
 from pair_log import add_pairs
 from queue_case import queue_case
@@ -101,7 +102,7 @@ def test_a_decision_is_changed_from_what_it_was(mine, page_rows, open_page, sqli
     assert "Saved: your review of claims is changed" in shown(page), "it is said on the list"
     with sqlite_store.reading() as connection:
         item = load_item(connection, page_rows.responses["claims"])
-        changed = whole_review(connection, item.reviews[0].id)
+        changed = find_review(connection, item.reviews[0].id)
     new, old = item.reviews
     assert (new.decision, new.grade.quality, new.grade.note, len(new.grade.claim_marks)) == ("dismiss", 4, "no", 1)
     assert changed is not None

@@ -15,7 +15,7 @@ from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import RESPONSE, REVIEW_SCORE
 from judgeboard.store.verdicts import load_rubric_scores

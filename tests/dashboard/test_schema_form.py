@@ -10,13 +10,12 @@ from judgeboard.domain import Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import as_yaml, read_schema, schema_in
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.label_schemas import add_schema
-from judgeboard.reviews.queues import create_queue
+from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.label_schemas import list_schemas
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW, REVIEW_SCORE
 from judgeboard_dashboard.review.claims import statements_of

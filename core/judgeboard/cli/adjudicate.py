@@ -51,9 +51,9 @@ def adjudicate_command(
     stores the adjudication. The label of the adjudication is the gold label. `judgeboard agreement` measures judges
     and people against the gold labels.
     """
-    from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.outcome import load_conflict, open_conflicts
     from judgeboard.reviews.queue_decisions import adjudicate
+    from judgeboard.reviews.queues import schema_of_item
 
     if decision is not None and item_id is None:
         raise BadInput("--decision needs an ITEM: `judgeboard queue adjudicate` lists the items")

@@ -197,8 +197,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.issues import Issue
     from judgeboard.store.queue_items import unfinished_items
-    from judgeboard.store.queue_rules import QueueRules
-    from judgeboard.store.queues import assignees, find_queue
+    from judgeboard.store.queues import QueueRules, assignees, find_queue
     from judgeboard.store.responses import responses_named
 
     rows = _rows(folder / "queue_reviews.jsonl.gz")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from judgeboard.reviews.queues import QueueProgress
     from judgeboard.store.engine import Store
     from judgeboard.store.queue_filling import CreatedQueue
-    from judgeboard.store.queue_rules import PlainRuleKeywords, RuleKeywords
+    from judgeboard.store.queues import PlainRuleKeywords, RuleKeywords
     from judgeboard.store.reviewers import Reviewer
 
 
@@ -189,9 +189,8 @@ def create(
     """
     from judgeboard.agreement.plans import draw_plan
     from judgeboard.formats.label_schema import read_schema
-    from judgeboard.reviews.label_schemas import add_schema
-    from judgeboard.reviews.queues import NoPeople, check_people, create_queue, unknown_values
-    from judgeboard.store.queue_rules import QueueRules, orders_of
+    from judgeboard.reviews.queues import NoPeople, add_schema, check_people, create_queue, unknown_values
+    from judgeboard.store.queues import QueueRules, orders_of
 
     if plan is not None:
         _check_plan(plan, judge_versions, preset, plain["max_items"])

@@ -78,9 +78,9 @@ def next_(name: str) -> None:
     The output has the item's texts and the token for `queue decide`. The command prints the same item until you
     decide, skip or release it.
     """
-    from judgeboard.reviews.label_schemas import schema_of_item
     from judgeboard.reviews.leases import next_item
     from judgeboard.reviews.nothing_left import nothing_left
+    from judgeboard.reviews.queues import schema_of_item
     from judgeboard.reviews.shown import item_texts, judges_on
     from judgeboard.store.queues import queue_named
 
@@ -130,10 +130,10 @@ def decide(
     For an answer: `confirm` that it is bad, `dismiss` the flag, or `unsure`. For a pair: the side of the better
     answer. TOKEN is printed by `queue next`. `confirm` and `dismiss` need every grade that the queue requires.
     """
-    from judgeboard.reviews.label_schemas import schema_of_item
-    from judgeboard.reviews.leases import split_token
     from judgeboard.reviews.person_work import feedback_words, training_feedback
     from judgeboard.reviews.queue_decisions import decide_item, preference_at
+    from judgeboard.reviews.queues import schema_of_item
+    from judgeboard.store.leases import split_token
     from judgeboard.store.queue_items import item_by_id
     from judgeboard.store.queues import queue_by_id
 

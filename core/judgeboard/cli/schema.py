@@ -30,7 +30,7 @@ def schema_add(file: Path) -> None:
     FILE may also be a rubric. Each dimension becomes a required scale that keeps its levels and their descriptions.
     """
     from judgeboard.formats.label_schema import read_schema
-    from judgeboard.reviews.label_schemas import add_schema
+    from judgeboard.reviews.queues import add_schema
 
     stored = add_schema(options.open_store(), read_schema(file), by=options.actor())
     next_step = f"`judgeboard queue create NAME --schema '{stored.title}'`"

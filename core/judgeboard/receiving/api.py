@@ -23,12 +23,12 @@ from judgeboard.receiving.bodies import RequestBody
 from judgeboard.receiving.keys import Sender
 from judgeboard.receiving.records import json_in_body
 from judgeboard.reviews.decisions import decide, grade
-from judgeboard.reviews.leases import split_token
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.export import objects_of
 from judgeboard.store.items import response_of_flag
+from judgeboard.store.leases import split_token
 from judgeboard.store.open_flags import flags_after
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.responses import Named, responses_by_id, responses_named

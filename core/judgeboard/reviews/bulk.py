@@ -37,13 +37,11 @@ from judgeboard.store.leases import PEOPLE
 from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.queue_filling import add_answers
 from judgeboard.store.queue_items import items_of_bulk, remove_items, reviewed_in_queues
-from judgeboard.store.queue_rules import LONGEST_NAME, QueueRules
-from judgeboard.store.queues import PAIRS, find_queue, queue_named
+from judgeboard.store.queues import LONGEST_NAME, PAIRS, QueueRules, find_queue, queue_named
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     LockedFlag,
-    NewReview,
-    StoredReview,
+    Review,
     graded_by,
     insert_reviews,
     lock_flags,
@@ -233,7 +231,7 @@ def _decide(
     decision: Decision | None,
     grade: Grade,
     bulk_id: str,
-    request: NewReview,
+    request: Review,
 ) -> dict[str, int]:
     """Decide one part in a fixed number of statements; return the counts of `BulkDecided`."""
     responses = lock_responses(connection, response_ids)
@@ -246,15 +244,15 @@ def _decide(
     else:
         in_queue = reviewed_in_queues(connection, responses, reviewer.id).keys() - repeated - blind
         for flag in lock_flags(connection, responses):
-            if flag.response.id not in repeated | blind | in_queue:
-                flags.setdefault(flag.response.id, []).append(flag)
+            if flag.response_id not in repeated | blind | in_queue:
+                flags.setdefault(flag.response_id, []).append(flag)
     flag_ids = {id_: tuple(flag.id for flag in of_answer) for id_, of_answer in flags.items()}
-    earlier: dict[int, list[StoredReview]] = {}
+    earlier: dict[int, list[Review]] = {}
     for own in own_decisions(connection, reviewer.id, flag_ids) if flag_ids and decision is not None else ():
         earlier.setdefault(own.response_id or 0, []).append(own)
     others = reviewed_by_others(connection, flags, reviewer.id)
     labelled = set() if decision is None else _implied(connection, flags, reviewer)
-    reviews: list[NewReview] = []
+    reviews: list[Review] = []
     for ids, stored_grade in ((flags.keys() - labelled, grade), (labelled, with_implied(grade, decision))):
         if not ids:
             continue
@@ -264,8 +262,9 @@ def _decide(
         for id_ in sorted(ids):
             key, seen = f"{request.request_key}:{id_}", (PEOPLE,) if id_ in others else ()
             review = replace(checked, response_id=id_, flag_ids=flag_ids[id_], seen=seen, request_key=key)
-            review, withdrawals = replaced_by(review, earlier.get(id_, ()))
-            reviews += (*withdrawals, keeping_earlier(connection, review))
+            own_earlier = earlier.get(id_, [])
+            review, withdrawals = replaced_by(review, own_earlier)
+            reviews += (*withdrawals, keeping_earlier(review, own_earlier[0] if own_earlier else None))
     insert_reviews(connection, reviews)
     delete_drafts(connection, reviewer.id, flags)
     decided = {flag_id for review in reviews for flag_id in review.flag_ids}

@@ -12,11 +12,10 @@ from judgeboard.formats.files import ByteSource, Row, Unreadable, find_format, w
 from judgeboard.formats.jsonl import json_kind
 from judgeboard.formats.label_schema import BUILT_IN, FieldType, LabelSchema, Option, SchemaField
 from judgeboard.judges.rubric_file import LEVELS, SCALE
-from judgeboard.reviews.checks import LONGEST_LOOK
-from judgeboard.reviews.leases import LeasedItem, split_token
-from judgeboard.reviews.queues import ASKED
+from judgeboard.reviews.checks import ASKED, LONGEST_LOOK
+from judgeboard.reviews.leases import LeasedItem
 from judgeboard.reviews.shown import ItemText, PairText
-from judgeboard.store.leases import OFFLINE
+from judgeboard.store.leases import OFFLINE, split_token
 from judgeboard.store.queues import PAIRS, Queue
 from judgeboard.text import unstorable
 

@@ -13,14 +13,14 @@ from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Actor, actor_name, allowed, check_allowed, require
 from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
 from judgeboard.reviews.decisions import draft_key
-from judgeboard.reviews.label_schemas import schema_of_queue
-from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, split_token, tried
+from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, tried
 from judgeboard.reviews.queue_decisions import decide_item
+from judgeboard.reviews.queues import schema_of_queue
 from judgeboard.reviews.shown import ItemText, PairText, item_texts, stored_side
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.leases import OFFLINE, find_lease
+from judgeboard.store.leases import OFFLINE, find_lease, split_token
 from judgeboard.store.next_items import take_lease
 from judgeboard.store.queue_items import QueueReview, item_by_id, reviews_on
 from judgeboard.store.queues import Queue, queue_named

@@ -14,6 +14,7 @@ from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     check_not_forgotten,
     check_own,
+    check_required,
     check_same,
     checked_key,
     checked_request,
@@ -21,7 +22,6 @@ from judgeboard.reviews.checks import (
 )
 from judgeboard.reviews.decisions import LONGEST_ID, checked_review, store_review, withdrawal
 from judgeboard.reviews.outcome import update_states
-from judgeboard.reviews.queues import check_required
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import MENTION, mentioned, record_event
@@ -35,7 +35,7 @@ from judgeboard.store.reviews import (
     STATE_AFTER,
     Comment,
     LockedResponse,
-    StoredReview,
+    Review,
     find_comment,
     find_review,
     insert_comment,
@@ -229,7 +229,7 @@ def withdraw_comment(
 
 
 def _undone(
-    review: StoredReview,
+    review: Review,
     response: LockedResponse | None,
     states: Mapping[int, FlagState],
     item_state: ItemState | None,
@@ -252,7 +252,7 @@ def _undone(
     return f"Undone: your grade of {name} is withdrawn.{earlier}"
 
 
-def _check_editable(connection: Connection, review: StoredReview, decision: Decision | None, grade: Grade) -> None:
+def _check_editable(connection: Connection, review: Review, decision: Decision | None, grade: Grade) -> None:
     if review.stage is Stage.BLIND:
         raise DecisionRefused("A blind review cannot be edited: undo it, or add a review after the reveal.")
     if review.stage is Stage.ADJUDICATION:

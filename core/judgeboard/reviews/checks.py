@@ -7,16 +7,31 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from judgeboard.domain import GRADE_TEXTS, LONGEST_KEY, Claim, ClaimMark, ClaimStatus, Decision, DimensionScore, Grade
+from judgeboard.domain import (
+    GRADE_TEXTS,
+    LONGEST_KEY,
+    Claim,
+    ClaimMark,
+    ClaimStatus,
+    Decision,
+    DimensionScore,
+    Grade,
+    Preference,
+)
 from judgeboard.errors import BadInput, DecisionRefused
+from judgeboard.formats.label_schema import FieldType, LabelSchema
 from judgeboard.judges.rubric_file import LEVELS, SCALE
 from judgeboard.store.clock import utc_now
 from judgeboard.store.issues import list_modes
+from judgeboard.store.label_schemas import schema_by_id
+from judgeboard.store.queue_items import answer_texts
+from judgeboard.store.queues import PAIRS, QueueRules
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import LockedResponse, NewReview, StoredReview, claims_by_judgment, find_review
+from judgeboard.store.reviews import LockedResponse, Review, claims_by_judgment, find_review
 from judgeboard.text import some_of, unstorable
 
 NOTHING = Grade()
+ASKED = ("label", "groundedness", "quality")
 MOST_MARKS = 2_000
 LONGEST_LOOK = 30 * 86_400  # seconds
 
@@ -28,11 +43,11 @@ def checked_key(request_key: str) -> str:
     return request_key
 
 
-def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> NewReview:
+def checked_request(reviewer: Reviewer, request_key: str, seconds: float | None, now: datetime | None) -> Review:
     """Return a review made at ``now`` (None: the current time), without its content. ``seconds`` is 0 to 30 days."""
     if seconds is not None and not 0 <= seconds <= LONGEST_LOOK:
         raise BadInput(f"the time spent must be a number of seconds from 0 to {LONGEST_LOOK:,}")
-    return NewReview(reviewer.id, checked_key(request_key), now or utc_now(), seconds=seconds)
+    return Review(reviewer.id, checked_key(request_key), now or utc_now(), seconds=seconds)
 
 
 def checked_judgment(connection: Connection, judgment_id: int | None, response: LockedResponse) -> int | None:
@@ -83,6 +98,54 @@ def checked_grade(
     )
 
 
+def checked_fields(
+    connection: Connection,
+    schema_id: int | None,
+    grade: Grade,
+    response: LockedResponse | None,
+    decision: Decision | None,
+) -> Grade:
+    """Return a grade with checked fields; raise BadInput if a field is wrong, missing or not in the schema.
+
+    A confirmed or dismissed answer needs the required fields; a grade alone and the decision "unsure" do not.
+    """
+    if schema_id is None or response is None:
+        if grade.choices or grade.texts:
+            raise BadInput(f"this queue has no field {next(iter({**grade.choices, **grade.texts}))!r}")
+        return grade
+    schema = schema_by_id(connection, schema_id).schema
+    scored = {score.dimension for score in grade.scores}
+    unknown = {*grade.choices, *grade.texts, *scored} - {field.name for field in schema.own}
+    if unknown:
+        raise BadInput(f"the schema {schema.name} has no field {min(unknown)!r}")
+    values = schema.checked(schema.values(grade))
+    missing = schema.missing(values)
+    if missing and decision in {Decision.CONFIRM, Decision.DISMISS}:
+        raise BadInput(f"required: {', '.join(missing)}")
+    _check_places(connection, schema, values, response)
+    return schema.grade(values, grade)
+
+
+class MissingGrades(BadInput):
+    """A review lacks grades that its queue requires."""
+
+
+def missing_grades(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
+    """Return the required grades that a review lacks. Unsure reviews and reviews of pairs need no grades."""
+    if rules.subject == PAIRS or decision is Decision.UNSURE:
+        return ()
+    graded = {name for name in ASKED if getattr(grade, name) is not None}
+    graded |= {score.dimension for score in grade.scores if score.value is not None}
+    return tuple(name for name in rules.grades if name not in graded)
+
+
+def check_required(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> None:
+    """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
+    if missing := missing_grades(rules, decision, grade):
+        required = ", ".join(rules.grades)
+        raise MissingGrades(f"the queue {rules.name!r} requires {required}; missing: {', '.join(missing)}")
+
+
 def check_modes(connection: Connection, names: Collection[str]) -> None:
     """Raise `BadInput` for an unknown failure mode. Retired modes are accepted, because drafts may have them."""
     if not names:
@@ -113,13 +176,13 @@ def check_not_forgotten(response: LockedResponse) -> None:
         raise DecisionRefused(f"The texts of {response.external_id} were deleted: no new text about it can be stored.")
 
 
-def check_same(stored: StoredReview, reviewer: Reviewer, *, same: bool) -> None:
+def check_same(stored: Review, reviewer: Reviewer, *, same: bool) -> None:
     """Raise `BadInput` if another review is already stored under this request key."""
     if not same or stored.reviewer_id != reviewer.id:
         raise BadInput("this request key belongs to another review: every request needs its own")
 
 
-def check_own(connection: Connection, review: StoredReview, reviewer: Reviewer, what: str) -> None:
+def check_own(connection: Connection, review: Review, reviewer: Reviewer, what: str) -> None:
     """Raise `DecisionRefused` if a review is not the reviewer's own or not current. ``what`` is like "undo it"."""
     if review.reviewer_id != reviewer.id:
         raise DecisionRefused(f"This is {review.by}'s review: only {review.by} can {what}.")
@@ -197,3 +260,22 @@ def _checked_span(span: dict[str, Any], answer: str) -> dict[str, Any]:
         if isinstance(value, str):
             checked_text(f"the {name} of a span", value)
     return span
+
+
+def _check_places(
+    connection: Connection, schema: LabelSchema, values: dict[str, Any], response: LockedResponse
+) -> None:
+    """Raise `BadInput` for a span outside its text, or for a passage that the answer does not have."""
+    placed = [field for field in schema.of_type(FieldType.SPANS, FieldType.RANKING) if field.name in values]
+    if not placed:
+        return
+    passages = answer_texts(connection, [response.id])[response.id].passages or ()
+    for field in placed:
+        for place in values[field.name]:
+            number = place if field.type is FieldType.RANKING else place.get("passage")
+            if number is not None and not 1 <= number <= len(passages):
+                raise BadInput(f"{field.name}: there is no passage {number}")
+            if field.type is FieldType.SPANS:
+                text = (response.answer or "") if number is None else passages[number - 1]
+                if place["end"] > len(text):
+                    raise BadInput(f"{field.name}: the span {place['start']} to {place['end']} is outside its text")

@@ -23,14 +23,20 @@ from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
 from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import allowed
-from judgeboard.reviews.checks import NOTHING, check_same, checked_grade, checked_judgment, checked_request
-from judgeboard.reviews.label_schemas import checked_fields
+from judgeboard.reviews.checks import (
+    NOTHING,
+    check_same,
+    checked_fields,
+    checked_grade,
+    checked_judgment,
+    checked_request,
+)
 from judgeboard.reviews.outcome import held_words, update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.leases import JUDGE, PEOPLE
-from judgeboard.store.own_reviews import delete_drafts, whole_review
+from judgeboard.store.own_reviews import delete_drafts
 from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
 from judgeboard.store.queue_items import reviewed_in_queues
 from judgeboard.store.reviewers import Reviewer, implied_labels_of, set_implied_labels
@@ -38,18 +44,17 @@ from judgeboard.store.reviews import (
     STATE_AFTER,
     LockedFlag,
     LockedResponse,
-    NewReview,
-    StoredReview,
+    Review,
     current_reviews,
     find_review,
     has_decided,
     insert_review,
     insert_reviews,
     lock_flag,
+    lock_flags,
     lock_response,
     lock_subject,
     open_flag_ids,
-    preferences_of,
 )
 from judgeboard.store.settings import thresholds
 from judgeboard.text import shortened
@@ -139,31 +144,32 @@ def decide(
         raise BadInput("a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it")
     request = checked_request(reviewer, request_key, seconds, now)
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        flag = lock_flag(connection, flag_id)
+        flag, response = lock_flag(connection, flag_id)
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
             check_same(stored, reviewer, same=flag_id in stored.flag_ids and stored.decision is decision)
             held = held_words(connection, {flag_id: flag.state}) if decision in STATE_AFTER else None
             return Decided(stored.id, held)
-        check_not_blind(connection, reviewer, flag.response.id, None, flag.response.external_id)
+        check_not_blind(connection, reviewer, response.id, None, response.external_id)
         review = replace(request, decision=decision, grade=grade, judgment_seen_id=judgment_seen_id)
-        review = checked_review(connection, flag.response, review)
-        in_queue = reviewed_in_queues(connection, [flag.response.id], reviewer.id).get(flag.response.id)
+        review = checked_review(connection, response, review)
+        in_queue = reviewed_in_queues(connection, [response.id], reviewer.id).get(response.id)
         if flag.state is FlagState.OPEN and in_queue is None:
-            flag_ids = (flag.id,) if alone else open_flag_ids(connection, flag.response.id)
+            flag_ids = (flag.id,) if alone else open_flag_ids(connection, response.id)
             review = replacing_earlier(connection, replace(review, flag_ids=flag_ids), alone=alone)
             if review.replaces != changes:
-                review = keeping_earlier(connection, review)
+                replaced = None if review.replaces is None else find_review(connection, review.replaces)
+                review = keeping_earlier(review, replaced)
             details = {"flags": review.flag_ids, "decision": decision}
             review_id = store_review(connection, "decide", review, reviewer, details)
-            flags = [lock_flag(connection, id_) for id_ in review.flag_ids]
+            flags = lock_flags(connection, [response.id], review.flag_ids)
             states, _ = update_states(connection, None, flags, request.at)
             held = held_words(connection, states) if decision in STATE_AFTER else None
             return Decided(review_id, held)
         if flag.state is FlagState.OPEN:
             refusal = f"Your review in the queue “{in_queue}” counts: undo it there to decide again."
         else:
-            refusal = _why_closed(connection, flag, review)
+            refusal = _why_closed(connection, flag, response, review)
         refusal += keep_draft(connection, _replacing_grade(connection, review), reviewer, {"flag": flag.id})
     raise DecisionRefused(refusal)  # raised after the commit, so that the draft is kept
 
@@ -237,7 +243,7 @@ def prefer(
         lock_subject(connection, None, pair_id)
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
-            same = stored.pair_id == pair_id and preferences_of(connection, stored.id) == {aspect: preference}
+            same = stored.pair_id == pair_id and stored.preferences == {aspect: AspectPreference(preference)}
             check_same(stored, reviewer, same=same)
             return stored.id
         if comparison_seen_id is not None and not comparison_is_of(connection, comparison_seen_id, pair_id):
@@ -261,7 +267,7 @@ def prefer(
         return store_review(connection, "prefer", review, reviewer, details)
 
 
-def checked_review(connection: Connection, response: LockedResponse | None, review: NewReview) -> NewReview:
+def checked_review(connection: Connection, response: LockedResponse | None, review: Review) -> Review:
     """Return a review of an answer (``response``) or of a pair (None) as it is stored, after checking its content.
 
     Without ``seen``, `in_view` sets it as for a review outside queues.
@@ -281,7 +287,7 @@ def checked_review(connection: Connection, response: LockedResponse | None, revi
 
 
 def store_review(
-    connection: Connection, kind: str, review: NewReview, reviewer: Reviewer, details: Mapping[str, Any]
+    connection: Connection, kind: str, review: Review, reviewer: Reviewer, details: Mapping[str, Any]
 ) -> int:
     """Store a review with its event, which also has these ``details``; delete its draft, and return its id.
 
@@ -300,7 +306,7 @@ def draft_key(request_key: str) -> str:
     return f"{request_key}:kept"
 
 
-def check_label(connection: Connection, review: NewReview) -> None:
+def check_label(connection: Connection, review: Review) -> None:
     """Raise Contradiction if a review's label contradicts its decision.
 
     *Hallucinated* contradicts the dismissal of a low-groundedness flag, or of an answer without flags. *Grounded*
@@ -312,14 +318,14 @@ def check_label(connection: Connection, review: NewReview) -> None:
     if label is None or implied is None or label is implied:
         return
     flag_ids = () if review.stage is Stage.BLIND else review.flag_ids
-    rules = {lock_flag(connection, flag_id).rule for flag_id in flag_ids}
+    rules = {flag.rule for flag in lock_flags(connection, [review.response_id or 0], flag_ids)}
     if label is Label.HALLUCINATED and (not rules or LOW_GROUNDEDNESS in rules):
         raise Contradiction("You marked the answer hallucinated, but your decision says that it has no problem.")
     if label is Label.GROUNDED and rules == {LOW_GROUNDEDNESS}:
         raise Contradiction("You marked the answer grounded, but you confirm that it is not.")
 
 
-def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, details: Mapping[str, Any]) -> str:
+def keep_draft(connection: Connection, refused: Review, reviewer: Reviewer, details: Mapping[str, Any]) -> str:
     """Store the grade or note of a refused decision as a review without a decision; return a sentence about it.
 
     An implied label is not kept. A person who has decided the answer before keeps their earlier grade, so only
@@ -338,10 +344,10 @@ def keep_draft(connection: Connection, refused: NewReview, reviewer: Reviewer, d
     return f" Your {'note' if refused.grade.notes else 'grade'} is kept."
 
 
-def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> str:
+def _why_closed(connection: Connection, flag: LockedFlag, response: LockedResponse, review: Review) -> str:
     """Return why a flag is not open: "Jon confirmed ragtruth-12260 at 09:41 UTC."."""
-    external_id = shortened(flag.response.external_id, LONGEST_ID)
-    decided = current_reviews(connection, [flag.response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
+    external_id = shortened(response.external_id, LONGEST_ID)
+    decided = current_reviews(connection, [response.id], flag_ids=[flag.id], decisions=tuple(STATE_AFTER))
     first = decided[0] if decided else None
     if first is None or first.decision is None:
         return f"A newer judgment replaced this flag on {external_id}."
@@ -352,7 +358,7 @@ def _why_closed(connection: Connection, flag: LockedFlag, review: NewReview) -> 
     return f"{who} {VERBS[first.decision]} {external_id} {day}{year}at {at:%H:%M} UTC."
 
 
-def replacing_earlier(connection: Connection, review: NewReview, *, alone: bool = False) -> NewReview:
+def replacing_earlier(connection: Connection, review: Review, *, alone: bool = False) -> Review:
     """Let a decision replace the reviewer's earlier decisions outside queues on any of its flags, so that one counts.
 
     It also decides all flags of these decisions. A decision on a flag ``alone`` replaces no decision on several flags.
@@ -367,12 +373,11 @@ def replacing_earlier(connection: Connection, review: NewReview, *, alone: bool 
     return replacing
 
 
-def keeping_earlier(connection: Connection, review: NewReview) -> NewReview:
-    """Let a review keep the values of the review that it replaces, where it gives none itself.
+def keeping_earlier(review: Review, replaced: Review | None) -> Review:
+    """Let a review keep the values of the review that it ``replaced``, where it gives none itself.
 
     A label that a person gave takes precedence over one that the new decision implies.
     """
-    replaced = None if review.replaces is None else whole_review(connection, review.replaces)
     if replaced is None:
         return review
     grade, earlier = review.grade, replaced.grade
@@ -387,9 +392,7 @@ def keeping_earlier(connection: Connection, review: NewReview) -> NewReview:
     return replace(review, grade=Grade(**values))
 
 
-def own_decisions(
-    connection: Connection, reviewer_id: int, flag_ids: Mapping[int, Collection[int]]
-) -> list[StoredReview]:
+def own_decisions(connection: Connection, reviewer_id: int, flag_ids: Mapping[int, Collection[int]]) -> list[Review]:
     """Return a reviewer's current decisions outside queues on flags (ids by answer), the latest first."""
     return current_reviews(
         connection,
@@ -400,7 +403,7 @@ def own_decisions(
     )
 
 
-def replaced_by(review: NewReview, earlier: Sequence[StoredReview]) -> tuple[NewReview, list[NewReview]]:
+def replaced_by(review: Review, earlier: Sequence[Review]) -> tuple[Review, list[Review]]:
     """Let a decision replace the first of ``earlier`` and decide all their flags; return it and the withdrawals."""
     if not earlier:
         return review, []
@@ -412,9 +415,9 @@ def replaced_by(review: NewReview, earlier: Sequence[StoredReview]) -> tuple[New
     return replace(review, replaces=earlier[0].id, flag_ids=tuple(sorted(flag_ids))), withdrawals
 
 
-def withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ...] | None = None) -> NewReview:
+def withdrawal(review: Review, key: str, at: datetime, seen: tuple[str, ...] | None = None) -> Review:
     """Return the row that withdraws a review."""
-    return NewReview(
+    return Review(
         response_id=review.response_id,
         pair_id=review.pair_id,
         flag_ids=review.flag_ids,
@@ -428,7 +431,7 @@ def withdrawal(review: StoredReview, key: str, at: datetime, seen: tuple[str, ..
     )
 
 
-def _replacing_grade(connection: Connection, review: NewReview) -> NewReview:
+def _replacing_grade(connection: Connection, review: Review) -> Review:
     """Let a grade without a decision replace the reviewer's earlier one without a decision, except for bulk tags."""
     own = current_reviews(
         connection, [review.response_id or 0], flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id

@@ -22,8 +22,8 @@ from judgeboard.store.leases import (
     OFFLINE,
     Lease,
     active_leases,
-    find_lease,
     insert_skip,
+    own_lease,
     release_lease,
     renew_lease,
     skipped_items,
@@ -37,7 +37,6 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import lock_response
 from judgeboard.text import unstorable
 
-HIGHEST_ID = 2**63 - 1
 LONGEST_REASON = 500  # characters
 TRIES = 5
 T = TypeVar("T")
@@ -98,7 +97,7 @@ def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None 
     """Extend a lease, with the same token; return its new end (UTC), None if it is not the reviewer's any more."""
     at = now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        lease = own_lease(connection, token, reviewer)
+        lease = own_lease(connection, token, reviewer.id)
         if lease is None or lease.token is None:
             return None
         queue = queue_by_id(connection, lease.queue_id)
@@ -109,17 +108,8 @@ def renew(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None 
 
 def is_leased(connection: Connection, token: str, reviewer: Reviewer) -> bool:
     """Whether the item of a token is still leased to the reviewer and not decided."""
-    lease = own_lease(connection, token, reviewer)
+    lease = own_lease(connection, token, reviewer.id)
     return lease is not None and not lease.done
-
-
-def own_lease(connection: Connection, token: str, reviewer: Reviewer, *, lock: bool = False) -> Lease | None:
-    """Return the lease of a token: it may have ended or been used, but is still this reviewer's, of the token's item.
-
-    Returns None for every other token. Raises BadInput if the text is not a token.
-    """
-    item_id, secret = split_token(token)
-    return find_lease(connection, item_id, reviewer.id, token=secret, lock=lock)
 
 
 def release(store: Store, token: str, reviewer: Reviewer, *, now: datetime | None = None) -> bool:
@@ -184,15 +174,6 @@ def undo_skips(store: Store, queue: Queue, reviewer: Reviewer, *, now: datetime 
         with allowed(store, reviewer, Action.REVIEW) as connection:
             _withdraw_skip(connection, item_id, reviewer, at)
     return item_ids
-
-
-def split_token(token: str) -> tuple[int, str]:
-    """Return the item id and the secret of a token; raise `BadInput` if the text is not a token."""
-    item, dot, secret = token.partition(".")
-    known = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
-    if not dot or not known or not secret or unstorable(secret):
-        raise BadInput("this is not a token of an item: `judgeboard queue next` prints the token")
-    return int(item), secret
 
 
 def tried(take: Callable[[], T], reviewer: Reviewer) -> T:
@@ -281,13 +262,13 @@ def _leased_before(
 
 
 def _release(connection: Connection, token: str, reviewer: Reviewer, now: datetime) -> QueueItem | None:
-    unlocked = own_lease(connection, token, reviewer)
+    unlocked = own_lease(connection, token, reviewer.id)
     if unlocked is None:
         return None
     item = item_by_id(connection, unlocked.queue_item_id)
     if item.response_id is not None:
         lock_response(connection, item.response_id)  # locked before the lease, in the same order as in `decide_item`
-    lease = own_lease(connection, token, reviewer, lock=True)
+    lease = own_lease(connection, token, reviewer.id, lock=True)
     if lease is None or lease.done:
         return None
     release_lease(connection, lease.id)

@@ -32,7 +32,7 @@ from judgeboard.store.queue_items import (
 )
 from judgeboard.store.queues import ConflictRow, Queue, conflict_rows, own_conflict_rows, queue_by_id, queue_named
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import LockedFlag, flags_with_newer, lock_flag, set_flag_states
+from judgeboard.store.reviews import LockedFlag, flags_with_newer, lock_flags, set_flag_states
 from judgeboard.text import counted
 
 QUALITY_CONFLICT = 2  # reviews are in conflict if quality, or a rubric's dimension, differs by at least this
@@ -121,9 +121,10 @@ def update_states(
     """Update the item and the flags of a review that was added, replaced or withdrawn; return their states."""
     if item_id is not None:
         item_state = update_item_state(connection, item_id, now)
-        return {flag.id: lock_flag(connection, flag.id).state for flag in flags}, item_state
+        after = lock_flags(connection, {flag.response_id for flag in flags}, [flag.id for flag in flags])
+        return {flag.id: flag.state for flag in after}, item_state
     states = update_flag_states(connection, flags)
-    follow_queues(connection, {flag.response.id for flag in flags}, now)
+    follow_queues(connection, {flag.response_id for flag in flags}, now)
     return states, None
 
 
@@ -170,8 +171,9 @@ def update_item_state(connection: Connection, item_id: int, now: datetime) -> It
         about = {"item": item_id, "review": reviews[-1].id, "people": people}
         record_event(connection, CONFLICT, reviews[-1].reviewer, response_id=item.response_id, details=about, now=now)
     if item.repeat_for is None and item.response_id is not None:
-        flags = [lock_flag(connection, flag_id) for flag_id in flags_decided_at(connection, item_id)]
-        update_flag_states(connection, flags)
+        update_flag_states(
+            connection, lock_flags(connection, [item.response_id], flags_decided_at(connection, item_id))
+        )
         follow_queues(connection, [item.response_id], now)
     return state
 

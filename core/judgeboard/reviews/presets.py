@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from judgeboard.domain import QueueOrder
 
 if TYPE_CHECKING:  # the help lists the presets, and loads no SQLAlchemy
-    from judgeboard.store.queue_rules import RuleKeywords
+    from judgeboard.store.queues import RuleKeywords
 
 
 class Preset(NamedTuple):

@@ -20,11 +20,9 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import allowed
-from judgeboard.reviews.checks import NOTHING, check_same, checked_request
+from judgeboard.reviews.checks import NOTHING, check_required, check_same, checked_request
 from judgeboard.reviews.decisions import checked_review, keep_draft, replacing_earlier, store_review, with_implied
-from judgeboard.reviews.leases import own_lease, split_token
 from judgeboard.reviews.outcome import update_item_state
-from judgeboard.reviews.queues import check_required
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -38,6 +36,8 @@ from judgeboard.store.leases import (
     lease_taken_at,
     leases_at,
     note_reveal,
+    own_lease,
+    split_token,
     use_lease,
 )
 from judgeboard.store.preferences import saw_hidden_parts
@@ -54,11 +54,9 @@ from judgeboard.store.queues import Queue, queue_by_id
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     LockedResponse,
-    NewReview,
-    StoredReview,
+    Review,
     find_review,
     lock_subject,
-    preferences_of,
 )
 
 NOT_IN_CONFLICT = {
@@ -125,7 +123,7 @@ def decide_item(
         item = item_by_id(connection, item_id)
         response = lock_subject(connection, item.response_id, item.pair_id)
         item = item_by_id(connection, item_id, lock=True)
-        lease = own_lease(connection, token, reviewer, lock=True)
+        lease = own_lease(connection, token, reviewer.id, lock=True)
         taken_at = lease_taken_at(connection, item_id, reviewer.id, secret) if lease is None else lease.taken_at
         if lease is None and taken_at is None:
             raise DecisionRefused(NO_LEASE)
@@ -136,8 +134,9 @@ def decide_item(
         # Read after locking: the same request may be running at the same time.
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
-            before = stored.decision if item.pair_id is None else preferences_of(connection, stored.id).get(OVERALL)
-            check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
+            before = AspectPreference(decision) if isinstance(decision, Preference) else None
+            same = stored.decision == decision if before is None else stored.preferences.get(OVERALL) == before
+            check_same(stored, reviewer, same=stored.queue_item_id == item_id and same)
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(stored.id, item_id, item.state, reveals, repeated=True)
         refusal = _refusal(connection, lease, item, queue, reviewer, request.at)
@@ -320,8 +319,8 @@ def _checked_decision(
     item: QueueItem,
     response: LockedResponse | None,
     decision: Decision | Preference | None,
-    review: NewReview,
-) -> NewReview:
+    review: Review,
+) -> Review:
     """Return a review with its item and the decision on it, after checking its content."""
     shown = None if item.pair_id is None else order_for(item.pair_id, review.reviewer_id)
     review = replace(review, queue_item_id=item.id, pair_id=item.pair_id, shown=shown)
@@ -341,7 +340,7 @@ def _check_decision(item: QueueItem, decision: Decision | Preference | None) -> 
         raise BadInput("a decision on an item is confirmed, dismissed or unsure; to withdraw a review, undo it")
 
 
-def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> StoredReview:
+def _blind_review(connection: Connection, review_id: int, reviewer: Reviewer) -> Review:
     review = find_review(connection, review_id)
     if review is None or review.reviewer_id != reviewer.id or review.stage is not Stage.BLIND:
         raise DecisionRefused("The judge is revealed only after your own blind review.")
@@ -388,6 +387,6 @@ def _refusal(
     return FREE if free and item.repeat_for in {None, reviewer.id} else LOST
 
 
-def _details(item: QueueItem, queue: Queue, review: NewReview) -> dict[str, Any]:
+def _details(item: QueueItem, queue: Queue, review: Review) -> dict[str, Any]:
     what = {"decision": review.decision} if item.pair_id is None else {"pair": item.pair_id}
     return {"queue": queue.name, "item": item.id, **what}

@@ -9,26 +9,25 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import (
     Action,
-    Decision,
     FlagState,
-    Grade,
     ItemState,
-    Preference,
     QueueOrder,
     QueueState,
     Role,
 )
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import RULE_NAMED
+from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Actor, actor_name, allowed, role_now
 from judgeboard.people.roster import list_people
+from judgeboard.reviews.checks import ASKED
 from judgeboard.reviews.outcome import update_flag_states
 from judgeboard.stats.estimates import percent
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, describe
-from judgeboard.store.label_schemas import schema_named
+from judgeboard.store.label_schemas import StoredSchema, ensure_schema, schema_by_id, schema_named
 from judgeboard.store.leases import count_declined
 from judgeboard.store.next_items import add_training_items, count_gold
 from judgeboard.store.queue_filling import (
@@ -40,11 +39,12 @@ from judgeboard.store.queue_filling import (
     fill_queue,
     values_without_rows,
 )
-from judgeboard.store.queue_items import decided_flags_in
-from judgeboard.store.queue_rules import ORDER_LABELS, QueueRules
+from judgeboard.store.queue_items import decided_flags_in, item_by_id
 from judgeboard.store.queues import (
+    ORDER_LABELS,
     PAIRS,
     Queue,
+    QueueRules,
     assign,
     assignees,
     count_items,
@@ -62,8 +62,6 @@ from judgeboard.store.reviewers import Reviewer, reviewers_by_id
 from judgeboard.store.reviews import lock_flag
 from judgeboard.store.strata import DrawnAnswer, DrawPlan, draw_by_stratum
 from judgeboard.text import some_of
-
-ASKED = ("label", "groundedness", "quality")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +203,7 @@ def close_queue(store: Store, name: str, *, by: Actor, now: datetime | None = No
             return queue
         flag_ids = decided_flags_in(connection, queue.id)
         set_queue_state(connection, queue.id, QueueState.CLOSED)
-        update_flag_states(connection, [lock_flag(connection, flag_id) for flag_id in flag_ids])
+        update_flag_states(connection, [lock_flag(connection, flag_id)[0] for flag_id in flag_ids])
         details = {"queue": queue.name, "flags": len(flag_ids)}
         record_event(connection, "close_queue", actor_name(by), details=details, now=at)
         return queue_by_id(connection, queue.id)
@@ -246,24 +244,25 @@ def check_open(queue: Queue) -> None:
         raise BadInput(f"the queue {queue.name!r} is closed")
 
 
-class MissingGrades(BadInput):
-    """A review lacks grades that its queue requires."""
+def add_schema(store: Store, schema: LabelSchema, *, by: Actor) -> StoredSchema:
+    """Store a version of a label schema for queues; a schema that is stored already is returned as it is."""
+    at = utc_now()
+    with allowed(store, by, Action.MAKE_QUEUES) as connection:
+        stored = ensure_schema(connection, schema, actor_name(by), at)
+        if stored.created_at == at:
+            record_event(connection, "add_schema", actor_name(by), details={"schema": stored.title}, now=at)
+        return stored
 
 
-def missing_grades(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> tuple[str, ...]:
-    """Return the required grades that a review lacks. Unsure reviews and reviews of pairs need no grades."""
-    if rules.subject == PAIRS or decision is Decision.UNSURE:
-        return ()
-    graded = {name for name in ASKED if getattr(grade, name) is not None}
-    graded |= {score.dimension for score in grade.scores if score.value is not None}
-    return tuple(name for name in rules.grades if name not in graded)
+def schema_of_item(store: Store, item_id: int) -> LabelSchema | None:
+    """Return the label schema of an item's queue, None if the queue has no schema."""
+    with store.reading() as connection:
+        return schema_of_queue(connection, queue_by_id(connection, item_by_id(connection, item_id).queue_id))
 
 
-def check_required(rules: QueueRules, decision: Decision | Preference | None, grade: Grade) -> None:
-    """Raise `MissingGrades` if a review lacks a grade that its queue requires."""
-    if missing := missing_grades(rules, decision, grade):
-        required = ", ".join(rules.grades)
-        raise MissingGrades(f"the queue {rules.name!r} requires {required}; missing: {', '.join(missing)}")
+def schema_of_queue(connection: Connection, queue: Queue) -> LabelSchema | None:
+    """Return the label schema of a queue, None if it has no schema."""
+    return None if queue.label_schema_id is None else schema_by_id(connection, queue.label_schema_id).schema
 
 
 def queue_progress(

@@ -287,9 +287,8 @@ def flag_conditions(
     own += [FLAG.c.judge_name == where.judge] if where.judge else []
     own += day_conditions(where, FLAG.c.asked_day)
     own += score_conditions(where, FLAG.c.groundedness, FLAG.c.quality)
-    looked_up = where.without("rules", "states", *SCORE_FIELDS)
-    if where.judge_side is None and where.unscored is None and where.judge_version is None:
-        looked_up = looked_up.without("judge")
+    judged = where.judge_side is not None or where.unscored is not None or where.judge_version is not None
+    looked_up = where.without("rules", "states", *SCORE_FIELDS, *(() if judged else ("judge",)))
     elsewhere = subquery_conditions(connection, looked_up, FLAG.c.response_id)
     elsewhere += other_text_conditions(where, FLAG.c, FLAG.c.response_id)
     return own, elsewhere

@@ -270,7 +270,8 @@ class RowFilter:
 
     def without(self, *names: str) -> "RowFilter":
         """Return the filter without these fields."""
-        return from_dict({name: value for name, value in self.as_dict().items() if name not in names})
+        kept = {name: value for name, value in self.as_dict().items() if name not in names}
+        return self if len(kept) == len(self.as_dict()) else from_dict(kept)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields that are set as JSON values; equal filters give equal dicts."""

@@ -19,7 +19,7 @@ from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, anchor_groups, evidence_role
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
 from judgeboard.store.reviews import (
-    NewReview,
+    Review,
     ReviewRecord,
     has_grade,
     insert_reviews,
@@ -390,10 +390,10 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
     return len(new)
 
 
-def review_of_grade(grade: GradeOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime) -> NewReview:
+def review_of_grade(grade: GradeOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime) -> Review:
     """Return the review of an imported grade; ``reviewers`` has the ids of people by name."""
     record = grade.imported.review
-    return NewReview(
+    return Review(
         reviewer_id=reviewers[grade.imported.annotator],
         request_key=_request_key(grade),
         at=grade.imported.at or now,
@@ -419,7 +419,7 @@ def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[
         yield [item for item in turn if item is not None]
 
 
-def _owner(review: NewReview) -> tuple[int | None, int]:
+def _owner(review: Review) -> tuple[int | None, int]:
     return review.response_id, review.reviewer_id
 
 
@@ -461,7 +461,7 @@ def one_spelling(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _current_reviews(connection: Connection, new: Collection[NewReview]) -> dict[tuple[int | None, int], int]:
+def _current_reviews(connection: Connection, new: Collection[Review]) -> dict[tuple[int | None, int], int]:
     """Return the ids of the current imported reviews that the new reviews replace, by (response, reviewer)."""
     query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
         REVIEW.c.response_id.in_({review.response_id for review in new}),

@@ -11,7 +11,7 @@ from judgeboard.domain import NOTES, FlagState
 from judgeboard.store.grades import import_key, in_turns, known_keys
 from judgeboard.store.queue_items import close_flags
 from judgeboard.store.reviews import (
-    NewReview,
+    Review,
     ReviewRecord,
     insert_comment,
     insert_reviews,
@@ -30,7 +30,7 @@ class FileReviews:
 
     keys: dict[int, str] = field(default_factory=dict)
 
-    def store(self, connection: Connection, reviews: Sequence[tuple[ReviewRecord, NewReview]]) -> set[str]:
+    def store(self, connection: Connection, reviews: Sequence[tuple[ReviewRecord, Review]]) -> set[str]:
         """Store reviews in the order of the file, and return the request keys of the new ones.
 
         A review of this database, by the same person at the same moment, is the same review; so is one of an earlier
@@ -40,7 +40,7 @@ class FileReviews:
         """
         made_here = _made_here(connection, [review for _, review in reviews], set(self.keys.values()))
         known = known_keys(connection, [review.request_key for _, review in reviews])
-        new: dict[str, tuple[ReviewRecord, NewReview]] = {}
+        new: dict[str, tuple[ReviewRecord, Review]] = {}
         for record, review in reviews:
             here = None if record.at is None else made_here.get(_moment(review), made_here.get(_content(review)))
             self.keys[record.number] = here or review.request_key
@@ -79,7 +79,7 @@ class FileReviews:
         rows = rows_with(connection, select(REVIEW.c.request_key, REVIEW.c.id), REVIEW.c.request_key, keys)
         return {row.request_key: row.id for row in rows}
 
-    def _earlier(self, connection: Connection, reviews: Collection[NewReview]) -> dict[tuple[Any, ...], int]:
+    def _earlier(self, connection: Connection, reviews: Collection[Review]) -> dict[tuple[Any, ...], int]:
         """Return the ids of the current grades of earlier imports, by subject and person."""
         columns = (REVIEW.c.id, REVIEW.c.response_id, REVIEW.c.pair_id, REVIEW.c.reviewer_id, REVIEW.c.request_key)
         query = select(*columns).where(REVIEW.c.decision.is_(None), is_imported(), is_current()).order_by(REVIEW.c.id)
@@ -93,7 +93,7 @@ def _owner(review: Any) -> tuple[int | None, int | None, int]:
     return review.response_id, review.pair_id, review.reviewer_id
 
 
-def _of_subjects(connection: Connection, query: Any, reviews: Collection[NewReview]) -> list[Any]:
+def _of_subjects(connection: Connection, query: Any, reviews: Collection[Review]) -> list[Any]:
     """Return the rows of the query that are about the answers and pairs of these reviews."""
     rows: list[Any] = []
     for column, name in ((REVIEW.c.response_id, "response_id"), (REVIEW.c.pair_id, "pair_id")):
@@ -116,7 +116,7 @@ def _content(review: Any) -> tuple[Any, ...]:
 
 
 def _made_here(
-    connection: Connection, reviews: Collection[NewReview], of_file: Collection[str]
+    connection: Connection, reviews: Collection[Review], of_file: Collection[str]
 ) -> dict[tuple[Any, ...], str]:
     """Return the request keys of stored reviews by their moment; those of earlier imports, by their content."""
     names = ("response_id", "pair_id", "reviewer_id", "at", "decision", "shown", *_COMPARED, "request_key")
@@ -131,7 +131,7 @@ def _replaced(connection: Connection, ids: Collection[int]) -> set[int]:
     return {row.replaces for row in rows}
 
 
-def _flags_of(connection: Connection, reviews: Sequence[tuple[ReviewRecord, NewReview]]) -> Mapping[str, list[int]]:
+def _flags_of(connection: Connection, reviews: Sequence[tuple[ReviewRecord, Review]]) -> Mapping[str, list[int]]:
     """Return the flags that each review decides, by request key."""
     query = select(FLAG.c.id, FLAG.c.response_id, FLAG.c.rule).where(FLAG.c.state != FlagState.SUPERSEDED.value)
     by_rule: dict[tuple[int | None, str], list[int]] = {}

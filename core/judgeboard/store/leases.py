@@ -8,12 +8,16 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, delete, exists, func, insert, or_, select, update
 
 from judgeboard.domain import ItemState
+from judgeboard.errors import BadInput
 from judgeboard.store.statements import columns_of
 from judgeboard.store.tables import LEASE, QUEUE, QUEUE_ITEM, REVIEW, SKIP, TAKEN_LEASE
+from judgeboard.text import unstorable
 
 UNUSED = LEASE.alias("unused")
 
 OFFLINE = "offline-"  # prefix of the token of a lease in a bundle
+
+HIGHEST_ID = 2**63 - 1
 
 JUDGE, PEOPLE = "judge", "people"  # what a reviewer may have seen
 
@@ -69,17 +73,33 @@ def active_leases(connection: Connection, reviewer_id: int, now: datetime, queue
     return [Lease(*row) for row in connection.execute(query.order_by(LEASE.c.taken_at, LEASE.c.id))]
 
 
-def find_lease(
-    connection: Connection, item_id: int, reviewer_id: int, *, token: str | None = None, lock: bool = False
-) -> Lease | None:
-    """Return a reviewer's lease of an item, or None; with ``token``, only if it still has this token.
+def find_lease(connection: Connection, item_id: int, reviewer_id: int) -> Lease | None:
+    """Return a reviewer's lease of an item, or None. They have at most one, which may have ended or been used."""
+    own = LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id
+    row = connection.execute(select(*_COLUMNS).where(*own)).one_or_none()
+    return None if row is None else Lease(*row)
 
-    A reviewer has at most one lease of an item, which may have ended or been used. Taking it again changes the token.
+
+def own_lease(connection: Connection, token: str, reviewer_id: int, *, lock: bool = False) -> Lease | None:
+    """Return the lease of a token: it may have ended or been used, but is still this reviewer's, of the token's item.
+
+    Returns None for every other token: taking an item again changes its token. Raises BadInput if the text is not a
+    token.
     """
-    query = select(*_COLUMNS) if token is None else select(*_COLUMNS).where(LEASE.c.token == token)
-    query = query.where(LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id)
+    item_id, secret = split_token(token)
+    own = LEASE.c.token == secret, LEASE.c.queue_item_id == item_id, LEASE.c.reviewer_id == reviewer_id
+    query = select(*_COLUMNS).where(*own)
     row = connection.execute(query.with_for_update() if lock else query).one_or_none()
     return None if row is None else Lease(*row)
+
+
+def split_token(token: str) -> tuple[int, str]:
+    """Return the item id and the secret of a token; raise `BadInput` if the text is not a token."""
+    item, dot, secret = token.partition(".")
+    known = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
+    if not dot or not known or not secret or unstorable(secret):
+        raise BadInput("this is not a token of an item: `judgeboard queue next` prints the token")
+    return int(item), secret
 
 
 def insert_taken_lease(connection: Connection, lease: Lease) -> None:

@@ -13,18 +13,17 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, literal_column, or_, select, update
 
-from judgeboard.domain import GRADE_TEXTS, Decision, Grade, Preference, Shown, Stage, with_fields
+from judgeboard.domain import GRADE_TEXTS, Preference, Shown, Stage, with_fields
 from judgeboard.store.listing import KeyedList, LinePage, Order
 from judgeboard.store.queue_items import QueueReview, reviews_on_items
 from judgeboard.store.responses import ANSWER, QUESTION, text_start
 from judgeboard.store.reviews import (
     DecidedFlag,
+    Review,
+    find_review,
     flags_decided,
-    grade_from,
     has_grade,
     is_current,
-    modes_of,
-    scores_of,
 )
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, record_of, rows_with
@@ -85,23 +84,6 @@ class OwnReview:
     def final(self) -> bool:
         """Whether it can no longer be edited, because it is a blind review or an adjudication."""
         return self.stage in {Stage.BLIND, Stage.ADJUDICATION}
-
-
-@dataclass(frozen=True, slots=True)
-class WholeReview:
-    """A review with all its values."""
-
-    id: int
-    response_id: int | None
-    reviewer_id: int
-    stage: str | None
-    decision: Decision | None
-    grade: Grade
-    judgment_seen_id: int | None
-    seconds: float | None
-    stands: bool
-    at: datetime
-    label_schema_id: int | None = None
 
 
 def read_draft(connection: Connection, reviewer_id: int, subject: int) -> dict[str, Any] | None:
@@ -170,21 +152,11 @@ def own_reviews_page(
     return listed.page(after, before, limit, partial(_lines, connection))
 
 
-def latest_graded_review(connection: Connection, response_id: int, reviewer_id: int) -> WholeReview | None:
+def latest_graded_review(connection: Connection, response_id: int, reviewer_id: int) -> Review | None:
     """Return a person's newest current review of an answer with a grade, or None."""
     own = (REVIEW.c.response_id == response_id, REVIEW.c.reviewer_id == reviewer_id, is_current(), has_grade())
     review_id = connection.execute(select(func.max(REVIEW.c.id)).where(*own)).scalar()
-    return None if review_id is None else whole_review(connection, review_id)
-
-
-def whole_review(connection: Connection, review_id: int) -> WholeReview | None:
-    """Return the review with this id and all its values, or None."""
-    row = connection.execute(select(REVIEW, is_current().label("stands")).where(REVIEW.c.id == review_id)).one_or_none()
-    if row is None:
-        return None
-    scores, modes = scores_of(connection, [review_id]), modes_of(connection, [review_id])
-    grade = grade_from(row, scores.get(review_id, ()), modes.get(review_id, ()))
-    return record_of(WholeReview, row, grade=grade, stands=bool(row.stands))
+    return None if review_id is None else find_review(connection, review_id)
 
 
 _REVEALED = REVIEW.alias("revealed")

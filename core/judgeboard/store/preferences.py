@@ -26,7 +26,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import BothOrders, question_groups
 from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.reviews import NewReview, ReviewRecord, insert_reviews, is_current, is_imported, notes_of
+from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, is_current, is_imported, notes_of
 from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
@@ -157,10 +157,10 @@ def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -
 
 def review_of_preference(
     preference: PreferenceOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime
-) -> NewReview:
+) -> Review:
     """Return the review of an imported preference; ``reviewers`` has the ids of people by name."""
     choice = preference.preference
-    return NewReview(
+    return Review(
         reviewer_id=reviewers[choice.annotator],
         request_key=_request_key(preference),
         at=choice.at or now,
@@ -184,7 +184,7 @@ def _store_batch(
     new = [False] * len(reviews)
     unknown = [index for index, review in enumerate(reviews) if review.request_key not in known]
     for turn in in_turns(unknown, owners.__getitem__):
-        added: dict[int, NewReview] = {}
+        added: dict[int, Review] = {}
         for index in turn:
             last = current.get(owners[index])
             if last is None or _adds(reviews[index], last):
@@ -213,7 +213,7 @@ def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Own
     return current
 
 
-def _adds(review: NewReview, known: _Known) -> bool:
+def _adds(review: Review, known: _Known) -> bool:
     """Return whether a review has any part that the known review does not have."""
     return not review.grade.notes.items() <= known.grade.notes.items() or any(
         aspect not in known.aspects

@@ -28,8 +28,7 @@ from judgeboard.store.queue_items import (
     unfinished_items,
     unlink_flags,
 )
-from judgeboard.store.queue_rules import QueueRules
-from judgeboard.store.queues import ANSWERS, PAIRS, Queue, list_queues
+from judgeboard.store.queues import ANSWERS, PAIRS, Queue, QueueRules, list_queues
 from judgeboard.store.reviews import is_current, lock_free_responses
 from judgeboard.store.statements import LOGGED, OPEN, any_row, batches, columns_of, listed, record_of, rows_with
 from judgeboard.store.strata import DrawnAnswer
@@ -216,7 +215,7 @@ def matching_answers(
     connection: Connection, rules: QueueRules, response_ids: Collection[int] | None = None
 ) -> list[Matching]:
     """Return the answers (of these or all) whose open flags match a queue's filter, without its random sample."""
-    own, elsewhere = flag_conditions(connection, replace(rules.where, response_ids=None))
+    own, elsewhere = flag_conditions(connection, rules.where.without("response_ids"))
     conditions = [OPEN, *own, *elsewhere]
     if rules.sampling_rate and RANDOM_SAMPLE not in rules.where.rules:
         conditions.append(FLAG.c.rule != RANDOM_SAMPLE)

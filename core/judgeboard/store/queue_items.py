@@ -24,7 +24,7 @@ from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, seen_since
 from judgeboard.store.reviews import (
     STATE_AFTER,
-    StoredReview,
+    Review,
     find_review,
     grade_from,
     is_current,
@@ -390,7 +390,7 @@ def has_seen(connection: Connection, reviewer_id: int, response_id: int, what: s
     return any(what in (seen_since(connection, id_) or ()) for id_ in connection.execute(revealed).scalars().all())
 
 
-def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> StoredReview | None:
+def revealed_review(connection: Connection, item_id: int, reviewer_id: int) -> Review | None:
     """Return the current review of an item that a person gave after the reveal."""
     query = select(REVIEW.c.id).where(
         REVIEW.c.queue_item_id == item_id,

@@ -18,7 +18,6 @@ from judgeboard.domain import (
     DimensionScore,
     FlagState,
     Grade,
-    Preference,
     Shown,
     Stage,
 )
@@ -128,28 +127,9 @@ class LockedFlag:
     """A flag whose state nobody else can change until the transaction ends."""
 
     id: int
-    response: LockedResponse
+    response_id: int
     rule: str
     state: FlagState
-
-
-@dataclass(frozen=True, slots=True)
-class StoredReview:
-    """A review as stored, without its texts; ``by`` is the reviewer's name, ``flag_ids`` the flags that it decides."""
-
-    id: int
-    response_id: int | None
-    pair_id: int | None
-    flag_ids: tuple[int, ...]
-    reviewer_id: int
-    by: str
-    decision: Decision | None
-    replaces: int | None
-    at: datetime
-    queue_item_id: int | None = None
-    stage: Stage | None = None
-    label_schema_id: int | None = None
-    bulk: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +164,12 @@ class ReviewRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class NewReview:
-    """A review to be written: of an answer, or of a pair with its preference by aspect."""
+class Review:
+    """A review of an answer, or of a pair with its preference by aspect. ``flag_ids`` are the flags that it decides.
+
+    A review that is not stored yet has the ``id`` 0 and no name of its reviewer (``by``). ``stands`` is False if it is
+    replaced or is a withdrawal.
+    """
 
     reviewer_id: int
     request_key: str
@@ -207,9 +191,13 @@ class NewReview:
     comparison_seen_id: int | None = None
     label_schema_id: int | None = None
     import_batch_id: int | None = None
+    id: int = 0
+    by: str = ""
+    stands: bool = True
 
 
-_OF_REVIEW, _OF_GRADE = ([column.name for column in columns_of(cls, REVIEW)] for cls in (NewReview, Grade))
+_OF_REVIEW = [column.name for column in columns_of(Review, REVIEW) if column is not REVIEW.c.id]
+_OF_GRADE = [column.name for column in columns_of(Grade, REVIEW)]
 
 
 def lock_subject(connection: Connection, response_id: int | None, pair_id: int | None) -> LockedResponse | None:
@@ -249,22 +237,24 @@ def lock_free_responses(connection: Connection, response_ids: Collection[int]) -
     return locked
 
 
-def lock_flag(connection: Connection, flag_id: int) -> LockedFlag:
-    """Read a flag with its response and lock both; raise NotFound if there is none."""
+def lock_flag(connection: Connection, flag_id: int) -> tuple[LockedFlag, LockedResponse]:
+    """Read a flag and its response and lock both; raise NotFound if there is none."""
     response_id = connection.execute(select(FLAG.c.response_id).where(FLAG.c.id == flag_id)).scalar_one_or_none()
     if response_id is None:
         raise NotFound(f"no flag {flag_id}")
-    return lock_flags(connection, lock_responses(connection, [response_id]), [flag_id])[0]
+    response = lock_response(connection, response_id)
+    return lock_flags(connection, [response_id], [flag_id])[0], response
 
 
 def lock_flags(
-    connection: Connection, responses: Mapping[int, LockedResponse], flag_ids: Collection[int] | None = None
+    connection: Connection, response_ids: Collection[int], flag_ids: Collection[int] | None = None
 ) -> list[LockedFlag]:
     """Read and lock flags of locked responses, by id: these flags, or all open ones."""
+    if flag_ids is not None and not flag_ids:
+        return []
     chosen = FLAG.c.state == FlagState.OPEN.value if flag_ids is None else FLAG.c.id.in_(flag_ids)
-    query = select(FLAG.c.id, FLAG.c.response_id, FLAG.c.rule, FLAG.c.state)
-    query = query.where(FLAG.c.response_id.in_(responses), chosen).order_by(FLAG.c.id).with_for_update()
-    return [LockedFlag(id_, responses[of], rule, state) for id_, of, rule, state in connection.execute(query)]
+    query = select(*columns_of(LockedFlag, FLAG)).where(FLAG.c.response_id.in_(response_ids), chosen)
+    return [LockedFlag(*row) for row in connection.execute(query.order_by(FLAG.c.id).with_for_update())]
 
 
 def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
@@ -275,13 +265,14 @@ def open_flag_ids(connection: Connection, response_id: int) -> tuple[int, ...]:
 
 def lock_reviewed(
     connection: Connection, review_id: int
-) -> tuple[StoredReview, tuple[LockedFlag, ...], LockedResponse | None]:
+) -> tuple[Review, tuple[LockedFlag, ...], LockedResponse | None]:
     """Read a review and lock the flags that it decided and its answer (None for a pair); or raise NotFound."""
     review = find_review(connection, review_id)
     if review is None:
         raise NotFound(f"no review {review_id}")
     response = lock_subject(connection, review.response_id, review.pair_id)
-    return review, tuple(lock_flag(connection, flag_id) for flag_id in review.flag_ids), response
+    flags = () if response is None else tuple(lock_flags(connection, [response.id], review.flag_ids))
+    return review, flags, response
 
 
 def has_decided(connection: Connection, reviewer_id: int, response_id: int) -> bool:
@@ -293,14 +284,14 @@ def has_decided(connection: Connection, reviewer_id: int, response_id: int) -> b
 
 def find_review(
     connection: Connection, review_id: int | None = None, *, request_key: str | None = None, replaces: int | None = None
-) -> StoredReview | None:
+) -> Review | None:
     """Return the review with this id or ``request_key``, or that which ``replaces`` this id; None if there is none.
 
     One of the three is given.
     """
     query = _REVIEWS.where(_with_one_of(REVIEW, review_id, request_key, replaces))
     row = connection.execute(query).one_or_none()
-    return None if row is None else _all_stored(connection, [row])[0]
+    return None if row is None else _reviews(connection, [row])[0]
 
 
 def _with_one_of(table: Table, id_: int | None, request_key: str | None, replaces: int | None) -> ColumnElement[bool]:
@@ -312,12 +303,12 @@ def _with_one_of(table: Table, id_: int | None, request_key: str | None, replace
 
 def reviews_of_bulk(
     connection: Connection, bulk: str, response_ids: Collection[int] | None = None, *, current: bool = False
-) -> list[StoredReview]:
+) -> list[Review]:
     """Return the reviews of a bulk action, on these answers or all; ``current`` leaves out replaced reviews."""
     query = _REVIEWS.where(REVIEW.c.bulk == bulk).order_by(REVIEW.c.id)
     if response_ids is not None:
         query = query.where(REVIEW.c.response_id.in_(response_ids))
-    return _all_stored(connection, connection.execute(query.where(is_current()) if current else query).all())
+    return _reviews(connection, connection.execute(query.where(is_current()) if current else query).all())
 
 
 def current_reviews(
@@ -327,7 +318,7 @@ def current_reviews(
     flag_ids: Collection[int],
     decisions: Collection[Decision | None],
     reviewer_id: int | None = None,
-) -> list[StoredReview]:
+) -> list[Review]:
     """Return the current reviews with one of ``decisions`` on any of these flags, the latest first.
 
     Without ``flag_ids``, these are the reviews that decide no flag. With ``reviewer_id``, they are the person's reviews
@@ -339,15 +330,15 @@ def current_reviews(
     if reviewer_id is not None:
         query = query.where(REVIEW.c.reviewer_id == reviewer_id, REVIEW.c.queue_item_id.is_(None))
     rows = connection.execute(query.order_by(REVIEW.c.id.desc())).all()
-    return _all_stored(connection, [row for row in rows if row.decision in decisions])
+    return _reviews(connection, [row for row in rows if row.decision in decisions])
 
 
-def insert_review(connection: Connection, review: NewReview) -> int:
+def insert_review(connection: Connection, review: Review) -> int:
     """Write a review with its scores and return its id."""
     return insert_reviews(connection, [review])[0]
 
 
-def insert_reviews(connection: Connection, reviews: Sequence[NewReview]) -> list[int]:
+def insert_reviews(connection: Connection, reviews: Sequence[Review]) -> list[int]:
     """Write reviews with their scores and return their ids in order."""
     rows = [
         {name: getattr(review, name) for name in _OF_REVIEW}
@@ -433,12 +424,6 @@ def _places_of_grade(columns: tuple[str, ...]) -> tuple[tuple[str, int, Callable
     return tuple((name, columns.index(name), _GRADE_PARTS.get(name)) for name in _OF_GRADE if name in columns)
 
 
-def preferences_of(connection: Connection, review_id: int) -> dict[str, Preference | None]:
-    """Return the side that a review of a pair prefers, by aspect."""
-    query = select(PREFERENCE_SCORE.c.aspect, PREFERENCE_SCORE.c.preference)
-    return dict(connection.execute(query.where(PREFERENCE_SCORE.c.review_id == review_id)).all())
-
-
 def set_flag_states(connection: Connection, states: Mapping[int, FlagState]) -> None:
     """Store the states of these flags after their reviews."""
     response_ids: set[int] = set()
@@ -512,17 +497,40 @@ def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[i
     return {row.id for row in rows_with(connection, query, FLAG.c.id, flag_ids)}
 
 
-_REVIEWS = select(*columns_of(StoredReview, REVIEW), REVIEWER.c.name.label("by")).join(
-    REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id
-)
+_REVIEWS = select(
+    *columns_of(Review, REVIEW), *columns_of(Grade, REVIEW), REVIEWER.c.name.label("by"), is_current().label("stands")
+).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id)
 
 
-def _all_stored(connection: Connection, rows: Sequence[Any]) -> list[StoredReview]:
-    flags: dict[int, list[int]] = {row.id: [] for row in rows}
+def _reviews(connection: Connection, rows: Sequence[Any]) -> list[Review]:
+    """Return the reviews in rows of `_REVIEWS`, with the parts that other tables have."""
+    ids = [row.id for row in rows]
+    flags: dict[int, list[int]] = {id_: [] for id_ in ids}
     query = select(REVIEW_FLAG).order_by(REVIEW_FLAG.c.review_id, REVIEW_FLAG.c.flag_id)
-    for review_id, flag_id in rows_with(connection, query, REVIEW_FLAG.c.review_id, flags):
+    for review_id, flag_id in rows_with(connection, query, REVIEW_FLAG.c.review_id, ids):
         flags[review_id].append(flag_id)
-    return [record_of(StoredReview, row, flag_ids=tuple(flags[row.id])) for row in rows]
+    scores, modes = scores_of(connection, ids), modes_of(connection, ids)
+    preferences = _preferences_of(connection, [row.id for row in rows if row.pair_id is not None])
+    return [
+        record_of(
+            Review,
+            row,
+            flag_ids=tuple(flags[row.id]),
+            grade=grade_from(row, scores.get(row.id, ()), modes.get(row.id, ())),
+            seen=None if row.seen is None else tuple(row.seen),
+            preferences=preferences.get(row.id, {}),
+            stands=bool(row.stands),
+        )
+        for row in rows
+    ]
+
+
+def _preferences_of(connection: Connection, review_ids: Collection[int]) -> dict[int, dict[str, AspectPreference]]:
+    preferences: dict[int, dict[str, AspectPreference]] = {}
+    query = select(PREFERENCE_SCORE).order_by(PREFERENCE_SCORE.c.id)
+    for row in rows_with(connection, query, PREFERENCE_SCORE.c.review_id, review_ids):
+        preferences.setdefault(row.review_id, {})[row.aspect] = record_of(AspectPreference, row)
+    return preferences
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from judgeboard.domain import Decision, FlagState, Grade, Label, Preference, Why
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
 from judgeboard.formats.label_schema import TYPED
 from judgeboard.reviews.changes import differs, edit
+from judgeboard.reviews.checks import missing_grades
 from judgeboard.reviews.decisions import (
     IMPLIED,
     decide,
@@ -22,7 +23,6 @@ from judgeboard.reviews.leases import skip, take_item
 from judgeboard.reviews.outcome import Conflict, open_conflicts
 from judgeboard.reviews.person_work import feedback_words, training_feedback
 from judgeboard.reviews.queue_decisions import adjudicate, answer_reveal, decide_item, reveal
-from judgeboard.reviews.queues import missing_grades
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

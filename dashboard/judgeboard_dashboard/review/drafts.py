@@ -15,14 +15,14 @@ from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.methods.pair_screen import ListedPairs
 from judgeboard.people.permissions import may
-from judgeboard.reviews.queues import ASKED
+from judgeboard.reviews.checks import ASKED
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, ItemJudgment
 from judgeboard.store.label_schemas import schema_by_id
-from judgeboard.store.own_reviews import WholeReview, move_drafts, read_draft, save_draft, whole_review
+from judgeboard.store.own_reviews import move_drafts, read_draft, save_draft
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import marks_from, marks_json
+from judgeboard.store.reviews import Review, find_review, marks_from, marks_json
 from judgeboard_dashboard.review.claims import Subject, subject_of
 from judgeboard_dashboard.session import (
     current_reviewer,
@@ -400,7 +400,7 @@ def review_session() -> ReviewSession:
     return kept
 
 
-def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item: Item) -> WholeReview | None:
+def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item: Item) -> Review | None:
     """Return the review to change, and fill the draft from it once.
 
     The address names it. Otherwise it is the reviewer's own decision on open flags of the item, if a queue keeps these
@@ -423,10 +423,10 @@ def own_review_to_change(session: ReviewSession, reviewer: Reviewer | None, item
     return review
 
 
-def stored_review(review_id: int) -> tuple[WholeReview | None, Draft]:
+def stored_review(review_id: int) -> tuple[Review | None, Draft]:
     """Return a review (None if there is none) and the draft that it was made from."""
     with reading() as connection:
-        review = whole_review(connection, review_id)
+        review = find_review(connection, review_id)
         if review is None:
             return None, Draft()
         schema_id = review.label_schema_id

@@ -10,7 +10,7 @@ import streamlit as st
 from judgeboard.domain import GRADE_TEXTS, NOTES, Action, Label
 from judgeboard.judges.rubric_file import LEVELS, Dimension
 from judgeboard.store.items import Item
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.verdicts import RubricScores, RubricVerdict
 from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
 from judgeboard_dashboard.gate import permitted

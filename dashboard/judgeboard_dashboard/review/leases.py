@@ -9,8 +9,8 @@ import streamlit as st
 from judgeboard.domain import Decision, Grade, QueueState
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.label_schema import LabelSchema
-from judgeboard.reviews.label_schemas import schema_of_queue
 from judgeboard.reviews.leases import LeasedItem, is_leased, next_item, release, renew
+from judgeboard.reviews.queues import schema_of_queue
 from judgeboard.reviews.shown import PairText, pair_texts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

@@ -13,11 +13,11 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import ENTERED, SIGNED_IN, may
 from judgeboard.people.roster import people_named
 from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.reviews.checks import ASKED
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.reviews.presets import PRESETS
 from judgeboard.reviews.queue_work import MOST_COUNTED, own_queues
 from judgeboard.reviews.queues import (
-    ASKED,
     PersonProgress,
     QueueProgress,
     assign_queue,
@@ -31,8 +31,17 @@ from judgeboard.store.label_schemas import StoredSchema, list_schemas
 from judgeboard.store.leases import work_mark
 from judgeboard.store.next_items import count_gold
 from judgeboard.store.queue_filling import count_matching
-from judgeboard.store.queue_rules import LONGEST_NAME, MOST_ITEMS, MOST_REVIEWS, ORDER_LABELS, QueueRules, orders_of
-from judgeboard.store.queues import ANSWERS, PAIRS, list_queues
+from judgeboard.store.queues import (
+    ANSWERS,
+    LONGEST_NAME,
+    MOST_ITEMS,
+    MOST_REVIEWS,
+    ORDER_LABELS,
+    PAIRS,
+    QueueRules,
+    list_queues,
+    orders_of,
+)
 from judgeboard.store.reviewers import Reviewer, reviewers_of
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand

@@ -25,7 +25,7 @@ from judgeboard.formats.label_schema import (
     as_yaml,
 )
 from judgeboard.formats.label_schema import schema_in as checked_schema
-from judgeboard.reviews.label_schemas import add_schema
+from judgeboard.reviews.queues import add_schema
 from judgeboard.store.label_schemas import StoredSchema
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession

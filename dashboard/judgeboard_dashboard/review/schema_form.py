@@ -13,9 +13,9 @@ from streamlit.components import v2
 from judgeboard.domain import Response
 from judgeboard.formats.label_schema import TYPED, FieldType, LabelSchema, SchemaField
 from judgeboard.judges.rubric_file import LEVELS
-from judgeboard.reviews.queues import ASKED
+from judgeboard.reviews.checks import ASKED
 from judgeboard.store.issues import list_modes
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions

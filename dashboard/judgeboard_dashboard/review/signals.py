@@ -9,8 +9,7 @@ from judgeboard.agreement.repeats import repeats_of_judgment
 from judgeboard.domain import GRADE_TEXTS, ClaimMark, Grade, Stage, Verdict
 from judgeboard.store.items import Item, ItemFlag, ItemJudgment, ItemReview
 from judgeboard.store.queue_items import QueueReview
-from judgeboard.store.queue_rules import QueueRules
-from judgeboard.store.queues import Queue
+from judgeboard.store.queues import Queue, QueueRules
 from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, beginning, join, tag

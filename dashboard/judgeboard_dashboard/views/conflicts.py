@@ -8,7 +8,6 @@ import streamlit as st
 from judgeboard.domain import Action, Decision, ItemState, Preference, Shown, Stage
 from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.reviews.label_schemas import schema_of_item
 from judgeboard.reviews.outcome import (
     Conflict,
     ConflictLine,
@@ -17,6 +16,7 @@ from judgeboard.reviews.outcome import (
     open_conflicts,
     own_conflicts,
 )
+from judgeboard.reviews.queues import schema_of_item
 from judgeboard.reviews.shown import shown_side
 from judgeboard.store.items import load_item
 from judgeboard.store.queue_items import QueueReview

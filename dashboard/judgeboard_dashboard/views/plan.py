@@ -15,8 +15,7 @@ from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.rates import Target
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queue_rules import LONGEST_NAME, QueueRules, RuleKeywords
-from judgeboard.store.queues import list_queues, open_items
+from judgeboard.store.queues import LONGEST_NAME, QueueRules, RuleKeywords, list_queues, open_items
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.strata import rate_mark
 from judgeboard_dashboard.evidence import show, tag

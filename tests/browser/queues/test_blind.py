@@ -14,7 +14,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import assign_queue, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviewers import Reviewer
 from judgeboard_dashboard.app import PAGES
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer

@@ -29,7 +29,7 @@ from judgeboard.reviews.queues import create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, parse_where
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.settings import set_setting
 from judgeboard.store.strata import drawn_answers

@@ -12,12 +12,11 @@ from judgeboard.formats.label_schema import schema_in
 from judgeboard.judges.rubric_file import rubric_of
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
 from judgeboard.reports.agreement import fields_table
-from judgeboard.reviews.label_schemas import add_schema
-from judgeboard.reviews.queues import create_queue
+from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.responses import external_ids
 from judging_log import number_in
 from queue_case import CONFIRM, queue_case

@@ -43,7 +43,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.opening import open_store
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case

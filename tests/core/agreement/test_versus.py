@@ -29,7 +29,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.response_pages import rules_of
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_responses

@@ -10,10 +10,9 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.formats.label_schema import schema_in
-from judgeboard.reviews.label_schemas import add_schema
-from judgeboard.reviews.queues import create_queue
+from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judging_log import address
 from queue_case import CONFIRM, queue_case
 

@@ -15,11 +15,10 @@ from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.reviews.bundle_file import read_bundle
 from judgeboard.reviews.bundles import MergedBundle, export_bundle, merge_bundle
-from judgeboard.reviews.label_schemas import add_schema
 from judgeboard.reviews.leases import take_item
-from judgeboard.reviews.queues import close_queue, create_queue
+from judgeboard.reviews.queues import add_schema, close_queue, create_queue
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.tables import PREFERENCE_SCORE
 from pair_log import add_pairs

@@ -21,8 +21,8 @@ from judgeboard.store.filters import parse_where
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.issues import list_modes
 from judgeboard.store.items import load_item
-from judgeboard.store.own_reviews import whole_review
 from judgeboard.store.response_pages import response_page
+from judgeboard.store.reviews import find_review
 from queue_case import CONFIRM, DISMISS, QueueCase
 
 ENTITY, OUTDATED = "wrong entity", "outdated source"
@@ -51,7 +51,7 @@ def test_a_tag_is_stored_edited_and_undone_with_its_review(modes: QueueCase) -> 
     modes.queue()
     stored = modes.review(modes.mara, modes=(ENTITY, OUTDATED, ENTITY))
     with modes.store.reading() as connection:
-        whole = whole_review(connection, stored.review_id)
+        whole = find_review(connection, stored.review_id)
         assert whole is not None
         assert whole.grade.modes == (OUTDATED, ENTITY)
         assert load_item(connection, first).reviews[0].grade.modes == (OUTDATED, ENTITY)

@@ -9,7 +9,7 @@ from judgeboard.reviews.person_work import PersonWork, everybodys_work, training
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviewers import Reviewer
 from queue_case import CONFIRM, DISMISS, QueueCase
 

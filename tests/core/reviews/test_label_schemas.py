@@ -13,14 +13,13 @@ from judgeboard.domain import Grade, ItemState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.label_schema import as_yaml, schema_in
 from judgeboard.imports.importing import import_file
-from judgeboard.reviews.label_schemas import add_schema
-from judgeboard.reviews.queues import create_queue, queue_progress
+from judgeboard.reviews.queues import add_schema, create_queue, queue_progress
 from judgeboard.store.export import export_tables
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
-from judgeboard.store.own_reviews import whole_review
 from judgeboard.store.queue_items import reviews_on
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
+from judgeboard.store.reviews import find_review
 from queue_case import CONFIRM, DISMISS, UNSURE, QueueCase
 
 SUPPORT = """
@@ -73,7 +72,7 @@ def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: Queue
     stored = review(queue, queue.mara, **WHOLE)
     add_schema(queue.store, schema_in(SUPPORT.replace("friendly", "kind")), by=queue.lead)
     with queue.store.reading() as connection:
-        kept = whole_review(connection, stored.review_id)
+        kept = find_review(connection, stored.review_id)
         assert kept is not None
         assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
         rules = queue_progress(connection, "q").rules
@@ -88,7 +87,7 @@ def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue: QueueC
     parts = {each.name: getattr(grade, each.name) for each in dataclass_fields(Grade)}
     stored = queue.say(leased, queue.mara, CONFIRM, **parts)
     with queue.store.reading() as connection:
-        whole = whole_review(connection, stored.review_id)
+        whole = find_review(connection, stored.review_id)
         (of_queue,) = reviews_on(connection, stored.item_id)
         (of_item,) = load_item(connection, leased.response_id or 0).reviews
     assert whole is not None
@@ -141,7 +140,7 @@ def test_exported_fields_can_be_imported_again(queue: QueueCase, tmp_path: Path)
     assert (by_another.new, by_another.rejected) == (1, 0)
     newest = max(queue.reviews(), key=lambda each: each["id"])
     with queue.store.reading() as connection:
-        kept = whole_review(connection, newest["id"])
+        kept = find_review(connection, newest["id"])
     assert kept is not None
     assert SCHEMA.values(kept.grade) == WHOLE | {"causes": ["retrieval", "model"]}
     file.write_text(json.dumps(row | {"fields": {"verdict": "green"}}), encoding="utf-8")

@@ -41,10 +41,11 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.open_flags import QueueLine, open_counts, queue_page
 from judgeboard.store.overview import overview, work_state
-from judgeboard.store.own_reviews import own_reviews_page, whole_review
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.own_reviews import own_reviews_page
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.response_pages import response_page
 from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import find_review
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, REVIEW
@@ -198,7 +199,7 @@ def test_a_second_decision_keeps_what_it_does_not_give(shared: QueueCase) -> Non
             shared.store, flag_id=flag["id"], reviewer=shared.mara, decision=decision, grade=grade, request_key=key
         )
         with shared.store.reading() as connection:
-            stored = whole_review(connection, review.review_id)
+            stored = find_review(connection, review.review_id)
         assert stored is not None
         return stored.grade
 

@@ -4,12 +4,11 @@ import pytest
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import schema_in
-from judgeboard.reviews.label_schemas import add_schema
-from judgeboard.reviews.queues import create_queue
+from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import conditions_of, describe, from_dict, parse_where
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.response_pages import response_page
 from queue_case import CONFIRM, QueueCase, queue_case
 

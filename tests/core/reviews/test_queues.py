@@ -17,15 +17,15 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.reviews.bundles import export_bundle, merge_bundle
 from judgeboard.reviews.changes import edit
+from judgeboard.reviews.checks import MissingGrades
 from judgeboard.reviews.presets import PLANNED, PRESETS
 from judgeboard.reviews.queue_work import own_queues
-from judgeboard.reviews.queues import MissingGrades, NoPeople, assign_queue, create_queue
+from judgeboard.reviews.queues import NoPeople, assign_queue, create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.queue_filling import count_matching
-from judgeboard.store.queue_rules import ORDER_LABELS, QueueRules, RuleKeywords, orders_of
-from judgeboard.store.queues import list_queues
+from judgeboard.store.queues import ORDER_LABELS, QueueRules, RuleKeywords, list_queues, orders_of
 from judgeboard.store.strata import DrawPlan, draw_by_stratum
 from judgeboard.store.tables import EVENT, QUEUE, RESPONSE
 from query_plans import statements_of

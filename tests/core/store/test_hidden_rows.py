@@ -27,8 +27,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.judging_rules import JudgingRule, NewRule, get_rule, insert_rule
 from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.queue_items import item_by_id
-from judgeboard.store.queue_rules import QueueRules
-from judgeboard.store.queues import queue_by_id
+from judgeboard.store.queues import QueueRules, queue_by_id
 from judgeboard.store.ratings_table import ratings_table
 from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.reviews import find_comment, find_review

@@ -12,9 +12,9 @@ from judgeboard.reviews.leases import next_item
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
 from judgeboard.store.listing import LinePage
-from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page, whole_review
+from judgeboard.store.own_reviews import OwnReview, has_pair_reviews, own_reviews_page
 from judgeboard.store.reviewers import Reviewer
-from judgeboard.store.reviews import DecidedFlag
+from judgeboard.store.reviews import DecidedFlag, find_review
 from judgeboard.store.storing import store_responses
 from pair_log import add_pairs
 from query_plans import plans_of
@@ -89,8 +89,8 @@ def test_a_review_comes_back_whole(case: ReviewCase) -> None:
         case.store, response_id=case.response_id, reviewer=case.mara, grade=given_grade, seconds=3.0, request_key="g"
     )
     with case.store.reading() as connection:
-        whole = whole_review(connection, review_id)
-        assert whole_review(connection, 99) is None
+        whole = find_review(connection, review_id)
+        assert find_review(connection, 99) is None
     assert whole is not None
     assert (whole.grade, whole.decision, whole.seconds, whole.stands) == (given_grade, None, 3.0, True)
 

@@ -9,12 +9,11 @@ from judgeboard.agreement.trend_words import trend_sentence
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.label_schema import schema_in
 from judgeboard.reports.trends import trend_lines
-from judgeboard.reviews.label_schemas import add_schema
-from judgeboard.reviews.queues import create_queue
+from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.response_pages import response_page
 from judgeboard.trends.trend import Trend, trend
 from queue_case import CONFIRM, QueueCase, queue_case

@@ -19,7 +19,7 @@ from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
-from judgeboard.store.queue_rules import QueueRules
+from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviewers import find_reviewer
 from judgeboard.store.tables import DRAFT, METADATA
 from judgeboard_dashboard import server as serving
