@@ -34,12 +34,12 @@ OPTIONS = (
 )
 
 
-def launch(playwright: Playwright) -> Browser:
+def launch(playwright: Playwright, *options: str) -> Browser:
     """Start Chromium as the system has it, none is downloaded; raise FileNotFoundError where it is missing."""
     path = next((path for name in CHROMIUM if (path := shutil.which(name))), None)
     if path is None:
         raise FileNotFoundError("Chromium is missing: apt-get install chromium-headless-shell")
-    return playwright.chromium.launch(executable_path=path, args=OPTIONS)
+    return playwright.chromium.launch(executable_path=path, args=(*OPTIONS, *options))
 
 
 def main() -> None:

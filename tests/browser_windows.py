@@ -4,11 +4,15 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 
 class Windows:
-    """Windows on one server, free or taken."""
+    """Windows at one address, free or taken.
+
+    Each keeps an empty page open: all its pages are then drawn by one process (see `browser`), which has compiled their
+    scripts. A process that begins takes a second for that.
+    """
 
     def __init__(self, browser: Browser, url: str) -> None:
         self.browser, self.url = browser, url
-        self.known: list[BrowserContext] = []
+        self.kept: dict[BrowserContext, Page] = {}
         self.free: list[BrowserContext] = []
 
     def take(self) -> BrowserContext:
@@ -16,19 +20,26 @@ class Windows:
         if self.free:
             return self.free.pop()
         window = self.browser.new_context(base_url=self.url)
-        self.known.append(window)
+        self.kept[window] = window.new_page()
+        self.kept[window].goto("/healthz")
         return window
 
     def give_back(self, window: BrowserContext) -> None:
         """Close its pages and forget who used it."""
         for page in window.pages:
-            page.close()
+            if page is not self.kept[window]:
+                page.close()
         window.clear_cookies()
         self.free.append(window)
 
+    def forget(self) -> None:
+        """Forget what pages kept on the machine: the address has another database now."""
+        for page in self.kept.values():
+            page.evaluate("localStorage.clear()")
+
     def close(self) -> None:
         """Close all windows."""
-        for window in self.known:
+        for window in self.kept:
             window.close()
 
 

@@ -31,9 +31,9 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
     variables of its own it starts anew: imported modules have read some already, such as HOME.
     """
 
-    def __init__(self, database: Path | str, **environment: str) -> None:
+    def __init__(self, database: Path | str, port: int | None = None, **environment: str) -> None:
         self.database = database
-        self.port = free_port()
+        self.port = port or free_port()
         start = multiprocessing.get_context("spawn") if environment else fork_server()
         self.process = start.Process(
             target=_serve, args=(str(database), self.port, {**os.environ, **environment}, Path.cwd()), daemon=True

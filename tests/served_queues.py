@@ -69,8 +69,8 @@ class ServedQueues:
 
 
 @contextmanager
-def served_queues(store: Store) -> Iterator[ServedQueues]:
+def served_queues(store: Store, port: int | None = None) -> Iterator[ServedQueues]:
     with store.writing() as connection:
         set_setting(connection, "implied_labels", ("low_groundedness",), "test")  # else the first decision asks
-    with serving(address(store)) as url:
+    with serving(address(store), port) as url:
         yield ServedQueues(url, store, queue_case(store))

@@ -1,4 +1,7 @@
-"""A real Chromium, and a real server on a database of its own, one per module."""
+"""A real Chromium, and a real server on a database of its own, one per module and one after the other at one address.
+
+So the windows, into which pages are loaded once, stay open from module to module.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
 from page_rows import PageRows, fill_pages
-from served import serving
+from served import free_port, serving
 
 
 @dataclass(frozen=True)
@@ -33,29 +36,44 @@ def browser() -> Iterator[Browser]:
     expect.set_options(timeout=60_000)  # a loaded machine takes its time; a passing check waits no longer than it must
     with sync_playwright() as playwright:
         try:
-            launched = launch(playwright)
+            launched = launch(playwright, "--process-per-site")
         except FileNotFoundError as error:
             pytest.skip(str(error))
         yield launched
         launched.close()
 
 
+@pytest.fixture(scope="package")
+def port() -> int:
+    """The port of the servers that the modules start one after the other."""
+    return free_port()
+
+
 @pytest.fixture(scope="module")
-def site(new_store: Callable[[], Store]) -> Iterator[Site]:
+def site(new_store: Callable[[], Store], port: int) -> Iterator[Site]:
     """A server on the rows of page_rows."""
     store = new_store()
     rows = fill_pages(store)
-    server = serving(str(store.engine.url.database))
+    server = serving(str(store.engine.url.database), port)
     with server as url:
         yield Site(url, store, rows, server)
 
 
-@pytest.fixture(scope="module")
-def windows(browser: Browser, site: Site) -> Iterator[Windows]:
-    """The windows of a module."""
-    opened = Windows(browser, site.url)
+@pytest.fixture(scope="package")
+def windows_at(browser: Browser) -> Iterator[dict[str, Windows]]:
+    """The windows at each address."""
+    opened: dict[str, Windows] = {}
     yield opened
-    opened.close()
+    for windows in opened.values():
+        windows.close()
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Browser, windows_at: dict[str, Windows], site: Site) -> Windows:
+    """The windows at the address of a module."""
+    windows = windows_at.setdefault(site.url, Windows(browser, site.url))
+    windows.forget()
+    return windows
 
 
 @pytest.fixture

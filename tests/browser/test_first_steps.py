@@ -20,14 +20,14 @@ DAY = 20_000
 
 
 @pytest.fixture(scope="module")
-def site(new_store: Callable[[], Store]) -> Iterator[SimpleNamespace]:
+def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]:
     """A server on five answers of two tenants that nobody judged."""
     store = new_store()
     log = GradedLog(store)
     for tenant, answers in (("acme", 3), ("globex", 2)):
         log.answers(answers, day=DAY, metadata={"tenant": tenant})
     path = Path(str(store.engine.url.database))
-    with serving(path) as url:
+    with serving(path, port) as url:
         yield SimpleNamespace(url=url, path=path)
 
 

@@ -26,7 +26,7 @@ QUEUE = "Share of bad answers: 200 labels"
 
 
 @pytest.fixture(scope="module")
-def site(new_store: Callable[[], Store]) -> Iterator[SimpleNamespace]:
+def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]:
     """A server on answers of which 30 % are bad; the judge finds two of three, and raises some false alarms."""
     store = new_store()
     log = GradedLog(store)
@@ -37,7 +37,7 @@ def site(new_store: Callable[[], Store]) -> Iterator[SimpleNamespace]:
         judged_bad = place % 10 in {0, 1, 9}
         verdicts[answer] = {"label": BAD if judged_bad else GOOD, "groundedness": 0.1 if judged_bad else 0.9}
     log.say(log.version(), verdicts)
-    with serving(str(store.engine.url.database)) as url:
+    with serving(str(store.engine.url.database), port) as url:
         yield SimpleNamespace(url=url, case=queue_case(store))
 
 

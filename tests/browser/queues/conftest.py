@@ -9,6 +9,6 @@ from served_queues import ServedQueues, served_queues
 
 
 @pytest.fixture(scope="module")
-def site(new_store: Callable[[], Store]) -> Iterator[ServedQueues]:
-    with served_queues(new_store()) as started:
+def site(new_store: Callable[[], Store], port: int) -> Iterator[ServedQueues]:
+    with served_queues(new_store(), port) as started:
         yield started

@@ -40,7 +40,7 @@ class Marked:
 
 
 @pytest.fixture(scope="module")
-def site(new_store: Callable[[], Store]) -> Iterator[Marked]:
+def site(new_store: Callable[[], Store], port: int) -> Iterator[Marked]:
     """The server."""
     store = new_store()
     mara, ada, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Ada", "Lead"))
@@ -49,7 +49,7 @@ def site(new_store: Callable[[], Store]) -> Iterator[Marked]:
         "secret", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_people=True, blind_judge=True, needed=2
     )
     create_queue(store, rules, by=lead, assigned=(mara,))
-    with serving(str(store.engine.url.database)) as url:
+    with serving(str(store.engine.url.database), port) as url:
         yield Marked(url, store, answer, mara)
 
 

@@ -110,7 +110,7 @@ def heat_step(share: float, colours: Palette) -> tuple[str, str]:
 
 def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
     ink = alt.Color("ink:N", scale=None)
-    alone = base.mark_text(fontSize=sizes.count, aria=False).encode(text="count:N", color=ink)
+    alone = base.mark_text(fontSize=sizes.count, aria=False).encode(text=alt.Text("count:N"), color=ink)
     if not words:
         return [alone]
     if sizes.centred:
@@ -118,11 +118,13 @@ def _texts(base: alt.Chart, sizes: Sizes, *, words: bool) -> list[alt.Chart]:
         return [
             alone.transform_filter("datum.word === ''"),
             with_word.mark_text(fontSize=sizes.count, dy=sizes.up, aria=False),
-            with_word.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text="word:N"),
+            with_word.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text=alt.Text("word:N")),
         ]
     return [
-        base.mark_text(fontSize=sizes.count, fontWeight=600, dy=sizes.up, aria=False).encode(text="count:N", color=ink),
-        base.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text="word:N", color=ink),
+        base.mark_text(fontSize=sizes.count, fontWeight=600, dy=sizes.up, aria=False).encode(
+            text=alt.Text("count:N"), color=ink
+        ),
+        base.mark_text(fontSize=sizes.word, dy=sizes.down, aria=False).encode(text=alt.Text("word:N"), color=ink),
     ]
 
 

@@ -57,11 +57,13 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
     known = base.transform_filter("isValid(datum.value)")
     blue = colours.series[0]
     return alt.layer(
-        known.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(x=alt.X("low:Q", title=title), x2="high:Q"),
+        known.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
+            x=alt.X("low:Q", title=title), x2=alt.X2("high:Q")
+        ),
         known.mark_point(filled=True, size=90, opacity=1, color=blue, aria=False).encode(x=x),
-        known.mark_text(dy=-13, fontSize=12, color=colours.ink).encode(x=x, text="text:N"),
+        known.mark_text(dy=-13, fontSize=12, color=colours.ink).encode(x=x, text=alt.Text("text:N")),
         base.mark_text(align="left", dx=4, fontStyle="italic", color=colours.muted)
-        .encode(x=alt.X("left:Q", scale=scale), text="reason:N")
+        .encode(x=alt.X("left:Q", scale=scale), text=alt.Text("reason:N"))
         .transform_filter("datum.reason != ''"),
         click_points(known, chosen, blue, x=x),
     )
@@ -145,13 +147,15 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
         .encode(
             x=alt.X("name:O", title=across, sort=names, scale=alt.Scale(domain=names)),
             y=alt.Y("bottom:Q", scale=scale, title=upwards),
-            y2="top:Q",
+            y2=alt.Y2("top:Q"),
         ),
-        known.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        known.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
+            y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")
+        ),
         known.mark_point(filled=True, size=90, opacity=1, stroke=blue, strokeWidth=2, aria=False).encode(
             y=y, fill=alt.Fill("fill:N", scale=None)
         ),
-        known.mark_text(align="left", dx=8, fontSize=12, color=colours.ink).encode(y=y, text="text:N"),
+        known.mark_text(align="left", dx=8, fontSize=12, color=colours.ink).encode(y=y, text=alt.Text("text:N")),
         click_points(known, chosen, blue, y=y),
     )
 
@@ -203,10 +207,10 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
         .transform_filter("isValid(datum.value)")
     )
     return alt.layer(
-        base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(x=x),
         base.mark_text(align="left", dx=5, fontSize=11).encode(
-            x=alt.X("high:Q", scale=scale), text="text:N", color=alt.value(colours.ink)
+            x=alt.X("high:Q", scale=scale), text=alt.Text("text:N"), color=alt.value(colours.ink)
         ),
         click_points(base, chosen, x=x),
     )
@@ -245,13 +249,15 @@ def suite_runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
         every.mark_tick(orient="horizontal", width=64, height=2.5, color=colours.doubt[0], aria=False).encode(
             y=alt.Y("threshold:Q", scale=scale)
         ),
-        base.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        base.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
+            y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")
+        ),
         base.mark_line(color=blue, strokeWidth=1.2, opacity=0.5).encode(y=y),
         base.mark_point(filled=True, size=90, opacity=1, stroke=blue, strokeWidth=2).encode(
             y=y, fill=alt.Fill("ground:N", scale=None)
         ),
         base.mark_text(dx=7, dy=-10, align="left", fontSize=12, color=colours.ink)
-        .encode(y=y, text="text:N")
+        .encode(y=y, text=alt.Text("text:N"))
         .transform_filter("datum.text != ''"),
         click_points(base, chosen, blue, y=y),
     )

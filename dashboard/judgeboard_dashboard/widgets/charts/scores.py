@@ -74,7 +74,7 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
     layers = [
         diagonal.mark_line(color=colours.muted, strokeDash=[4, 4], strokeWidth=1).encode(x=score, y=share),
         base.mark_rule(color=blue, strokeWidth=2.5, opacity=0.55).encode(
-            x=score, y=alt.Y("low:Q", title="People: share grounded"), y2="high:Q"
+            x=score, y=alt.Y("low:Q", title="People: share grounded"), y2=alt.Y2("high:Q")
         ),
         base.mark_point(filled=True, color=blue, opacity=1, aria=False).encode(
             x=score, y=share, size=alt.Size("n:Q", scale=alt.Scale(range=[30, 260], zero=True), legend=None)
@@ -144,19 +144,21 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
     names = [
         marked.transform_filter(f"datum.name == '{name}'")
         .mark_text(align="left", dx=4, fontSize=11, color=colours.muted)
-        .encode(text="name:N", y=alt.value(130 + 15 * place))
+        .encode(text=alt.Text("name:N"), y=alt.value(130 + 15 * place))
         for place, name in enumerate(lines)
     ]
     return alt.layer(
-        known.mark_area(opacity=0.15).encode(x=across, y=alt.Y("low:Q", title="Share"), y2="high:Q", detail="figure:N"),
+        known.mark_area(opacity=0.15).encode(
+            x=across, y=alt.Y("low:Q", title="Share"), y2=alt.Y2("high:Q"), detail=alt.Detail("figure:N")
+        ),
         marked.mark_rule(color=colours.muted, strokeDash=[4, 4]),
         *names,
-        known.mark_line(strokeWidth=2).encode(x=across, y=upwards, detail="figure:N"),
+        known.mark_line(strokeWidth=2).encode(x=across, y=upwards, detail=alt.Detail("figure:N")),
         known.mark_point(filled=True, size=40, opacity=1, aria=False).encode(x=across, y=upwards),
         *(
             known.transform_filter(f"datum.figure == '{name}'")
             .mark_text(align="right", dy=away, fontSize=12)
-            .encode(x=across, y=upwards, text="text:N")
+            .encode(x=across, y=upwards, text=alt.Text("text:N"))
             for name, away in (("recall", -10), ("precision", 16))
         ),
         click_points(known, chosen, x=across, y=upwards),
@@ -237,5 +239,5 @@ def levels_chart(levels: LevelCounts, across: str) -> Any:
             description="tip:N",
         )
         .add_params(chosen),
-        base.mark_text(dy=-7, fontSize=11, color=colours.muted, aria=False).encode(text="text:N"),
+        base.mark_text(dy=-7, fontSize=11, color=colours.muted, aria=False).encode(text=alt.Text("text:N")),
     )

@@ -90,11 +90,15 @@ def trend_chart(
     y = _values(axis)
     banded = base.transform_filter("datum.alone == 0")
     layers.append(
-        banded.mark_area(color=blue, opacity=0.17, clip=True).encode(y=alt.Y("low:Q"), y2="high:Q", detail="band:N")
+        banded.mark_area(color=blue, opacity=0.17, clip=True).encode(
+            y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), detail=alt.Detail("band:N")
+        )
     )
     whiskers = base.transform_filter("datum.alone == 1")
-    layers.append(whiskers.mark_rule(color=blue, strokeWidth=2.5, opacity=0.45).encode(y=alt.Y("low:Q"), y2="high:Q"))
-    layers.append(base.mark_line(color=blue, strokeWidth=2).encode(y=y, detail="segment:N"))
+    layers.append(
+        whiskers.mark_rule(color=blue, strokeWidth=2.5, opacity=0.45).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    )
+    layers.append(base.mark_line(color=blue, strokeWidth=2).encode(y=y, detail=alt.Detail("segment:N")))
     return alt.layer(*layers, *_points(base, axis, colours)).resolve_scale(y="shared")
 
 
@@ -167,14 +171,14 @@ def _bars(base: alt.Chart, axis: TrendAxis, colours: Palette, *, numbers: bool) 
         y=alt.Y("bar:Q", title=axis.title), y2=alt.datum(axis.floor)
     )
     texts = base.mark_text(color=colours.muted, fontSize=11, dy=-8)
-    return [bars, texts.encode(y="bar:Q", text=alt.Text("n:Q", format=","))] if numbers else [bars]
+    return [bars, texts.encode(y=alt.Y("bar:Q"), text=alt.Text("n:Q", format=","))] if numbers else [bars]
 
 
 def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) -> list[alt.Chart]:
     rules: list[alt.Chart] = []
     if axis.threshold is not None:
         line = alt.Chart(pd.DataFrame({"value": [axis.threshold]}))
-        rules.append(line.mark_rule(color=colours.series[1], strokeDash=[2, 2]).encode(y="value:Q"))
+        rules.append(line.mark_rule(color=colours.series[1], strokeDash=[2, 2]).encode(y=alt.Y("value:Q")))
     middle = axis.first + (axis.last - axis.first) * 0.6
     for left, chosen in ((True, [m for m in marks if m[0] <= middle]), (False, [m for m in marks if m[0] > middle])):
         if not chosen:
@@ -192,7 +196,7 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
         rules.append(
             base.mark_text(
                 color=colours.muted, fontSize=11, align="left" if left else "right", dx=5 if left else -5, dy=7
-            ).encode(y="top:Q", text="title:N")
+            ).encode(y=alt.Y("top:Q"), text=alt.Text("title:N"))
         )
     return rules
 
