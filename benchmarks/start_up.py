@@ -1,6 +1,7 @@
 """Measures the start-up time of short commands and of the first page: `uv run python benchmarks/start_up.py`.
 
-A command is the best of ten. The first page is the best of three, from the first answer of the server to its last chart.
+A command is the best of ten. The first page is the best of three, from the first answer of the server to its last
+chart.
 """
 
 import subprocess
