@@ -167,7 +167,7 @@ def combined_as(scale: Scale) -> Kind:
 
 
 def pairs_of(verdicts: CurrentVerdicts, people: PeopleValues, scale: Scale, cut: Cut) -> RatingPairs:
-    """Return the pairs of one judge version's ``verdicts``, by answer, with grades of people (``people_values``).
+    """Return the rating pairs of one judge version's ``verdicts``, by answer, and grades of people (``people_values``).
 
     If the judge gave no label, the answer counts as hallucinated if its groundedness is below ``cut``, one value or one
     per verdict.
@@ -361,7 +361,7 @@ class PairSource:
         return self._people[scale]
 
     def pairs(self, version_id: int, grade: str) -> RatingPairs:
-        """Return the pairs of a judge version with people on one grade, and how many answers are left out."""
+        """Return the rating pairs of a judge version on one grade, and how many answers have none, by reason."""
         if (version_id, grade) not in self._pairs:
             scale = self.scale_with((version_id,), grade)
             if self.counted.human == "mean" and not scale.names_classes:
@@ -586,7 +586,7 @@ def labels_by_notice(source: PairSource) -> tuple[NoticeLabels, ...]:
     """Return the share of bad answers among those that people labelled, by notice and query type.
 
     The levels have the order of `Level`; each has a line for all query types first, if it has several. Answers that
-    were not served by `serve_answer`, or without a notice, are left out.
+    `serve_answer` did not return, or that have no notice, do not count.
     """
     people = source.people("label")
     notice = RESPONSE.c.extra[(SERVED, NOTICE)].as_string().label("notice")

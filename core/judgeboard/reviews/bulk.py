@@ -42,6 +42,7 @@ from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.reviews import (
     LockedFlag,
     Review,
+    bulk_decisions,
     graded_by,
     insert_reviews,
     lock_flags,
@@ -186,7 +187,7 @@ def undo_many(store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime |
     """
     at, undone = now or utc_now(), 0
     with store.reading() as connection:
-        stored, items = reviews_of_bulk(connection, bulk_id), items_of_bulk(connection, bulk_id)
+        decided, items = bulk_decisions(connection, bulk_id), items_of_bulk(connection, bulk_id)
     for part in batches(items, PART):
         with allowed(store, reviewer, Action.ASSIGN) as connection:
             undone += remove_items(connection, part, at)
@@ -194,14 +195,14 @@ def undo_many(store: Store, bulk_id: str, *, reviewer: Reviewer, now: datetime |
             record_event(connection, "bulk_undo", reviewer.name, details=details, now=at)
     if items:
         return undone
-    if not stored:
+    if not decided:
         raise NotFound(f"no bulk action {bulk_id!r}")
-    if stored[0].reviewer_id != reviewer.id:
-        raise DecisionRefused(f"This is {stored[0].by}'s action: only {stored[0].by} can undo it.")
-    for part in batches(sorted({review.response_id or 0 for review in stored}), PART):
+    if decided[0].reviewer_id != reviewer.id:
+        raise DecisionRefused(f"This is {decided[0].by}'s action: only {decided[0].by} can undo it.")
+    for part in batches(sorted({review.response_id for review in decided}), PART):
         with allowed(store, reviewer, Action.REVIEW) as connection:
             responses = lock_responses(connection, part)
-            reviews = reviews_of_bulk(connection, bulk_id, part, current=True)
+            reviews = reviews_of_bulk(connection, bulk_id, part)
             rows = [withdrawal(review, f"{bulk_id}:undo:{review.id}", at) for review in reviews]
             insert_reviews(connection, rows)
             flags = lock_flags(connection, responses, [flag_id for review in reviews for flag_id in review.flag_ids])
@@ -284,10 +285,10 @@ def _repeated(
     connection: Connection, bulk_id: str, response_ids: Collection[int], reviewer: Reviewer, decision: Decision | None
 ) -> set[int]:
     """Return the answers that this action has decided already; raise `BadInput` if the id is of another action."""
-    stored = reviews_of_bulk(connection, bulk_id, response_ids)
-    if any((review.reviewer_id, review.decision) != (reviewer.id, decision) for review in stored):
+    decided = bulk_decisions(connection, bulk_id, response_ids)
+    if any((review.reviewer_id, review.decision) != (reviewer.id, decision) for review in decided):
         raise BadInput(f"the id {bulk_id!r} belongs to another bulk action: every action needs its own")
-    return {review.response_id or 0 for review in stored}
+    return {review.response_id for review in decided}
 
 
 def _implied(connection: Connection, flags: Mapping[int, Sequence[LockedFlag]], reviewer: Reviewer) -> set[int]:

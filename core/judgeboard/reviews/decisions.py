@@ -243,8 +243,8 @@ def prefer(
         lock_subject(connection, None, pair_id)
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
-            same = stored.pair_id == pair_id and stored.preferences == {aspect: AspectPreference(preference)}
-            check_same(stored, reviewer, same=same)
+            before = {name: each.preference for name, each in stored.preferences.items()}
+            check_same(stored, reviewer, same=stored.pair_id == pair_id and before == {aspect: preference})
             return stored.id
         if comparison_seen_id is not None and not comparison_is_of(connection, comparison_seen_id, pair_id):
             raise BadInput(f"comparison {comparison_seen_id} does not belong to pair {pair_id}")

@@ -134,9 +134,9 @@ def decide_item(
         # Read after locking: the same request may be running at the same time.
         stored = find_review(connection, request_key=request.request_key)
         if stored is not None:
-            before = AspectPreference(decision) if isinstance(decision, Preference) else None
-            same = stored.decision == decision if before is None else stored.preferences.get(OVERALL) == before
-            check_same(stored, reviewer, same=stored.queue_item_id == item_id and same)
+            overall = stored.preferences.get(OVERALL)
+            before = stored.decision if overall is None else overall.preference
+            check_same(stored, reviewer, same=stored.queue_item_id == item_id and before == decision)
             reveals = stored.stage is Stage.BLIND and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(stored.id, item_id, item.state, reveals, repeated=True)
         refusal = _refusal(connection, lease, item, queue, reviewer, request.at)

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Table, and_, exists, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, Table, and_, exists, insert, or_, select, update
 
 from judgeboard.domain import (
     NOTES,
@@ -301,14 +301,21 @@ def _with_one_of(table: Table, id_: int | None, request_key: str | None, replace
     return condition
 
 
-def reviews_of_bulk(
-    connection: Connection, bulk: str, response_ids: Collection[int] | None = None, *, current: bool = False
-) -> list[Review]:
-    """Return the reviews of a bulk action, on these answers or all; ``current`` leaves out replaced reviews."""
-    query = _REVIEWS.where(REVIEW.c.bulk == bulk).order_by(REVIEW.c.id)
+def bulk_decisions(
+    connection: Connection, bulk: str, response_ids: Collection[int] | None = None
+) -> Sequence[Row[int, int, str, Decision | None]]:
+    """Return (response_id, reviewer_id, by, decision) of the reviews of a bulk action, on these answers or all."""
+    columns = (REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEWER.c.name.label("by"), REVIEW.c.decision)
+    query = select(*columns).join(REVIEWER, REVIEWER.c.id == REVIEW.c.reviewer_id).where(REVIEW.c.bulk == bulk)
     if response_ids is not None:
         query = query.where(REVIEW.c.response_id.in_(response_ids))
-    return _reviews(connection, connection.execute(query.where(is_current()) if current else query).all())
+    return connection.execute(query).all()
+
+
+def reviews_of_bulk(connection: Connection, bulk: str, response_ids: Collection[int]) -> list[Review]:
+    """Return the current reviews of a bulk action on these answers."""
+    query = _REVIEWS.where(REVIEW.c.bulk == bulk, REVIEW.c.response_id.in_(response_ids), is_current())
+    return _reviews(connection, connection.execute(query.order_by(REVIEW.c.id)).all())
 
 
 def current_reviews(

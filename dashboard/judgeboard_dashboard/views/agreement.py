@@ -94,7 +94,7 @@ HUMANS: dict[str, Human] = {"Everybody": "gold", "Everybody, without gold": "maj
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The filter row; ``judge_field`` contains the field of the judge version, ``query`` is ``whose`` for addresses."""
+    """The filter row; ``judge_field`` has the field of the judge version, ``query`` has ``counted`` for addresses."""
 
     judge_field: Any
     of: Of
