@@ -97,14 +97,17 @@ def hold(page: Page, key: str, repeats: int = 60) -> None:
     page.keyboard.up(key)
 
 
-def mash(page: Page, key: str) -> None:
-    """Press the key of a letter three times in 0.6 s, before anybody could have read the next row.
-
-    The presses have these times also if a busy browser takes them later.
-    """
+def press_at_times(page: Page, letters: str, apart: float) -> None:
+    """Press the keys of letters and spaces, so many seconds apart, also if a busy browser takes them later."""
     devtools, begun = page.context.new_cdp_session(page), time.time()
-    for number in range(3):
-        press = {"key": key, "code": f"Key{key.upper()}", "timestamp": begun + 0.3 * number}
-        devtools.send("Input.dispatchKeyEvent", {**press, "type": "keyDown", "text": key})
+    for number, letter in enumerate(letters):
+        code = "Space" if letter == " " else f"Key{letter.upper()}"
+        press = {"key": letter, "code": code, "timestamp": begun + apart * number}
+        devtools.send("Input.dispatchKeyEvent", {**press, "type": "keyDown", "text": letter})
         devtools.send("Input.dispatchKeyEvent", {**press, "type": "keyUp"})
     devtools.detach()
+
+
+def mash(page: Page, key: str) -> None:
+    """Press the key of a letter three times in 0.6 s, before anybody could have read the next row."""
+    press_at_times(page, key * 3, 0.3)
