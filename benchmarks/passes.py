@@ -98,7 +98,6 @@ def imported_rows(folder: Path, database: Path) -> Way:
                 "answer": f"Basalt {number}.",
                 "passages": ["Granite cools slowly.", "Basalt cools fast."],
                 "feedback": number % 2,
-                "human_label": "hallucinated" if number % 3 else "grounded",
             }
             for number in range(ROWS)
         ]
@@ -143,8 +142,15 @@ def pressed_key(store: Store) -> Way:
     return way
 
 
-def kappa(database: Path) -> Way:
-    """Compute agreement twice, and follow the second."""
+def kappa(folder: Path, database: Path) -> Way:
+    """Grade the imported answers, compute agreement twice, and follow the second."""
+    grades = folder / "grades.jsonl"
+    rows = (
+        {"response_id": answer, "reviewer": "Ada", "label": "hallucinated" if number % 3 else "grounded"}
+        for number, answer in enumerate(f"{batch}-{row}" for batch in range(2) for row in range(ROWS))
+    )
+    grades.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command("import", str(grades), "--kind", "grades", "--db", str(database), "--source", "log")
     command("judge", "--judge", "lexical", "--yes", "--db", str(database))
     for _ in range(2):
         with followed() as way:
@@ -163,7 +169,7 @@ def main() -> int:
         store = open_store(database, create=True)
         ways = {"imported row": imported_rows(folder, database)}
         ways["press of Y"] = pressed_key(store)
-        ways["kappa"] = kappa(database)
+        ways["kappa"] = kappa(folder, database)
         store.close()
     for what, way in ways.items():
         print(f"{what:14} {len(way.records):3} record types   {len(way.files):3} files")
