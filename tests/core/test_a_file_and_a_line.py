@@ -220,10 +220,6 @@ def test_a_dialect_of_traces(copy: Copy) -> None:
 EXPORT = """from judgeboard.imports.exports.entry import Entry, answer_row, each_row
 
 
-def matches(row):
-    return "squawks" in row
-
-
 @each_row
 def read(row):
     first, last = row["squawks"]
@@ -236,8 +232,7 @@ def test_an_export_of_a_tool(copy: Copy) -> None:
         "imports/exports/aviary.py",
         EXPORT,
         "imports/exports/__init__.py",
-        ("    argilla,\n    deepeval", "    argilla,\n    aviary,\n    deepeval"),
-        ("EXPORTS = (\n", 'EXPORTS = (\n    Export("an aviary", "aviary", aviary.matches, aviary.read),\n'),
+        ("EXPORTS = (\n", 'EXPORTS = (\n    Export("an aviary", "aviary", "aviary:read", (Keys("squawks"),)),\n'),
     )
     (copy.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
     assert "an aviary" in copy.judgeboard("import", "birds.jsonl")

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
@@ -16,6 +16,7 @@ from judgeboard.stats.estimates import two_decimals
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.cli.asking import GradeKeywords
     from judgeboard.reviews.outcome import Conflict, ConflictPage
     from judgeboard.store.queue_items import QueueReview
 
@@ -43,7 +44,7 @@ def adjudicate_command(
     queue: str | None,
     decision: str | None,
     reason: str | None,
-    **grade: Any,
+    **grade: "Unpack[GradeKeywords]",
 ) -> None:
     """Decide items on which the reviews differ.
 

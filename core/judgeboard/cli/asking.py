@@ -1,10 +1,10 @@
 """Options that several commands share: the model, rubrics and examples, the generator, a grade."""
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 import click
 from click.core import ParameterSource
@@ -29,6 +29,16 @@ if TYPE_CHECKING:
 
         schema: str | None
         examples_from_reviews: int | None
+
+    class GradeKeywords(TypedDict):
+        """The values of `grade_options`, and the note; `given_grade` makes a grade of them."""
+
+        label: str | None
+        groundedness: float | None
+        quality: int | None
+        scores: tuple[str, ...]
+        fields: tuple[str, ...]
+        note: NotRequired[str | None]
 
     class GeneratorKeywords(JudgeKeywords, total=False):
         """The values of `generator_options` beside those of a judge; `chosen_generator` and `judge_part` read them."""
@@ -363,7 +373,7 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
         raise BadInput(f"{why}: remove {', '.join(needless)}")
 
 
-def given_grade(chosen: Mapping[str, Any], schema: "LabelSchema | None" = None) -> "Grade":
+def given_grade(chosen: "GradeKeywords", schema: "LabelSchema | None" = None) -> "Grade":
     """Return the grade in the options, with the fields of a label schema. Raises BadInput if an option is invalid."""
     from judgeboard.domain import GRADE_TEXTS, DimensionScore, Grade, Label
     from judgeboard.judges.rubric_file import SCALE

@@ -1,13 +1,36 @@
 """The commands `agreement` and `stats`: figures of stored answers, judgments and reviews."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import refuse_given
 from judgeboard.errors import MissingOption
+
+if TYPE_CHECKING:
+    from judgeboard.agreement.choice import By, Of, Unit
+    from judgeboard.stats.alternative_annotator import Small
+    from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
+    from judgeboard.stats.ratings import Human
+    from judgeboard.store.filters import RowFilter
+
+    class AgreementKeywords(TypedDict):
+        """The options of `agreement` that are keyword arguments of `measure_agreement`."""
+
+        of: Of
+        judge_versions: tuple[str, ...]
+        unit: Unit
+        aspect: str | None
+        grade: str | None
+        human: Human
+        unusable: UnusableAs
+        inconsistent: InconsistentAs
+        by: By | None
+        small: Small
+        implied_labels: bool
+        where: RowFilter
 
 
 @options.command(
@@ -99,7 +122,12 @@ from judgeboard.errors import MissingOption
     "items).",
 )
 def agreement_command(
-    alt_test: bool, epsilon: float | None, report: Path | None, schema: str | None, full: bool, **chosen: Any
+    alt_test: bool,
+    epsilon: float | None,
+    report: Path | None,
+    schema: str | None,
+    full: bool,
+    **chosen: "Unpack[AgreementKeywords]",
 ) -> None:
     """Measure the agreement between judges and people.
 
@@ -117,12 +145,18 @@ def agreement_command(
         raise MissingOption("--epsilon needs --alt-test", "--alt-test")
     tested = (0.2 if epsilon is None else epsilon) if alt_test else None
     if schema is not None:
-        of_schema = {name: chosen.pop(name) for name in ("small", "implied_labels", "where")}
-        unread = {*chosen, "report", "full"}
+        where = chosen["where"]
+        unread = {*chosen, "report", "full"} - {"small", "implied_labels", "where"}
         refuse_given(click.get_current_context(), "--schema measures each field with the statistic of its type", unread)
         with options.seen(options.open_store()).reading() as connection:
-            fields = field_agreement(connection, schema, epsilon=tested, **of_schema)
-        where = of_schema["where"]
+            fields = field_agreement(
+                connection,
+                schema,
+                epsilon=tested,
+                small=chosen["small"],
+                implied_labels=chosen["implied_labels"],
+                where=where,
+            )
         filtered = [] if where == RowFilter() else [filter_sentence(where)]
         output = {"schema": schema, "where": where.as_dict(), "fields": fields}
         options.show(output, [*filtered, *text_lines(fields_table(fields)), *stand_ins_of_fields(fields)])

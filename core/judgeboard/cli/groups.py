@@ -170,9 +170,6 @@ class CommandWithArguments(CommandGroup):
 
     allow_interspersed_args = True
 
-    def __init__(self, *args: Any, **settings: Any) -> None:  # click's own: the name, the function and the options
-        super().__init__(*args, **{**settings, "invoke_without_command": True, "subcommand_metavar": ""})
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the options of this command, unless the arguments are those of a subcommand."""
         if args and args[0] in self.list_commands(ctx):

@@ -265,10 +265,12 @@ _NEXT: Mapping[str, tuple[str, ...]] = {
 
 def _next_step(store: "Store", kind: str, exports: Collection[str | None]) -> tuple[str, ...]:
     """Return the command that uses the stored rows; ``exports`` are the exports of tools that the files are."""
-    from judgeboard.imports.exports import teacher_records
-    from judgeboard.store.judge_versions import list_versions
+    from judgeboard.imports.exports import TEACHER_RECORDS
 
-    if teacher_records.TITLE in exports and kind in {"responses", "verdicts"}:
+    if TEACHER_RECORDS in exports and kind in {"responses", "verdicts"}:
+        from judgeboard.imports.exports import teacher_records
+        from judgeboard.store.judge_versions import list_versions
+
         with store.reading() as connection:
             return teacher_records.audit_command({version.name for version in list_versions(connection)})
     return _NEXT.get(kind, ("stats",))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 
 from judgeboard.cli import end_loading
-from judgeboard.cli.groups import OPTION_GROUPS, Command, CommandGroup, GroupWithDefault
+from judgeboard.cli.groups import OPTION_GROUPS, Command, CommandGroup, CommandWithArguments, GroupWithDefault
 from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.store.filters import WHERE_FIELDS, RowFilter, parse_where
 from judgeboard.text import as_utc, counted, storable, with_db
@@ -175,12 +175,18 @@ def group(
     """
 
     def decorate(function: Callable[..., Any]) -> click.Group:
-        made = click.group(None, cls if default is None else GroupWithDefault, epilog=example(*examples), help=help)(
-            function
-        )
+        runs_alone = issubclass(cls, CommandWithArguments)
+        made = click.group(
+            None,
+            cls if default is None else GroupWithDefault,
+            epilog=example(*examples),
+            help=help,
+            invoke_without_command=runs_alone,
+            subcommand_metavar="" if runs_alone else None,
+        )(function)
         if isinstance(made, GroupWithDefault) and default is not None:
             made.default = default
-        if made.invoke_without_command:
+        if runs_alone:
             made.params += [_JSON, _DATABASE, _PROJECT] if json else [_DATABASE, _PROJECT]
         return made
 

@@ -16,6 +16,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.cli.asking import GradeKeywords
     from judgeboard.formats.label_schema import LabelSchema, SchemaField
     from judgeboard.reviews.bulk import BulkAdded, BulkDecided
     from judgeboard.reviews.leases import LeasedItem
@@ -123,7 +124,12 @@ def next_(name: str) -> None:
 @_review_options
 @click.option("--reveal", is_flag=True, help="Print the judge's result after a blind review.")
 def decide(
-    token: str, decision: str, seconds: float | None, judgment_id: int | None, reveal: bool, **grade: object
+    token: str,
+    decision: str,
+    seconds: float | None,
+    judgment_id: int | None,
+    reveal: bool,
+    **grade: "Unpack[GradeKeywords]",
 ) -> None:
     """Store your review of a leased item.
 
@@ -172,7 +178,11 @@ def decide(
 @click.argument("decision", required=False, type=click.Choice(ANSWER_DECISIONS))
 @_review_options
 def reveal(
-    review_id: int, decision: str | None, seconds: float | None, judgment_id: int | None, **grade: object
+    review_id: int,
+    decision: str | None,
+    seconds: float | None,
+    judgment_id: int | None,
+    **grade: "Unpack[GradeKeywords]",
 ) -> None:
     """Show the judge's result for an item that you reviewed blind. REVIEW is the id that `queue decide` prints.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,8 +12,9 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.agreement.calibration import CalibrationResult
-    from judgeboard.agreement.confident_verdicts import ConfidentVerdicts
+    from judgeboard.agreement.confident_verdicts import Combine, ConfidentVerdicts
     from judgeboard.agreement.thresholds import ThresholdResult
+    from judgeboard.stats.calibration_maps import How
     from judgeboard.store.engine import Readable
 
 SHARE = options.FiniteRange(0, 1, min_open=True, max_open=True)
@@ -113,7 +114,9 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
     "cascade: if a judge is not sure of an answer, the next judge decides it.",
 )
 @options.judge_version(help=DEFAULT_JUDGE)
-def stand_command(agreement: float, jury: str | None, judge_version: str | None, **choices: Any) -> None:
+def stand_command(
+    agreement: float, delta: float, jury: str | None, combine: "Combine", judge_version: str | None
+) -> None:
     """Find the verdicts that need no review. These are the verdicts of which the judge is sure enough.
 
     The command finds a threshold of confidence: verdicts at or above it need no review. The confidence of a verdict is
@@ -126,7 +129,9 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
     if jury is not None and len(members) < 2:
         raise BadInput(f"--jury {jury!r} names {counted(len(members), 'judge')}: separate at least two by commas")
     with options.seen(options.open_store()).reading() as connection:
-        result = measure_confident_verdicts(connection, agreement, judge_version=judge_version, jury=members, **choices)
+        result = measure_confident_verdicts(
+            connection, agreement, delta=delta, judge_version=judge_version, jury=members, combine=combine
+        )
     options.show(result, _confident_lines(result, one_judge=jury is None))
 
 
@@ -143,7 +148,7 @@ def stand_command(agreement: float, jury: str | None, judge_version: str | None,
     "never fall, for 400 or more labels. histogram: ten bins with the same number of answers each, "
     "counted by the weights of the labels.",
 )
-def calibrate_command(judge_version: str | None, **how: Any) -> None:
+def calibrate_command(judge_version: str | None, how: "How") -> None:
     """Show what a groundedness score means, by people's labels.
 
     For each score, shows the share of its answers that people call grounded. This needs 50 labels. The output also
@@ -153,7 +158,7 @@ def calibrate_command(judge_version: str | None, **how: Any) -> None:
     from judgeboard.agreement.calibration import measure_calibration
 
     with options.seen(options.open_store()).reading() as connection:
-        result = measure_calibration(connection, judge_version=judge_version, **how)
+        result = measure_calibration(connection, judge_version=judge_version, how=how)
     options.show(result, _calibration_lines(result))
 
 

@@ -543,10 +543,10 @@ def json_text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def metadata_in(cells: Cells, **more: Any) -> dict[str, Any]:
+def metadata_in(cells: Cells, more: Mapping[str, object] | None = None) -> dict[str, Any]:
     """Return the row's metadata, with the columns that are not fields and the values of ``more``."""
     metadata = dict(cells.object("metadata") or {})
-    for name, value in {**{name: cells.values[name] for name in cells.extra}, **more}.items():
+    for name, value in {**{name: cells.values[name] for name in cells.extra}, **(more or {})}.items():
         if value is not None and not (cells.textual and value == ""):
             key = name
             while key in metadata:

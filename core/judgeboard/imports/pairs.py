@@ -290,7 +290,7 @@ def pair_in(
         response_a=cells.name("response_a", MAX_ID),
         response_b=cells.name("response_b", MAX_ID),
         gold=letter if gold is None else preference_word("gold", gold),
-        metadata=metadata_in(cells, **(more or {})),
+        metadata=metadata_in(cells, more),
     )
 
 

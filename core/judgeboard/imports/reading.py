@@ -10,15 +10,9 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import AUTO, ByteSource, Row, Unreadable, find_format, first_items
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
-from judgeboard.imports.exports import (
-    AnswersOfExport,
-    Export,
-    ExportedRow,
-    ExportRows,
-    has_needed,
-    recognised,
-)
-from judgeboard.imports.exports.turns import IN_MESSAGES
+from judgeboard.imports.exports import Export, has_needed, recognised
+from judgeboard.imports.exports.entry import IN_MESSAGES
+from judgeboard.imports.exports.rows import AnswersOfExport, ExportedRow, ExportRows
 from judgeboard.imports.fields import (
     Cells,
     Columns,
@@ -200,8 +194,10 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             for count in (FIRST_ROWS, LOOK_AHEAD):
                 ahead, items = first_items(items, count)
                 first = [item.values for item in ahead if isinstance(item, Row)]
-                self.export = recognised(first, self.kind_name, self._key_mapping)
-                if self.export is not None or any(has_needed(row, self.kind_name) for row in first):
+                export = recognised(first, self.kind_name, with_mapping=bool(self._key_mapping))
+                if export is not None:
+                    self.export = ExportRows(export, self.kind_name, self._key_mapping)
+                if export is not None or any(has_needed(row, self.kind_name) for row in first):
                     break  # otherwise, all of them may be empty or damaged
             if self._key_mapping and self.export is None and first:
                 raise BadInput(

@@ -138,7 +138,7 @@ class ResponseImport(ImportKind[Response]):
             messages=_messages(cells),
             reference=_reference(cells),
             asked_at=cells.time("asked_at"),
-            metadata=metadata_in(cells, context_details=details),
+            metadata=metadata_in(cells, {"context_details": details}),
             kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
             feedback=feedback_in(cells),
             **log_fields,

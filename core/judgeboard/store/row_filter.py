@@ -14,9 +14,21 @@ in the order of an index. PostgreSQL keeps statistics and takes no index hints.
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from sqlalchemy import Alias, Connection, Engine, FromClause, Select, SelectBase, event
+from sqlalchemy import (
+    Alias,
+    ColumnClause,
+    Connection,
+    Engine,
+    FromClause,
+    Select,
+    SelectBase,
+    TableClause,
+    TextClause,
+    event,
+)
 from sqlalchemy.sql.base import Executable
 from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.selectable import AliasedReturnsRows
 
 Query = TypeVar("Query", bound=Executable)
 
@@ -40,10 +52,10 @@ class _RowFilterCompiler(SQLCompiler):
             return None
         return row_filter(table.name)
 
-    # SQLAlchemy calls the visit_… methods with keyword arguments, which are passed on unchanged.
-    def visit_table(self, table: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    # The further arguments of the visit_… methods are those of SQLAlchemy, which are passed on unchanged.
+    def visit_table(self, table: TableClause, *args: object, **kwargs: object) -> str:
         compiler: Any = super()
-        rendered = compiler.visit_table(table, **kwargs)
+        rendered: str = compiler.visit_table(table, *args, **kwargs)
         rows_left = self._rows_left(table) if kwargs.get("asfrom") else None
         if rows_left is None:
             return rendered
@@ -52,22 +64,24 @@ class _RowFilterCompiler(SQLCompiler):
             subquery = f"({self.process(rows_left, asfrom=True)})"
         finally:
             self._in_filter = False
-        enclosing: Alias | None = kwargs.get("enclosing_alias")
-        if enclosing is not None and enclosing.element is table:
+        enclosing = kwargs.get("enclosing_alias")
+        if isinstance(enclosing, AliasedReturnsRows) and enclosing.element is table:
             return subquery  # the alias adds its own name
         return f"{subquery} AS {self.preparer.quote(table.name)}"
 
-    def visit_textclause(self, textclause: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def visit_textclause(self, textclause: TextClause, *args: object, **kwargs: object) -> str:
         if textclause.text not in _KEYWORDS:
             self._refuse_text()
         compiler: Any = super()
-        return compiler.visit_textclause(textclause, **kwargs)
+        rendered: str = compiler.visit_textclause(textclause, *args, **kwargs)
+        return rendered
 
-    def visit_column(self, column: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def visit_column(self, column: ColumnClause[Any], *args: object, **kwargs: object) -> str:
         if column.is_literal and "select" in column.name.casefold():
             self._refuse_text()
         compiler: Any = super()
-        return compiler.visit_column(column, **kwargs)
+        rendered: str = compiler.visit_column(column, *args, **kwargs)
+        return rendered
 
     def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
         stored = table.element if isinstance(table, Alias) else table

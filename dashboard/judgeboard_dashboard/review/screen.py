@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
@@ -49,10 +49,21 @@ Choice = Callable[..., None]
 
 
 def choice(
-    *, name: str, label: str, act: Callable[[], None], key: str | None = None, turn: Turn = Turn.DECIDE, **options: Any
+    *,
+    name: str,
+    label: str,
+    act: Callable[[], None],
+    key: str | None = None,
+    turn: Turn = Turn.DECIDE,
+    chosen: bool = False,
+    tip: str | None = None,
+    icon: str | None = None,
+    disabled: bool = False,
 ) -> Choice:
-    """Return a button that is drawn later, with the ``options`` of `key_button`; ``name`` is unique on its screen."""
-    return partial(key_button, label, act, key=name, shortcut=key, turn=turn, **options)
+    """Return a button that is drawn later, with a key; ``name`` is unique on its screen. See `key_button`."""
+    return partial(
+        key_button, label, act, key=name, turn=turn, shortcut=key, chosen=chosen, tip=tip, icon=icon, disabled=disabled
+    )
 
 
 def take_input(session: ReviewSession) -> None:

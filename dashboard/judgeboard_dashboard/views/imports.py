@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 from judgeboard.domain import Action, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.imports.dates import DateOrder
-from judgeboard.imports.exports.turns import IN_MESSAGES
+from judgeboard.imports.exports.entry import IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse, nested_names
 from judgeboard.imports.importing import ImportSummary, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class

@@ -104,7 +104,7 @@ def _gate_fields(versions: list[StoredVersion]) -> tuple[StoredVersion, int, int
         most = most_samples(connection, version.id)
     usual = min(samples_used(version), most)
     counts = {str(k): k for k in (usual, *range(most, 0, -1))}
-    k = choose("Samples", counts, key="samples", width=90, help="Samples per question")
+    k = choose("Samples", counts, key="samples", width=90, tip="Samples per question")
     gates = {gate_words(each, k): each for each in (samples_needed(TAU, k), *range(k, 0, -1))}
     return version, k, choose("Gate threshold", gates, key="gate", width=120)
 

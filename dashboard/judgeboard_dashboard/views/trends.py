@@ -127,11 +127,11 @@ def _filters(
         judge: str | int | None = None
         if measure == CRITERION:
             help_text = "A criterion of a rubric judge: the mean score of its current verdicts."
-            criterion, judge = choose("Criterion", of_rubrics, key="criterion", width=210, help=help_text)
+            criterion, judge = choose("Criterion", of_rubrics, key="criterion", width=210, tip=help_text)
         elif measure == OWN_LABEL:
             help_text = "The mean of a field of a label schema, or the share of a value, over labelled answers."
             figures = {name.replace("=", ": "): name for name in own_labels}
-            own_label = choose("Own label", figures, key="own_label", width=210, help=help_text)
+            own_label = choose("Own label", figures, key="own_label", width=210, tip=help_text)
         else:
             judge = choose(
                 "Judge version",
@@ -139,7 +139,7 @@ def _filters(
                 key="verdicts",
                 width=210,
                 disabled=measure in {"flagged_share", "failed_check_share"},
-                help="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
+                tip="Current verdicts: the latest usable verdict of the primary judge, of any of its versions.",
             )
         by_type = measure == CORRECTED
         last = choose("Last", LAST[period], key="last", width=130, disabled=by_type)

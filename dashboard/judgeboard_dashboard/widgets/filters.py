@@ -453,16 +453,21 @@ def filter_sentence(where: RowFilter) -> str:
         return describe(where, {version.id: version.title for version in list_versions(connection)})
 
 
-def choose(label: str, values: Mapping[str, Value], *, key: str, **looks: Any) -> Value:
-    """Show a field with these names, bound to the address; return the value of the chosen name (default: the first).
-
-    ``looks`` are further arguments of ``st.selectbox``.
-    """
-    chosen = st.selectbox(label, list(values), key=key, bind="query-params", **looks)
+def choose(
+    label: str,
+    values: Mapping[str, Value],
+    *,
+    key: str,
+    width: int | Literal["stretch"] = "stretch",
+    tip: str | None = None,
+    disabled: bool = False,
+) -> Value:
+    """Show a field with these names, bound to the address; return the value of the chosen name (default: the first)."""
+    chosen = st.selectbox(label, list(values), key=key, help=tip, disabled=disabled, width=width, bind="query-params")
     return values.get(chosen or "", next(iter(values.values())))
 
 
-def switch(label: str, names: Mapping[Name, str], *, key: str, first: Name | None = None, **looks: Any) -> Name:
+def switch(label: str, names: Mapping[Name, str], *, key: str, first: Name | None = None) -> Name:
     """Show a few choices side by side, bound to the address; return the chosen one (default: ``first``)."""
     default = next(iter(names)) if first is None else first
     chosen = st.segmented_control(
@@ -473,7 +478,6 @@ def switch(label: str, names: Mapping[Name, str], *, key: str, first: Name | Non
         required=True,
         key=key,
         bind="query-params",
-        **looks,
     )
     return chosen or default
 

@@ -8,7 +8,8 @@ from typing import Any, BinaryIO, Unpack
 import streamlit as st
 
 from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
-from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES, IN_MESSAGES
+from judgeboard.imports.exports.entry import IN_MESSAGES
+from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.kinds import KINDS, kind_class

@@ -2,7 +2,10 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,8 @@ import pytest
 from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports import recognised
+from judgeboard.imports.exports import EXPORTS, Export, Keys, recognised
+from judgeboard.imports.exports.rows import ExportRows
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.reading import Reading, read_records
 from judgeboard.store.engine import Store
@@ -127,6 +131,74 @@ def test_every_captured_export_gives_its_answers_scores_and_grades(shared: Path)
     for name, grades in GRADES.items():
         _, given = opened(shared / "captures" / name, "grades")
         assert [(each.annotator, each.grade.label, each.grade.quality, each.grade.note) for each in given] == grades
+
+
+# What captured files are taken for, by patterns of their names; other files are none of an export.
+RECOGNISED = {
+    "Argilla records": ("argilla/*.json",),
+    "DeepEval test cases": ("deepeval/goldens.*", "deepeval/llm_test_case.json"),
+    "a Label Studio export": ("labelstudio/export_*",),
+    "MLflow traces": ("mlflow/search_traces_*", "mlflow/rest_search.json", "mlflow/trace_to_json.json"),
+    "OpenTelemetry spans": ("*/00?-*_traces.json", "*/00?-*_logs.json", "vercel_ai_js/*.bin", "phoenix/*_otlpv1.json"),
+    "Phoenix annotations": ("phoenix/span_annotations_dataframe.jsonl",),
+    "Phoenix spans": ("phoenix/spans_dataframe.*", "phoenix/spans.json"),
+    "a DeepEval test run": ("deepeval/*/.latest_*.json", "deepeval/results/*.json", "deepeval/evaluation_result.json"),
+    "promptfoo results": ("promptfoo/results.*",),
+    "a ragas dataset": ("ragas/dataset.*", "ragas/result.*", "ragas/multi_turn.jsonl", "ragas/hf/*.arrow"),
+}
+
+
+def test_every_captured_file_is_recognised_as_its_tool(shared: Path) -> None:
+    captures = shared / "captures"
+    expected = {
+        file: title for title, patterns in RECOGNISED.items() for pattern in patterns for file in captures.glob(pattern)
+    }
+    taken_for = {}
+    for file in captures.rglob("*"):
+        if file.is_file() and not file.name.endswith(".rejected.jsonl"):  # left by an import of a captured file
+            with suppress(BadInput), read_records(file) as reading:
+                taken_for[file] = reading.export and reading.export.title
+    assert {file: title for file, title in taken_for.items() if title is not None} == expected
+
+
+def test_only_the_module_that_reads_an_export_is_loaded(tmp_path: Path) -> None:
+    plain = written(tmp_path, {"question": "q", "answer": "a"}, name="plain.jsonl")
+    sample = written(tmp_path, {"user_input": "q", "response": "a", "retrieved_contexts": ["p"]}, name="sample.jsonl")
+    code = f"""
+import sys
+from judgeboard.imports.exports import EXPORTS
+from judgeboard.imports.reading import read_records
+modules = {{f"judgeboard.imports.exports.{{export.home.partition(':')[0]}}" for export in EXPORTS}}
+for file in ({str(plain)!r}, {str(sample)!r}):
+    list(read_records(file))
+    print(*sorted(modules & sys.modules.keys()))
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "\njudgeboard.imports.exports.ragas\n"
+
+
+@pytest.mark.parametrize("export", EXPORTS, ids=lambda export: export.home)
+def test_every_export_has_a_reader(export: Export) -> None:
+    assert list(export.read(iter(()), {})) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "row", "fits"),
+    [
+        (Keys("a", "b"), {"a": None, "b": None, "c": 1}, True),
+        (Keys("a", "b"), {"a": 1}, False),
+        (Keys("a", ("b", "c")), {"a": 1, "c": 1}, True),
+        (Keys("a", ("b", "c")), {"a": 1, "d": 1}, False),
+        (Keys(endings=(".users", ".score")), {"label.users": 1}, True),
+        (Keys(endings=(".users", ".score")), {"users": 1}, False),
+        (Keys("a", without=("b",)), {"a": 1, "b": 1}, False),
+        (Keys("a", holds=lambda row: row["a"] == 1), {"a": 1}, True),
+        (Keys("a", holds=lambda row: row["a"] == 1), {"a": 2}, False),
+        (Keys("a", holds=lambda row: row["a"] == 1), {}, False),
+    ],
+)
+def test_a_record_needs_the_keys_of_its_tool(keys: Keys, row: dict[str, Any], *, fits: bool) -> None:
+    assert keys.fit(row) is fits
 
 
 def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared: Path) -> None:
@@ -322,7 +394,7 @@ def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row: dict[
             for kind in ("responses", "verdicts", "grades"):
                 export = recognised([row], kind)
                 assert export is not None
-                items = list(export.rows([Row(1, row), *others]))
+                items = list(ExportRows(export, kind).rows([Row(1, row), *others]))
                 assert kind != "responses" or items[0].line == 1
 
 

@@ -10,12 +10,6 @@ _RESPONSES, _USERS, _SUGGESTION = ".responses", ".responses.users", ".suggestion
 _OWN = frozenset({"id", "status", "_server_id", "vectors", "inserted_at", "updated_at"})
 
 
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a record."""
-    nested = isinstance(row.get("fields"), dict) and isinstance(row.get("responses"), dict | list)
-    return nested or any(name.endswith((_USERS, _SUGGESTION)) for name in row)
-
-
 @each_row
 def read(row: dict[str, Any]) -> Iterator[Entry]:
     """Yield the entry of a record."""

@@ -14,12 +14,10 @@ from judgeboard.imports.exports.entry import (
     verdict_row,
     without_nothing,
 )
+from judgeboard.imports.exports.shapes import deepeval_cases
 from judgeboard.imports.fields import simple_name
 from judgeboard.imports.values import python_list
 
-_RUN = ("testCases", "conversationalTestCases")
-_OF_GOLDENS = {"source_file", "additional_metadata", "custom_column_key_values", "expected_tools", "tools_called"}
-_OF_CASES = {"retrievalContext", "expectedOutput", "metricsData", "toolsCalled"}
 # What `_case` reads, and what describes the test rather than the answer. Other columns are the user's own.
 _KNOWN = {
     *("input", "actual_output", "expected_output", "retrieval_context", "context", "metrics_data", "turns", "name"),
@@ -29,28 +27,6 @@ _KNOWN = {
     *("metrics_metadata", "images_mapping", "mcp_servers", "mcp_tools_called", "mcp_resources_called"),
     *("mcp_prompts_called", "scenario", "expected_outcome", "user_description", "chatbot_role"),
 }
-
-
-def is_test_run(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a whole test run, or the result of an evaluation."""
-    return bool(_cases(row)) and not {"samples", "tasks"} & row.keys()
-
-
-def is_test_case(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a test case, or an entry of a saved dataset."""
-    if "input" not in row:
-        return False
-    return ("actualOutput" in row and bool(row.keys() & _OF_CASES)) or (
-        {"actual_output", "retrieval_context"} <= row.keys() and bool(row.keys() & (_OF_GOLDENS | {"metrics_data"}))
-    )
-
-
-def _cases(run: Mapping[str, Any]) -> list[dict[str, Any]]:
-    inner = run.get("testRunData")
-    if isinstance(inner, dict):
-        return _cases(inner)
-    cases = [case for name in _RUN for case in objects(run.get(name))] or objects(run.get("test_results"))
-    return [case for case in cases if "input" in case or "turns" in case]
 
 
 def _case(case: Mapping[str, Any]) -> Entry:
@@ -119,4 +95,4 @@ def read_test_cases(row: dict[str, Any]) -> Iterator[Entry]:
 @each_row
 def read_test_runs(row: dict[str, Any]) -> Iterator[Entry]:
     """Yield the entries of a test run."""
-    yield from map(_case, _cases(row))
+    yield from map(_case, deepeval_cases(row))

@@ -16,6 +16,9 @@ from judgeboard.imports.scales import scale_in
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import MAX_NAME, shortened
 
+IN_MESSAGES = "messages[]."
+"""How names of keys of messages begin, in ``--map`` and in reports."""
+
 
 class KeyUse(NamedTuple):
     """A key of a row with its value; ``use`` is the field that it is read as, None if it is not read."""

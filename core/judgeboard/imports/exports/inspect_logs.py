@@ -1,8 +1,9 @@
 """Inspect: the samples of a log. The scores of its scorers become verdicts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
+from judgeboard.imports.exports import INSPECT_SAMPLE
 from judgeboard.imports.exports.entry import (
     Entry,
     answer_row,
@@ -20,15 +21,10 @@ from judgeboard.store.filters import value_at
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 
 
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a sample of a log."""
-    return {"id", "epoch", "input", "output"} <= row.keys() and isinstance(row["output"], dict)
-
-
 @each_row
 def read(sample: dict[str, Any]) -> Iterator[Entry]:
     """Yield the entry of a sample."""
-    if not matches(sample):
+    if not INSPECT_SAMPLE.fit(sample):
         yield Entry(None, reason="not a sample of Inspect")
         return
     output = as_object(sample.get("output"))

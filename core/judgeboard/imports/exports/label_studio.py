@@ -20,20 +20,8 @@ from judgeboard.imports.grades import GradeImport
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.store.filters import value_at
 
-_FLAT = {"annotation_id", "annotator", "lead_time"}
-_OF_ANNOTATIONS = frozenset({*_FLAT, "created_at", "updated_at"})
+_OF_ANNOTATIONS = frozenset({"annotation_id", "annotator", "lead_time", "created_at", "updated_at"})
 _IDS = ResponseImport.columns["external_id"]
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a task with its annotations."""
-    annotations = row.get("annotations", row.get("completions"))
-    return isinstance(row.get("data"), dict) and (isinstance(annotations, list) or "predictions" in row)
-
-
-def is_flat(row: Mapping[str, Any]) -> bool:
-    """Whether a row is an annotation in a table (CSV, TSV, or the short form of JSON)."""
-    return row.keys() >= _FLAT and bool(row.keys() & {"updated_at", "created_at"})
 
 
 @each_row

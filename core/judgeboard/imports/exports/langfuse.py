@@ -25,24 +25,6 @@ _OBSERVATION = frozenset(
         *("toolCallNames", "bookmarkedAt", "traceVersion", "isAppRoot"),
     }
 )
-_TYPES = frozenset(
-    {
-        *("SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING"),
-        "GUARDRAIL",
-    }
-)
-
-
-def is_observation(row: Mapping[str, Any]) -> bool:
-    """Whether a row is an observation, which has the id of its trace."""
-    return str(row.get("type")) in _TYPES and {"id", "traceId", "input", "output"} <= row.keys()
-
-
-def is_trace(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a trace, with or without its observations."""
-    if not {"id", "name", "input", "output", "userId", "sessionId"} <= row.keys() or "traceId" in row:
-        return False
-    return isinstance(row.get("observations"), list) or "observationCount" in row or "bookmarked" in row
 
 
 @each_span
@@ -137,12 +119,6 @@ def _scores_and_others(values: Mapping[str, Any]) -> tuple[list[Score], dict[str
         if isinstance(last, str | int | float) and last != "":
             scores.append(Score(name, last, "Langfuse"))
     return scores, without_nothing(others)
-
-
-def is_score(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a score, without the content of its trace."""
-    has_trace = "traceId" in row or isinstance(row.get("subject"), dict)
-    return has_trace and {"name", "value", "source", "dataType"} <= row.keys() and not {"input", "output"} & row.keys()
 
 
 @each_score

@@ -11,13 +11,6 @@ from judgeboard.store.filters import value_at
 from judgeboard.traces.langsmith_runs import run_attributes
 from judgeboard.traces.spans import Span
 
-_TYPES = frozenset({"chain", "llm", "chat_model", "retriever", "tool", "prompt", "parser", "embedding"})
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a run."""
-    return str(row.get("run_type")) in _TYPES and {"id", "inputs", "outputs"} <= row.keys()
-
 
 @each_span
 def read(row: Row) -> Trace | None:
@@ -57,11 +50,6 @@ def _scores(values: Mapping[str, Any]) -> list[Score]:
     feedback = as_object(values.get("feedback_stats"))
     means = {name: value_at(stats, ("avg",)) for name, stats in feedback.items()}
     return [Score(name, value, "LangSmith") for name, value in means.items() if value is not None]
-
-
-def is_feedback(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a feedback, without its run."""
-    return {"run_id", "key", "score"} <= row.keys() and "run_type" not in row
 
 
 @each_score

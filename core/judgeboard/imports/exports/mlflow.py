@@ -8,53 +8,19 @@ from typing import Any
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, from_json, objects
+from judgeboard.imports.exports.shapes import MLFLOW, mlflow_attributes, mlflow_trace_id, mlflow_traces
 from judgeboard.imports.exports.traced import Score, Trace, each_trace, nanoseconds, trace_metadata
 from judgeboard.store.filters import value_at
 from judgeboard.traces.attributes import as_number
 from judgeboard.traces.spans import Span
 
-_OWN = "mlflow."
 _SPAN_BYTES = 8
 _SESSION, _USER = "mlflow.trace.session", "mlflow.trace.user"
 _INPUTS, _OUTPUTS = "mlflow.spanInputs", "mlflow.spanOutputs"
-_OF_INFO = ("trace_metadata", "request_metadata", "trace_location")
 _SHORTEST_CUT = 250
 _WITHOUT_SPANS = (
     "the search result has no whole question and answer: use `judgeboard pull mlflow`, or export the traces with spans"
 )
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a trace, or a reply with traces; those of searches have no spans."""
-    trace = next(_traces(row), {})
-    spans = objects(value_at(trace, ("data", "spans")))
-    info = as_object(trace.get("info"))
-    is_info = _trace_id(info) != "" and any(isinstance(info.get(name), dict | list) for name in _OF_INFO)
-    return is_info or any(name.startswith(_OWN) for span in spans[:1] for name in _attributes(span.get("attributes")))
-
-
-def _traces(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield traces with ``info`` and ``data``, as a row has them or as they are in the cells of a table."""
-    whole = as_object(row.get("trace"))
-    listed = objects(row.get("traces")) if "info" not in row else []
-    if listed:
-        for each in listed:
-            yield from _traces(each)
-        return
-    if not whole and isinstance(row.get("data"), dict):
-        whole = dict(row)
-    if not whole and isinstance(row.get("spans"), list):
-        whole = {"info": as_object(row.get("trace_info")) or dict(row), "data": {"spans": row["spans"]}}
-    if not whole:
-        whole = {"info": as_object(row.get("trace_info")) or dict(row)}
-    info = as_object(whole.get("info"))
-    if not info.get("assessments") and objects(row.get("assessments")):
-        whole["info"] = info | {"assessments": row["assessments"]}
-    yield whole
-
-
-def _trace_id(info: Mapping[str, Any]) -> str:
-    return str(info.get("trace_id") or info.get("request_id") or "").removeprefix("tr-")
 
 
 def _pairs(value: Any) -> dict[str, Any]:
@@ -67,9 +33,9 @@ def _pairs(value: Any) -> dict[str, Any]:
 @each_trace
 def read(row: Row) -> Iterator[Trace]:
     """Yield the traces of a row."""
-    for trace in _traces(row.values):
+    for trace in mlflow_traces(row.values):
         info = as_object(trace.get("info"))
-        trace_id = _trace_id(info)
+        trace_id = mlflow_trace_id(info)
         own = _pairs(info.get("trace_metadata") or info.get("request_metadata"))
         # The trace has the session and the user, not its spans. They are put where the dialect of MLflow reads them.
         of_trace = {name: own[name] for name in (_SESSION, _USER) if name in own}
@@ -84,7 +50,7 @@ def read(row: Row) -> Iterator[Trace]:
             whole = {_INPUTS, _OUTPUTS} <= spans[0].attributes.keys() or spans[0].error is not None
             reason = None if whole else _WITHOUT_SPANS
         if spans:
-            metadata = trace_metadata(own, _OWN) | trace_metadata(_pairs(info.get("tags")), _OWN)
+            metadata = trace_metadata(own, MLFLOW) | trace_metadata(_pairs(info.get("tags")), MLFLOW)
             scores = [_score(each) for each in objects(info.get("assessments")) if _counts(each)]
             yield Trace(row, spans, scores, metadata, reason)
 
@@ -145,7 +111,7 @@ def _hexadecimal(value: Any) -> str | None:
 
 def _span(span: Mapping[str, Any], trace_id: str, of_trace: Mapping[str, Any]) -> Span:
     parent = _hexadecimal(span.get("parent_span_id") or span.get("parent_id"))
-    attributes = _attributes(span.get("attributes"))
+    attributes = mlflow_attributes(span.get("attributes"))
     code = value_at(span, ("status", "code")) or span.get("status_code")
     failed = str(code).endswith("ERROR")
     message = value_at(span, ("status", "message")) or span.get("status_message") or "error"
@@ -165,13 +131,6 @@ def _span(span: Mapping[str, Any], trace_id: str, of_trace: Mapping[str, Any]) -
 def _number(value: Any) -> Any:
     """Return an integer, which JSON may have as a text."""
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    """Return the attributes of a span: an object, or a list of keys and values as the REST interface has it."""
-    if not isinstance(value, list):
-        return as_object(value)
-    return {str(each.get("key")): value_at(each, ("value", "string_value")) for each in objects(value)}
 
 
 def _counts(assessment: Mapping[str, Any]) -> bool:

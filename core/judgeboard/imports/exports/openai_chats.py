@@ -7,6 +7,7 @@ from typing import Any
 from judgeboard.formats.files import Row, first_items
 from judgeboard.imports import known_names
 from judgeboard.imports.exports.entry import (
+    IN_MESSAGES,
     Entries,
     Entry,
     KeyUse,
@@ -17,15 +18,14 @@ from judgeboard.imports.exports.entry import (
     shown_reason,
     without_nothing,
 )
-from judgeboard.imports.exports.turns import IN_MESSAGES, Path, Turn, paths_of, reply_ids, turns_in
+from judgeboard.imports.exports.shapes import CHAT_ENVELOPES, chat_levels, chat_messages, chat_reply
+from judgeboard.imports.exports.turns import Path, Turn, paths_of, reply_ids, turns_in
 from judgeboard.imports.fields import EXTRA, simple_name
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 
-_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
-_ENVELOPES = ("body", "request", "response", "data", "completion", "kwargs", "input", "output")
-_READ = frozenset({"messages", "choices", "usage", "metadata", *_ENVELOPES})  # unless they are texts or numbers
+_READ = frozenset({"messages", "choices", "usage", "metadata", *CHAT_ENVELOPES})  # unless they are texts or numbers
 _CONVERSATION = (
     *("conversation_id", "conversation", "thread_id", "thread", "session_id", "session", "chat_id"),
     *("dialogue_id", "dialog_id"),
@@ -35,56 +35,6 @@ _OF_FINAL = ("context", "reference", "thumbs", "stars", "feedback", "generator_c
 # Fields that the chat format itself has in a row, in its request or in its reply.
 _OF_CHATS = {"messages": ("messages", "input"), "generator_model": ("model",), "asked_at": ("created", "created_at")}
 LOOK_AHEAD = 20  # rows in which ids of replies are compared
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a conversation with a reply, or a request with its reply.
-
-    A row with its own columns for question and answer is not: its messages are the earlier turns. A row whose last
-    message is the user's may have its reply in a column with any name.
-    """
-    if isinstance(named(row, known_names.QUESTION), str) and isinstance(named(row, known_names.ANSWER), str):
-        return False
-    messages = _messages(row)
-    if _reply(row) is not None or (messages and isinstance(_text_beside(row), str)):
-        return True
-    replied = any(message.get("role") == "assistant" for message in messages)
-    ends = replied and messages[-1].get("role") == "assistant"
-    return ends or (replied and not any(isinstance(value, str) and " " in value.strip() for value in row.values()))
-
-
-def _text_beside(row: Mapping[str, Any]) -> Any:
-    return named(row, known_names.ANSWER)
-
-
-def _levels(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the row, and the objects that may hold its request or its reply."""
-    inner = [as_object(row.get(name)) for name in _ENVELOPES if isinstance(row.get(name), dict)]
-    bodies = [level["body"] for level in inner if isinstance(level.get("body"), dict)]
-    return [row, *inner, *bodies]
-
-
-def _messages(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    for level in _levels(row):
-        for name in ("messages", "input"):
-            messages = objects(level.get(name))
-            if messages and all(str(message.get("role")) in _ROLES for message in messages):
-                instructions = level.get("instructions")
-                first = [{"role": "system", "content": instructions}] if isinstance(instructions, str) else []
-                return [*first, *messages]
-            if name == "input" and isinstance(level.get(name), str) and "model" in level:
-                return [{"role": "user", "content": level[name]}]
-    return []
-
-
-def _reply(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the completion in a row: an object with choices, or with output of the Responses API."""
-    for level in _levels(row):
-        if isinstance(value_at(level, ("choices", 0, "message")), dict):
-            return level
-        if level.get("object") == "response" and isinstance(level.get("output"), list):
-            return level
-    return None
 
 
 def _reply_message(reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,7 +80,7 @@ class _Chats:
         conversations: set[str] = set()
         for place, row in enumerate(rows):
             conversation = _conversation(row) or str(row.get("id") or place)
-            ids = reply_ids(_messages(row), self._paths)
+            ids = reply_ids(chat_messages(row), self._paths)
             if len(set(ids)) < len(ids):
                 return False
             counts.update(() if conversation in conversations else ids)
@@ -197,7 +147,7 @@ class _Log:
 
     def __init__(self, values: Mapping[str, Any], columns: Mapping[Path, str]) -> None:
         self._values = values
-        self._reply = _reply(values)
+        self._reply = chat_reply(values)
         self._mapped = {ours: value for path, ours in columns.items() if (value := value_at(values, path)) is not None}
         self._uses = [KeyUse(metadata_field(path), ours, value_at(values, path)) for path, ours in columns.items()]
         whole = {path[0] for path in columns if len(path) == 1}
@@ -206,13 +156,13 @@ class _Log:
             for name, value in values.items()
             if name not in {"object", "custom_id", *whole} and not (name in _READ and isinstance(value, dict | list))
         }
-        self.messages: list[dict[str, Any]] = _messages(values)
+        self.messages: list[dict[str, Any]] = chat_messages(values)
         ends = bool(self.messages) and self.messages[-1].get("role") == "assistant"
-        self.is_request = self._reply is not None or (not ends and isinstance(_text_beside(values), str))
+        self.is_request = self._reply is not None or (not ends and isinstance(named(values, known_names.ANSWER), str))
         if self._reply is not None:
             self.messages.append(_reply_message(self._reply))
         elif self.is_request:
-            self.messages.append({"role": "assistant", "content": _text_beside(values)})
+            self.messages.append({"role": "assistant", "content": named(values, known_names.ANSWER)})
         ids = (values[name] for name in ("custom_id", "id") if values.get(name))
         row_id = next(ids, value_at(self._reply, ("id",)))
         self.row_id = answer_row(self._others, external_id=row_id).get("external_id")
@@ -221,7 +171,7 @@ class _Log:
 
     def answer(self, turn: Turn, *, is_final: bool) -> dict[str, Any]:
         """Return the row of a turn, without its id and without what its messages have beside their texts."""
-        levels = _levels(self._values)
+        levels = chat_levels(self._values)
         models = [level.get("model") for level in (self._reply or {}, *levels)]
         row = answer_row(
             self._others,
@@ -262,7 +212,7 @@ class _Log:
             return self._answer_key() if is_final and self.is_request else IN_MESSAGES + "content"
         if ours == "external_id":
             return self._id_key(value)
-        levels = (self._reply or {}, *_levels(self._values))
+        levels = (self._reply or {}, *chat_levels(self._values))
         of_chats = (name for name in _OF_CHATS.get(ours, ()) if any(name in level for level in levels))
         return next(of_chats, None) or _key_named(self._values, ResponseImport.columns.get(ours, ()))
 
@@ -272,7 +222,7 @@ class _Log:
         return next((name for name in ids if f"{external_id}-".startswith(f"{self._values[name]}-")), None)
 
     def _question_key(self) -> str | None:
-        if any(isinstance(level.get("input"), str) and "messages" not in level for level in _levels(self._values)):
+        if any(isinstance(level.get("input"), str) and "messages" not in level for level in chat_levels(self._values)):
             return "input"
         asked = last_of_user(self.messages) is not None
         return IN_MESSAGES + "content" if asked else _key_named(self._values, known_names.QUESTION)

@@ -8,7 +8,7 @@ import orjson
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import Entries, Entry, objects
+from judgeboard.imports.exports.entry import Entries, Entry
 from judgeboard.imports.exports.traced import Trace, entry_of, scores_of
 from judgeboard.traces.spans import LogRecord, Span
 
@@ -16,15 +16,6 @@ _REQUESTS = frozenset({"resourceSpans", "resourceLogs"})
 _WITHOUT_SPANS = "only log records of this trace are in the file: its spans are needed too"
 _CODES = {"STATUS_CODE_UNSET": 0, "STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2}
 _SNAKE = re.compile(r"_([a-z])")
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a request with spans or log records, or a span with its attributes as a list."""
-    if any(isinstance(row.get(name), list) for name in (*_REQUESTS, "resource_spans", "resource_logs")):
-        return True
-    attributes = objects(row.get("attributes"))
-    has_ids = bool({"traceId", "trace_id"} & row.keys()) and bool({"spanId", "span_id"} & row.keys())
-    return has_ids and bool(attributes) and all({"key", "value"} <= each.keys() for each in attributes)
 
 
 def read(rows: Iterable[Row]) -> Entries:

@@ -17,13 +17,6 @@ _KIND = "openinference.span.kind"
 _METADATA = ("metadata.", ".metadata.")
 
 
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a span of Phoenix."""
-    if {"context.trace_id", "context.span_id"} <= row.keys():
-        return any(name.startswith(_PREFIX) for name in row)
-    return isinstance(value_at(row, ("context", "trace_id")), str) and "span_kind" in row and "attributes" in row
-
-
 @each_span
 def read(row: Row) -> Trace | None:
     """Return the trace of a span, None if it has no id."""
@@ -49,11 +42,6 @@ def read(row: Row) -> Trace | None:
     )
     beside = [_score(each) for each in objects(values.get("annotations")) if each.get("name")]
     return Trace(row, [span], [*scores_of([span], ()), *beside])
-
-
-def is_annotation(row: Mapping[str, Any]) -> bool:
-    """Whether a row is an annotation of a span or a trace."""
-    return "annotator_kind" in row and bool({"span_id", "trace_id"} & row.keys())
 
 
 @each_score

@@ -1,6 +1,5 @@
 """promptfoo: results as JSON, JSON lines or CSV. Assertions and named scores become verdicts."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,43 +16,31 @@ from judgeboard.imports.exports.entry import (
     verdict_row,
     without_nothing,
 )
+from judgeboard.imports.exports.shapes import (
+    PROMPTFOO_ANSWERS,
+    PROMPTFOO_TABLE,
+    is_promptfoo_result,
+    promptfoo_answer_column,
+    promptfoo_results,
+)
 from judgeboard.imports.fields import json_text
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import value_at
 
-_OF_RESULTS = {"gradingResult", "namedScores", "testCase", "promptIdx", "testIdx", "failureReason", "tokenUsage"}
 _ERROR = 2  # `failureReason` of a provider's error; 1 is a failed assertion
-_CSV = {"Status", "Score", "Named Scores"}
-_ANSWERS = re.compile(r"\[([^\]]+)\] .*", re.DOTALL)  # the column of a provider and prompt
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a result, a whole file of results, or a row of their table."""
-    return any(map(_is_result, _results(row))) or (row.keys() >= _CSV and _answer_column(row) is not None)
-
-
-def _results(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    inner = row.get("results")
-    whole = objects(inner.get("results") if isinstance(inner, dict) else inner)
-    return whole or [dict(row)]
-
-
-def _is_result(row: Mapping[str, Any]) -> bool:
-    return isinstance(row.get("vars"), dict) and len(row.keys() & _OF_RESULTS) > 1
-
-
-def _answer_column(row: Mapping[str, Any]) -> str | None:
-    return next((name for name in row if _ANSWERS.fullmatch(name)), None)
 
 
 @each_row
 def read(row: dict[str, Any]) -> Iterator[Entry]:
     """Yield the entries of a result, a file of results, or a row of their table."""
-    if row.keys() >= _CSV:
+    if row.keys() >= {*PROMPTFOO_TABLE}:
         yield _table_row(row)
         return
-    for result in _results(row):
-        yield _result(result) if _is_result(result) else Entry(None, reason="not a result of promptfoo", part=result)
+    for result in promptfoo_results(row):
+        if is_promptfoo_result(result):
+            yield _result(result)
+        else:
+            yield Entry(None, reason="not a result of promptfoo", part=result)
 
 
 def _result(result: Mapping[str, Any]) -> Entry:
@@ -105,14 +92,14 @@ def _question(variables: Mapping[str, Any], prompt: Any) -> str | None:
 
 def _table_row(row: Mapping[str, Any]) -> Entry:
     """Return the entry of a table's row: variables, then the answer, then scores."""
-    column = _answer_column(row)
+    column = promptfoo_answer_column(row)
     if column is None:
         return Entry(None, reason="no answer: the row has no column of a provider")
     if row.get("Status") == "ERROR" or not row[column]:
         return Entry(None, reason=f"no answer: {shown_reason(row.get('Grader Reason') or 'the provider failed')}")
     names = list(row)
     variables = {name: row[name] for name in names[: names.index(column)] if name != "Description"}
-    provider = _ANSWERS.fullmatch(column)
+    provider = PROMPTFOO_ANSWERS.fullmatch(column)
     answer = answer_row(
         variables,
         query=_question(variables, None),

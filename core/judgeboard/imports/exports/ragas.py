@@ -1,6 +1,6 @@
 """ragas: datasets and results, one sample per row. The metrics of a result become verdicts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from judgeboard.imports.exports.entry import (
@@ -14,46 +14,13 @@ from judgeboard.imports.exports.entry import (
     verdict_row,
     without_nothing,
 )
+from judgeboard.imports.exports.shapes import RAGAS_COMMON, RAGAS_METRICS, RAGAS_SAMPLE, ragas_metric
 from judgeboard.imports.values import python_list
 
-_SAMPLE = frozenset(
-    {
-        *("user_input", "response", "retrieved_contexts", "reference_contexts", "retrieved_context_ids"),
-        *("reference_context_ids", "multi_responses", "reference", "rubrics", "reference_tool_calls"),
-        *("reference_topics", "persona_name", "query_style", "query_length", "synthesizer_name"),
-    }
-)
-_METRICS = frozenset(
-    {
-        *("faithfulness", "faithfulness_with_hhem", "answer_relevancy", "response_relevancy", "answer_correctness"),
-        *("answer_accuracy", "answer_similarity", "semantic_similarity", "factual_correctness", "context_precision"),
-        *("context_recall", "context_relevance", "context_entity_recall", "context_utilization", "noise_sensitivity"),
-        *("llm_context_precision_with_reference", "llm_context_precision_without_reference", "response_groundedness"),
-        *("non_llm_context_precision_with_reference", "non_llm_context_recall", "non_llm_string_similarity"),
-        *("nv_accuracy", "nv_context_relevance", "nv_response_groundedness", "noise_sensitivity_relevant"),
-        *("noise_sensitivity_irrelevant", "summary_score", "bleu_score", "rouge_score", "chrf_score", "exact_match"),
-        *("string_present", "tool_call_accuracy", "tool_call_f1", "agent_goal_accuracy", "topic_adherence"),
-        *("id_based_context_precision", "id_based_context_recall", "multi_modal_faithfulness", "multi_modal_relevance"),
-    }
-)
 _ASPECTS = frozenset({"harmfulness", "maliciousness", "coherence", "correctness", "conciseness"})
-_COMMON = {"user_input", "response", "reference"}  # other logs have columns with these names too
-_FIELDS = _COMMON | {"retrieved_contexts", "retrieved_context_ids"}
+_FIELDS = RAGAS_COMMON | {"retrieved_contexts", "retrieved_context_ids"}
 _LISTS = ("retrieved_contexts", "reference_contexts", "retrieved_context_ids", "reference_context_ids")
 _ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is a sample of ragas: it has no other columns, or a column that other logs do not have."""
-    if "user_input" not in row:
-        return False
-    own = row.keys() & (_SAMPLE - _COMMON) or {_metric(name) for name in row} & _METRICS
-    return row.keys() <= _SAMPLE or (bool(own) and bool(row.keys() & {"response", "reference"}))
-
-
-def _metric(column: str) -> str:
-    """Return the name of a metric without how it was computed: factual_correctness(mode=f1)."""
-    return column.partition("(")[0]
 
 
 @each_row
@@ -61,12 +28,12 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     """Yield the entry of a sample."""
     lists = {name: python_list(row[name]) for name in _LISTS if isinstance(row.get(name), str)}
     row = row | {name: value for name, value in lists.items() if value is not None}
-    others = {name: value for name, value in row.items() if name not in _SAMPLE}
+    others = {name: value for name, value in row.items() if name not in RAGAS_SAMPLE}
     shares = {name: value for name, value in others.items() if not is_field(name) and share(value) is not None}
-    scores = {name: value for name, value in shares.items() if _metric(name) in _METRICS | _ASPECTS}
+    scores = {name: value for name, value in shares.items() if ragas_metric(name) in RAGAS_METRICS | _ASPECTS}
     metadata = dict(as_object(others.get("metadata")))
     read = {*scores, "metadata"} if metadata else {*scores}
-    sample_fields = {name: row.get(name) for name in _SAMPLE - _FIELDS}
+    sample_fields = {name: row.get(name) for name in RAGAS_SAMPLE - _FIELDS}
     passages, ids = row.get("retrieved_contexts"), row.get("retrieved_context_ids")
     if isinstance(passages, list) and isinstance(ids, list) and len(passages) == len(ids):
         passages = [{"text": text, "id": each} for text, each in zip(passages, ids, strict=True)]

@@ -3,7 +3,7 @@
 Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), which calls the models student, teacher and reviewer.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from judgeboard.domain import Label
@@ -12,15 +12,9 @@ from judgeboard.imports.fields import json_text
 from judgeboard.judges.reply_forms import parse_mark
 from judgeboard.llm.asking import UnusableReply
 
-TITLE = "teacher and reviewer records"
 TEACHER, REVIEWER = "teacher", "reviewer"  # the names of the judge and of the supreme judge
 ANSWER, GRADE, MARK, PERSON = "student_answer", "teacher_grading", "reviewer_feedback", "human_grading"
 _VALUES = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row has the answer of the student and the grade of the teacher."""
-    return {ANSWER, GRADE} <= row.keys()
 
 
 @each_row

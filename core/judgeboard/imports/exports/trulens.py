@@ -1,20 +1,14 @@
 """TruLens: the table of events in its database. An event is a span; evaluations are spans with a score."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, from_json
+from judgeboard.imports.exports.shapes import TRULENS
 from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
 from judgeboard.traces.spans import Span
 
-_OWN = "ai.observability."
 _DIGITS = 39  # of the largest trace id, which has 128 bits
-
-
-def matches(row: Mapping[str, Any]) -> bool:
-    """Whether a row is an event."""
-    return {"record", "record_attributes", "trace"} <= row.keys() and _OWN in str(row["record_attributes"])
 
 
 @each_span
@@ -37,9 +31,9 @@ def read(row: Row) -> Trace | None:
         resource=_object(row.values.get("resource_attributes")),
         error="error" if record.get("status") == "STATUS_CODE_ERROR" else None,
     )
-    score = attributes.get(f"{_OWN}eval_root.score")
-    name = attributes.get(f"{_OWN}eval_root.metric_name") or attributes.get(f"{_OWN}eval.metric_name")
-    reason = attributes.get(f"{_OWN}eval_root.explanation") or attributes.get(f"{_OWN}eval.explanation")
+    score = attributes.get(f"{TRULENS}eval_root.score")
+    name = attributes.get(f"{TRULENS}eval_root.metric_name") or attributes.get(f"{TRULENS}eval.metric_name")
+    reason = attributes.get(f"{TRULENS}eval_root.explanation") or attributes.get(f"{TRULENS}eval.explanation")
     scores = [] if score is None or name is None else [Score(str(name), score, "TruLens", reason=reason)]
     return Trace(row, [span], scores)
 

@@ -7,15 +7,12 @@ from typing import Any, NamedTuple
 
 from judgeboard.errors import BadInput
 from judgeboard.imports import known_names
-from judgeboard.imports.exports.entry import KeyUse, as_object
+from judgeboard.imports.exports.entry import IN_MESSAGES, KeyUse, as_object
 from judgeboard.imports.fields import EXTRA, Unusable, simple_name
 from judgeboard.imports.responses import ResponseImport, feedback_of_object, unread_keys
 from judgeboard.llm.chat import text_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.traces.documents import passages_in
-
-IN_MESSAGES = "messages[]."
-"""How names of keys of messages begin, in ``--map`` and in reports."""
 
 # Keys of the chat format itself, which are kept with the messages of later turns.
 _FORMAT = frozenset(

@@ -1,0 +1,197 @@
+"""Reads the rows of one kind from the export of another tool, with what the export has beside them."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+from judgeboard.domain import Rejected, Response
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports import Export
+from judgeboard.imports.exports.entry import Entry, KeyUse
+from judgeboard.imports.fields import EXTRA, MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in
+from judgeboard.imports.kinds import DEFAULT_SOURCE
+from judgeboard.imports.responses import ResponseImport
+from judgeboard.text import counted
+
+MOST_UNKNOWN = 100
+_MADE = frozenset({"external_id", "metadata"})
+"""Fields that are made: an id of the texts, metadata of the keys that are no fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRow(Row):
+    """A row with what the export has beside it.
+
+    ``answer`` is the row of the answer to which a row of another kind belongs. ``earlier`` are rows of the same answer
+    as an earlier import may have stored it.
+    """
+
+    answer: dict[str, Any] | None = None
+    earlier: tuple[dict[str, Any], ...] = ()
+
+
+class ExportRows:
+    """Reads the rows of one kind from another tool's export.
+
+    ``others`` counts its rows of other kinds. ``unknown`` has the names (at most 100) of numbers that could be scores,
+    but are no metrics of the tool. ``mapping`` has the fields of keys, for exports that can be read with one.
+    """
+
+    def __init__(self, export: Export, kind: str, mapping: Mapping[str, str] | None = None) -> None:
+        self.title = export.title
+        self.source = export.source
+        self.of_traces = export.of_traces
+        self.others: Counter[str] = Counter()
+        self.unknown: dict[str, None] = {}
+        self._export = export
+        self._kind = kind
+        self._copies: Counter[str] = Counter()
+        self._rejected: list[Rejected] = []
+        self._mapping = mapping or {}
+        self._of_session: Counter[str] = Counter()
+        self._keys: dict[tuple[str, str | None], ColumnUse] = {}
+
+    @property
+    def unseen(self) -> list[str]:
+        """The keys in the mapping that are in no row so far."""
+        seen = {name for name, _ in self._keys}
+        return [name for name in self._mapping if name not in seen]
+
+    @property
+    def names(self) -> list[str]:
+        """The first keys so far, if the export names them."""
+        return list(dict.fromkeys(name for name, _ in self._keys))[:60]
+
+    def messages(self) -> Iterator[str]:
+        """Yield what people should know of the rows so far."""
+        if self._of_session:
+            names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in self._of_session.most_common(30))
+            yield f"not read, because they are about sessions and not about answers: {names}"
+
+    def columns(self, fields: Iterable[ColumnUse], left_over: str) -> tuple[ColumnUse, ...]:
+        """Return the report on the columns of our fields (``fields``) with the keys of the export, if it names them."""
+        sources: dict[str, list[ColumnUse]] = {}
+        for use in self._keys.values():
+            if use.ours is not None:
+                sources.setdefault(use.ours, []).append(use)
+        report: list[ColumnUse] = []
+        for use in fields:
+            own = sources.get(use.ours or "", [])
+            read = [replace(use, theirs=each.theirs, how=each.how if use.sure else use.how) for each in own]
+            if self._keys and not own and use.theirs is not None and use.ours in _MADE:
+                continue
+            report += read if read and use.theirs is not None else [use]
+        unread = (use for use in self._keys.values() if use.ours is None)
+        return (*report, *(replace(use, how=left_over) for use in unread))
+
+    def _note(self, key: KeyUse) -> None:
+        ours = None if key.use == EXTRA else key.use
+        known = self._keys.get((key.name, ours))
+        if known is not None:
+            known.times += 1
+        elif len(self._keys) <= MAX_COLUMNS:
+            is_mapped = key.name in self._mapping
+            how = "--map" if is_mapped else "recognised by name"
+            example = key.value[:200] if isinstance(key.value, str) else key.value
+            unasked = ours is None and not is_mapped
+            self._keys[key.name, ours] = ColumnUse(ours, key.name, how, example, unasked=unasked, times=1)
+
+    def rows(self, items: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
+        """Yield rows with the names of our fields, and rejected rows."""
+        for row, entry in self._export.read(self._usable(items), self._mapping):
+            yield from self._waiting()
+            if entry.answer is None:
+                if self._kind == "responses":
+                    yield Rejected(row.line, None, entry.reason or "no answer", dict(entry.part or row.values))
+                continue
+            self.unknown |= dict.fromkeys(entry.unknown[: MOST_UNKNOWN - len(self.unknown)])
+            for key in entry.keys:
+                self._note(key)
+            self._of_session.update(entry.of_session)
+            answer: dict[str, Any] | None = None
+            for kind, values in self._with_id(entry):
+                if kind == "responses" and "external_id" in entry.answer:  # another id is made of the content
+                    answer = values
+                if kind != self._kind:
+                    self.others[kind] += 1
+                elif kind == "responses":
+                    yield ExportedRow(row.line, values, earlier=tuple(map(_identified, entry.earlier)))
+                else:
+                    yield ExportedRow(row.line, values, answer)
+        yield from self._waiting()
+
+    def _usable(self, items: Iterable[Row | Rejected]) -> Iterator[Row]:
+        for item in items:
+            if isinstance(item, Rejected):
+                self._rejected.append(item)
+            else:
+                yield item
+
+    def _waiting(self) -> Iterator[Rejected]:
+        yield from self._rejected
+        self._rejected.clear()
+
+    def _with_id(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the kind and the row of everything in an entry, all with the id of the answer.
+
+        An answer without an id gets one from its content, so that its verdicts find it. The k-th equal answer gets
+        another one.
+        """
+        answer = dict(entry.answer or {})
+        if self._export.of_scores:
+            if "feedback" in answer:
+                yield "feedback", {"external_id": answer["external_id"], "feedback": answer["feedback"]}
+            yield from self._beside(entry, answer["external_id"])
+            return
+        own_id = answer.pop("external_id", None)
+        if own_id is None:
+            own_id = _content_id(entry.earlier[0] if entry.earlier else answer)
+            self._copies[own_id] += 1
+            own_id += f"-{self._copies[own_id]}" if self._copies[own_id] > 1 else ""
+        yield "responses", {"external_id": own_id, **answer}
+        yield from self._beside(entry, own_id)
+
+    @staticmethod
+    def _beside(entry: Entry, own_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        for kind, rows in (("verdicts", entry.verdicts), ("grades", entry.grades)):
+            for values in rows:
+                yield kind, {"external_id": own_id, **values}
+
+
+def _content_id(answer: Mapping[str, Any]) -> str:
+    content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
+    return blake2b(content.encode(), digest_size=16).hexdigest()
+
+
+def _identified(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row of an answer with its id, or one of its content."""
+    return {"external_id": _content_id(answer), **answer}
+
+
+class AnswersOfExport:
+    """Builds the answers to which the rows of another kind belong, exactly as an import of the answers does."""
+
+    def __init__(self, textual: bool) -> None:
+        self._kind = ResponseImport(DEFAULT_SOURCE)
+        self._columns = Columns(self._kind.columns, left_over=self._kind.left_over)
+        self._textual = textual
+        self._row: Mapping[str, Any] | None = None
+        self._answer: Response | Rejected = Rejected(0, None, "", None)
+
+    def of(self, row: dict[str, Any], line: int) -> Response | Rejected:
+        """Return the answer of a row. The rows of an answer come one after the other."""
+        if row is not self._row:
+            self._row, self._answer = row, self._built(row, line)
+        return self._answer
+
+    def _built(self, row: dict[str, Any], line: int) -> Response | Rejected:
+        if fault := fault_in(row):
+            return Rejected(line, *fault, row)
+        values = self._columns.unfolded(row)
+        try:
+            return self._kind.build(Cells(values, *self._columns.plan(values), self._textual))
+        except Unusable as error:
+            return Rejected(line, error.field, error.reason, row)
