@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, groupby
 from typing import Any
 
 from sqlalchemy import func, insert, select, update
@@ -36,25 +36,29 @@ class GradedLog:
         with self.store.writing() as connection:
             set_setting(connection, "random_share", 0, "test")
 
-    def answers(
+    def answers(self, n: int = 1, **fields: Any) -> list[int]:
+        """Store ``n`` answers asked on a UTC day, each on evidence of its own unless ``group`` names a common one."""
+        return self.answers_of([fields] * n)
+
+    def answers_of(self, answers: Iterable[Mapping[str, Any]]) -> list[int]:
+        """Store answers that differ, each as `answers` does, in one transaction."""
+        stored = [self._answer(**each) for each in answers]
+        with self.store.writing() as connection:
+            return store_responses(connection, stored).new
+
+    def _answer(
         self,
-        n: int = 1,
         *,
         day: int | None = None,
         kind: ResponseKind = ResponseKind.LOG,
         group: int | None = None,
         **fields: Any,
-    ) -> list[int]:
-        """Store ``n`` answers asked on a UTC day, each on evidence of its own unless ``group`` names a common one."""
-        stored = []
-        for _ in range(n):
-            number = next(iter(self.numbers))
-            on = f"evidence {number if group is None else f'of group {group}'}"
-            asked = None if day is None else NOON + timedelta(days=day)
-            columns = {"answer": f"answer {number}", "asked_at": asked, "kind": kind, "passages": (on,)} | fields
-            stored.append(Response("log", f"a{number}", f"query on {on}", **columns))
-        with self.store.writing() as connection:
-            return store_responses(connection, stored).new
+    ) -> Response:
+        number = next(iter(self.numbers))
+        on = f"evidence {number if group is None else f'of group {group}'}"
+        asked = None if day is None else NOON + timedelta(days=day)
+        columns = {"answer": f"answer {number}", "asked_at": asked, "kind": kind, "passages": (on,)} | fields
+        return Response("log", f"a{number}", f"query on {on}", **columns)
 
     def version(self, name: str = "rag", **params: Any) -> StoredVersion:
         with self.store.writing() as connection:
@@ -89,14 +93,18 @@ class GradedLog:
 
     def reviews(self, grades: Mapping[int, Mapping[str, Any]], reviewer: str = "mara") -> list[int]:
         """One review of a person on each response."""
-        add = insert(REVIEW).returning(REVIEW.c.id)
         with self.store.writing() as connection:
             common = {"reviewer_id": self._reviewer(connection, reviewer), "at": datetime.now(UTC)}
             rows = [
                 common | {"response_id": each, "request_key": f"k{next(iter(self.numbers))}"} | dict(columns)
                 for each, columns in grades.items()
             ]
-            return [connection.execute(add, row).scalar_one() for row in rows]
+            # Rows of one statement have the same columns.
+            ids: list[int] = []
+            for _, alike in groupby(rows, key=dict.keys):
+                add = insert(REVIEW).returning(REVIEW.c.id, sort_by_parameter_order=True)
+                ids += connection.execute(add, list(alike)).scalars()
+            return ids
 
     def review_again(self, response_ids: Iterable[int], reviewer: str = "mara", **columns: Any) -> None:
         """Reviews of repeated queue items: answers that the person has reviewed before."""

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from sqlalchemy import event, insert
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, NOON, GradedLog
 from judgeboard.agreement import samples
 from judgeboard.agreement.label_plans import (
@@ -251,6 +252,7 @@ def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_
     )
 
 
+@on_sqlite
 def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
@@ -313,10 +315,15 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     assert "that you may see" not in measure_rate(everybody, target="these").sentence
 
 
-def test_an_outcome_is_about_the_answers_that_the_queue_was_drawn_from(store: Store) -> None:
+def test_a_queue_with_all_answers_labelled_is_about_the_answers_that_it_was_drawn_from(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
     labelled_queue(case, 60, lambda id_: id_ <= 40)
+    undecided = planned(store, 0.22, "outcome")
+    assert (undecided.so_far.decided_after, undecided.so_far.left) == (None, 0)
+    assert "This queue has no more answers." in undecided.so_far.sentence
+    assert undecided.sentences[-1] == "Look at `judgeboard labels rate` once, after the last label.", "not: label on"
+    assert "No more labels are needed" not in " ".join(undecided.sentences)
     decided = planned(store, 0.5, "outcome")
     assert (decided.so_far.is_decided, decided.more) == (True, 0)
     assert decided.sentences[0].startswith("You may stop: "), "one advice"
@@ -330,17 +337,6 @@ def test_an_outcome_is_about_the_answers_that_the_queue_was_drawn_from(store: St
     assert "300 answers were logged or judged later, and these labels say nothing about them." in told
 
 
-def test_a_queue_without_more_answers_does_not_say_label_on(store: Store) -> None:
-    case = queue_case(store)
-    case.flagged(*([0.1] * 40), *([0.9] * 160))
-    labelled_queue(case, 60, lambda id_: id_ <= 40)
-    plan = planned(store, 0.22, "outcome")
-    assert (plan.so_far.decided_after, plan.so_far.left) == (None, 0)
-    assert "This queue has no more answers." in plan.so_far.sentence
-    assert plan.sentences[-1] == "Look at `judgeboard labels rate` once, after the last label."
-    assert "No more labels are needed" not in " ".join(plan.sentences)
-
-
 def test_an_outcome_with_all_answers_labelled_does_not_ask_for_0_labels(log: GradedLog) -> None:
     log.review_all(judged(log, [0.9] * 12), label=GOOD)
     first, *others = planned(log.store, 0.2, "outcome").sentences
@@ -348,9 +344,11 @@ def test_an_outcome_with_all_answers_labelled_does_not_ask_for_0_labels(log: Gra
     assert others == ["`judgeboard labels rate` shows the share with its interval."]
 
 
-def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_the_bound(log: GradedLog) -> None:
+def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_the_bound(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
     """All flagged answers have a label, and few others: one plain random sample of so many labels would be enough."""
-    ids = flagged_log(log)
+    log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:20])
     rate = measure_rate(log.store)
@@ -375,9 +373,11 @@ def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_
     assert nearer > plan.more, "a bound nearer to the share needs more labels"
 
 
-def test_an_outcome_needs_no_more_labels_than_a_rate_as_precise_as_the_bound_is_far(log: GradedLog) -> None:
+def test_an_outcome_needs_no_more_labels_than_a_rate_as_precise_as_the_bound_is_far(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
     """With few labels, one side of the interval is wider. This does not last, so no labels are planned for it."""
-    ids = flagged_log(log)
+    log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:20])
     rate = measure_rate(log.store)
@@ -392,9 +392,9 @@ def test_an_outcome_needs_no_more_labels_than_a_rate_as_precise_as_the_bound_is_
         assert outcome.enough == precise.enough
 
 
-def test_the_open_answers_of_the_sample_come_before_the_plan(log: GradedLog) -> None:
+def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[GradedLog, list[int]]) -> None:
     """People worked the flags worst first and stopped: the sampled ones count when none of them is open."""
-    ids = flagged_log(log)
+    log, ids = flagged
     flag(log, [ids[each] for each in [*FLAGGED[:30], *OTHERS[:60]]], "random_sample")
     label(log, ids, np.concatenate([FLAGGED[20:100], OTHERS[:60]]))
     need = measure_rate(log.store).to_label
@@ -512,9 +512,14 @@ FLAGGED, OTHERS = np.flatnonzero(CALLED_BAD), np.random.default_rng(5).permutati
 IS_BAD = np.random.default_rng(2).random(1_200) < np.where(CALLED_BAD, 0.8, 0.18)
 
 
-def flagged_log(log: GradedLog) -> list[int]:
-    """A rule flags what the judge calls bad."""
-    ids = [each for group in range(200) for each in log.answers(6, group=group)]
+@pytest.fixture
+def flagged(graded_once: Any) -> tuple[GradedLog, list[int]]:
+    """A log in which a rule flags what the judge calls bad, and its answers."""
+    return graded_once("flagged where a judge says bad", flag_what_is_called_bad)
+
+
+def flag_what_is_called_bad(log: GradedLog) -> list[int]:
+    ids = log.answers_of({"group": place // 6} for place in range(1_200))
     labels = [BAD if is_bad else GOOD for is_bad in CALLED_BAD]
     log.say(log.version(), {each: {"label": label} for each, label in zip(ids, labels, strict=True)})
     flag(log, [ids[each] for each in FLAGGED], "low_groundedness")
@@ -543,8 +548,10 @@ def half_width(log: GradedLog) -> float:
     return (kappa.high - kappa.low) / 2
 
 
-def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are(log: GradedLog) -> None:
-    ids = flagged_log(log)
+def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
+    log, ids = flagged
     sample(log, ids, OTHERS[:47])
     plan = planned(log.store, 0.06)
     assert plan.has_gap
@@ -557,8 +564,8 @@ def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are
     )
 
 
-def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(log: GradedLog) -> None:
-    ids = flagged_log(log)
+def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(flagged: tuple[GradedLog, list[int]]) -> None:
+    log, ids = flagged
     sample(log, ids, np.concatenate([OTHERS[:40], FLAGGED[::23]]))
     plan = planned(log.store, 0.06)
     assert (plan.has_gap, plan.correlation_from) == (False, "verdicts")
@@ -576,8 +583,10 @@ def test_a_plan_without_a_judge_uses_no_scores_of_a_judge() -> None:
 
 
 @pytest.mark.parametrize("sampled", [14, 40])
-def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(log: GradedLog, sampled: int) -> None:
-    ids = flagged_log(log)
+def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
+    flagged: tuple[GradedLog, list[int]], sampled: int
+) -> None:
+    log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:sampled])
     assert half_width(log) > 0.1
@@ -591,8 +600,8 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(log: Gr
     assert half_width(log) == pytest.approx(0.1, abs=0.02)
 
 
-def test_a_rate_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
-    ids = flagged_log(log)
+def test_a_rate_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, list[int]]) -> None:
+    log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:60])
     rate = measure_rate(log.store)
@@ -620,8 +629,8 @@ def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_ap
     assert 0 < these.more < 60
 
 
-def test_labels_that_are_all_alike_are_no_reason_to_stop(log: GradedLog) -> None:
-    ids = flagged_log(log)[:400]
+def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged: tuple[GradedLog, list[int]]) -> None:
+    log, ids = flagged[0], flagged[1][:400]
     flag(log, ids[:100], "random_sample")
     log.reviews({each: {"label": GOOD} for each in ids[:100]})
     of_versions = planned(log.store, 0.05, "versions")
@@ -633,8 +642,8 @@ def test_labels_that_are_all_alike_are_no_reason_to_stop(log: GradedLog) -> None
         assert plan.shows > 0
 
 
-def test_a_kappa_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
-    ids = flagged_log(log)
+def test_a_kappa_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, list[int]]) -> None:
+    log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:200])
     reach = half_width(log) + 0.001
@@ -644,9 +653,11 @@ def test_a_kappa_that_is_narrow_enough_needs_no_labels(log: GradedLog) -> None:
     assert planned(log.store, reach - 0.002, "kappa").more > 0
 
 
-def test_a_plan_for_the_share_of_right_verdicts_narrows_the_agreement_in_all_answers(log: GradedLog) -> None:
+def test_a_plan_for_the_share_of_right_verdicts_narrows_the_agreement_in_all_answers(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
     """With 196 flagged and 196 others labelled, ±x needs the t interval of the logit that `labels rate` shows."""
-    ids = flagged_log(log)
+    log, ids = flagged
     label(log, ids, FLAGGED)
     sample(log, ids, OTHERS[:200])
     agreement = measure_rate(log.store).in_all_answers["agreement"]
@@ -661,6 +672,8 @@ def test_a_plan_for_the_share_of_right_verdicts_narrows_the_agreement_in_all_ans
     assert planned(log.store, reach - 0.002, "agreement").more > 0
 
 
-def test_without_labels_the_share_of_right_verdicts_is_planned_as_any_share(log: GradedLog) -> None:
-    flagged_log(log)
+def test_without_labels_the_share_of_right_verdicts_is_planned_as_any_share(
+    flagged: tuple[GradedLog, list[int]],
+) -> None:
+    log, _ = flagged
     assert planned(log.store, 0.05, "agreement").more == 384, "1.96 ** 2 * 0.25 / 0.05 ** 2"

@@ -327,10 +327,22 @@ def test_no_change_is_said_only_where_a_change_would_have_been_found(sqlite_log:
 
 def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
-    for week in range(12):
-        for query_type, n in (("large", 24), ("small", 11), ("smaller", 9), ("tiny", 3)):
-            for place, id_ in enumerate(sqlite_log.answers(n, day=MONDAY + 7 * week, query_type=query_type)):
-                sqlite_log.say_all(version, [id_], groundedness=0.5 + 0.4 * (-1) ** (place + week))
+
+    def fill(**sizes: int) -> None:
+        weekly = [(query_type, place) for query_type, n in sizes.items() for place in range(n)]
+        places = [(week, query_type, place) for week in range(12) for query_type, place in weekly]
+        ids = sqlite_log.answers_of(
+            {"day": MONDAY + 7 * week, "query_type": query_type} for week, query_type, _ in places
+        )
+        sqlite_log.say(
+            version,
+            {
+                id_: {"groundedness": 0.5 + 0.4 * (-1) ** (place + week)}
+                for id_, (week, _, place) in zip(ids, places, strict=True)
+            },
+        )
+
+    fill(large=24, small=11, smaller=9, tiny=3)
     drawn = shown(sqlite_log)
     seen = {panel.group: panel.seen or 0.0 for panel in drawn.panels}
     assert seen[ALL_ANSWERS] < seen["large"] < 0.3 < seen["small"] < seen["smaller"] < 0.5
@@ -342,10 +354,7 @@ def test_each_group_that_is_too_small_has_the_change_that_it_would_have_shown(sq
         "found. Too few answers to find any change in tiny."
     )
     assert "no clear change" not in words.lower(), "a change of 0.15 would not have been found"
-    for week in range(12):
-        for query_type in ("fourth", "fifth"):
-            for place, id_ in enumerate(sqlite_log.answers(10, day=MONDAY + 7 * week, query_type=query_type)):
-                sqlite_log.say_all(version, [id_], groundedness=0.5 + 0.4 * (-1) ** (place + week))
+    fill(fourth=10, fifth=10)
     drawn = shown(sqlite_log)
     sizes = sorted(panel.seen for panel in drawn.panels[1:] if panel.seen)
     assert trend_sentence(drawn).endswith(
@@ -392,11 +401,11 @@ def test_all_answers_show_the_same_change_however_many_query_types_they_have(
 ) -> None:
     version = sqlite_log.version()
     for week in range(10):
-        for place in range(30):
-            query_type = query_types[place % len(query_types)]
-            low = place < (6 if week < 5 else 14)
-            (id_,) = sqlite_log.answers(1, day=MONDAY + 7 * week, query_type=query_type)
-            sqlite_log.say_all(version, [id_], groundedness=0.1 if low else 0.9)
+        ids = sqlite_log.answers_of(
+            {"day": MONDAY + 7 * week, "query_type": query_types[place % len(query_types)]} for place in range(30)
+        )
+        low = 6 if week < 5 else 14
+        sqlite_log.say(version, {id_: {"groundedness": 0.1 if place < low else 0.9} for place, id_ in enumerate(ids)})
     drawn = shown(sqlite_log, measure="low_share")
     groups = query_types if len(query_types) > 1 else ()
     assert {panel.group for panel in drawn.panels} == {ALL_ANSWERS, *groups}
@@ -433,13 +442,13 @@ def test_the_figures_before_and_after_a_change_count_the_questions_that_recur(sq
     shares = [random.betavariate(0.4, 1.2) for _ in range(40)]
     is_low: dict[bool, list[list[float]]] = {False: [[] for _ in shares], True: [[] for _ in shares]}
     for week in range(20):
-        ids = {question: sqlite_log.answers(2, day=MONDAY + 7 * week, group=question) for question in range(40)}
+        questions = [question for question in range(40) for _ in range(2)]
+        ids = sqlite_log.answers_of({"day": MONDAY + 7 * week, "group": question} for question in questions)
         scores = {}
-        for question, of_question in ids.items():
-            for id_ in of_question:
-                low = random.random() < shares[question] + (0.3 if week >= 12 else 0.0)
-                is_low[week >= 12][question].append(low)
-                scores[id_] = {"groundedness": 0.2 if low else 0.8}
+        for question, id_ in zip(questions, ids, strict=True):
+            low = random.random() < shares[question] + (0.3 if week >= 12 else 0.0)
+            is_low[week >= 12][question].append(low)
+            scores[id_] = {"groundedness": 0.2 if low else 0.8}
         sqlite_log.say(version, scores)
     change = shown(sqlite_log, measure="low_share").panels[0].change
     assert change is not None
@@ -545,10 +554,10 @@ def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLo
 
     def fill(weeks: range, groups: int) -> None:
         for week in weeks:
-            for place in range(24):
-                group = 100 * (week + 50) + place % groups
-                ids = sqlite_log.answers(1, day=MONDAY + 7 * week, group=group)
-                sqlite_log.say_all(version, ids, groundedness=0.4 + 0.5 * (place % 2))
+            ids = sqlite_log.answers_of(
+                {"day": MONDAY + 7 * week, "group": 100 * (week + 50) + place % groups} for place in range(24)
+            )
+            sqlite_log.say(version, {id_: {"groundedness": 0.4 + 0.5 * (place % 2)} for place, id_ in enumerate(ids)})
 
     fill(range(6), 24)
     seen = shown(sqlite_log).panels[0].seen
@@ -561,14 +570,16 @@ def test_periods_that_are_not_shown_do_not_widen_the_errors(sqlite_log: GradedLo
 def test_a_change_is_seen_also_where_the_same_questions_come_each_week(sqlite_log: GradedLog, recurring: bool) -> None:
     version = sqlite_log.version()
     for week in range(16):
-        for question in range(12):
+        answers = [(question, index) for question in range(12) for index in range(3)]
+        ids = sqlite_log.answers_of(
+            {"day": MONDAY + 7 * week, "group": question if recurring else 12 * week + question}
+            for question, _ in answers
+        )
+        scores = {}
+        for id_, (question, index) in zip(ids, answers, strict=True):
             # Half of the questions have much better answers than the others; from week 10 on, all are a bit worse.
             level = (0.9 if question % 2 else 0.3) - (0.12 if week >= 10 else 0)
-            group = question if recurring else 12 * week + question
-            ids = sqlite_log.answers(3, day=MONDAY + 7 * week, group=group)
-            noise = (index % 3 / 50 for index in range(3))
-            sqlite_log.say(
-                version, {each: {"groundedness": level + plus} for each, plus in zip(ids, noise, strict=True)}
-            )
+            scores[id_] = {"groundedness": level + index / 50}
+        sqlite_log.say(version, scores)
     (panel,) = shown(sqlite_log).panels
     assert (panel.change is not None) is recurring, "192 questions may differ by chance; the same 12 do not"
