@@ -1,9 +1,13 @@
 """A copy of the packages, to which a test adds what CONTRIBUTING describes."""
 
+import compileall
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import judgeboard
@@ -33,40 +37,84 @@ def upgrade() -> None:
 """
 
 
+COMMAND = "from judgeboard.cli.app import run; code = run({words}); assert code == 0, code"
+# Runs the code of each line that comes in, and answers with what it printed.
+INTERPRETER = """
+import contextlib, io, json, sys
+
+for line in sys.stdin:
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(output):
+        exec(json.loads(line), {"__name__": "__main__"})
+    print(json.dumps(output.buffer.getvalue().decode()), flush=True)
+"""
+
+
+def copy_package(package: Path, copy: Path) -> None:
+    """Copy a package with what is compiled of it: a process that imports the copy compiles only what is changed."""
+    compileall.compile_dir(package, quiet=1)
+    shutil.copytree(package, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for module in copy.rglob("*.py"):
+        compiled = Path(cache_from_source(str(module)))
+        compiled.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(cache_from_source(str(package / module.relative_to(copy))), compiled)
+
+
 class Copy:
-    """A copy of the package that takes a new file and a new line."""
+    """A copy of the package that takes a new file and a new line.
+
+    One process runs all code of a test until the next change of the copy; its database is ``log.db``.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.package = folder / "judgeboard"
-        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        self.errors = folder / "errors.txt"
+        self.interpreter: subprocess.Popen[str] | None = None
+        copy_package(PACKAGE, self.package)
 
     def add(self, file: str, text: str, table: str, *changes: tuple[str, str]) -> None:
         (self.package / file).write_text(text, encoding="utf-8")
-        path = self.package / table
-        listed = path.read_text(encoding="utf-8")
         for old, new in changes:
-            assert listed.count(old) == 1, old
-            listed = listed.replace(old, new)
-        path.write_text(listed, encoding="utf-8")
+            self.line(table, old, new)
 
-    def run(self, *arguments: str, **environment: str) -> str:
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True,
-            text=True,
-            cwd=self.folder,
-            env={"PYTHONPATH": f"{self.folder}:{TESTS}", "PATH": "", **SHARED, **environment},
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def run(self, code: str, **environment: str) -> str:
+        """Run code, and return what it prints. The first code also sets the environment of the later ones."""
+        if self.interpreter is None:
+            database = str(self.folder / "log.db")
+            with self.errors.open("w") as errors:
+                self.interpreter = subprocess.Popen(
+                    [sys.executable, "-c", INTERPRETER],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    text=True,
+                    cwd=self.folder,
+                    env={"PYTHONPATH": f"{self.folder}:{TESTS}", "PATH": "", "JUDGEBOARD_DB": database}
+                    | SHARED
+                    | environment,
+                )
+        assert self.interpreter.stdin is not None
+        assert self.interpreter.stdout is not None
+        print(json.dumps(code), file=self.interpreter.stdin, flush=True)
+        answer = self.interpreter.stdout.readline()
+        assert answer, self.errors.read_text(encoding="utf-8")
+        printed: str = json.loads(answer)
+        return printed
 
-    def judgeboard(self, *arguments: str) -> str:
-        return self.run("-c", "from judgeboard.cli import main; main()", *arguments, "--db", "log.db")
+    def commands(self, *lines: str) -> list[str]:
+        """Run commands, and return what each prints."""
+        return [self.run(COMMAND.format(words=shlex.split(line))) for line in lines]
+
+    def close(self) -> None:
+        """End the process: the next one reads the copy as it is then."""
+        if self.interpreter is not None:
+            self.interpreter.communicate()
+            self.interpreter = None
 
     def line(self, file: str, old: str, new: str) -> None:
         """Change one line of a file of the package."""
+        self.close()
         path = self.package / file
         text = path.read_text(encoding="utf-8")
         assert text.count(old) == 1, old
@@ -80,6 +128,10 @@ class Copy:
 
     def documented(self, table: str) -> str:
         """Return a table of the documentation, generated from the copy."""
-        return self.run(
-            "-c", f"import runpy; print(runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES'][{table!r}]())"
-        )
+        return self.run(f"import runpy; print(runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES'][{table!r}]())")
+
+    def with_dashboard(self) -> Path:
+        """Add a copy of the app's package, and return its folder."""
+        dashboard = self.folder / DASHBOARD.name
+        copy_package(DASHBOARD, dashboard)
+        return dashboard

@@ -1,15 +1,15 @@
 """What CONTRIBUTING calls one file and one line is one: added to a copy of the package in this way, it works."""
 
 import json
-import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from package_copy import DASHBOARD, Copy
+from package_copy import Copy
 
 RULE = """from judgeboard.flags.rule import Reason, Rule, Signals, Thresholds
 
@@ -64,8 +64,10 @@ print(json.dumps([verdict.status, sent.path, sent.headers["x-other"], "authoriza
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    return Copy(tmp_path)
+def copy(tmp_path: Path) -> Iterator[Copy]:
+    copy = Copy(tmp_path)
+    yield copy
+    copy.close()
 
 
 def rows(copy: Copy) -> Path:
@@ -86,8 +88,8 @@ def test_a_rule_that_reads_the_answers_text(copy: Copy) -> None:
         ("from judgeboard.judges.evi", "from judgeboard.flags import shouted\nfrom judgeboard.judges.evi"),
         ("RULES: tuple[Rule, ...] = (\n", "RULES: tuple[Rule, ...] = (\n    shouted.RULE,\n"),
     )
-    copy.judgeboard("import", str(rows(copy)))
-    assert '"shouted"' in copy.judgeboard("stats", "--json")
+    _, stats = copy.commands(f"import {rows(copy)}", "stats --json")
+    assert '"shouted"' in stats
     with closing(sqlite3.connect(copy.folder / "log.db")) as database:
         flags = database.execute("SELECT details FROM flag WHERE rule = 'shouted'").fetchall()
     assert [json.loads(details) for (details,) in flags] == [{"length": 3}]
@@ -104,9 +106,8 @@ def test_a_judge(copy: Copy) -> None:
         (line, f'{line}        "contrary": lambda _options: Contrary(),\n'),
         (imported, f"from judgeboard.judges.contrary import Contrary\n{imported}"),
     )
-    copy.judgeboard("import", str(rows(copy)))
-    copy.judgeboard("judge", "--judge", "contrary")
-    assert "contrary v1" in copy.judgeboard("versions", "list")
+    *_, versions = copy.commands(f"import {rows(copy)}", "judge --judge contrary", "versions list")
+    assert "contrary v1" in versions
     assert "| `contrary` | The judge that contradicts. |" in copy.documented("judges")
 
 
@@ -119,9 +120,9 @@ def test_a_provider(copy: Copy) -> None:
         ("(OPENAI, ANTHROPIC)", "(OPENAI, ANTHROPIC, OTHER)"),
         (imported, f"from judgeboard.llm.other_provider import OTHER\n{imported}"),
     )
-    answer = json.loads(copy.run("-c", ASK, OTHER_API_KEY="k-other", OPENAI_API_KEY="k-openai"))
+    answer = json.loads(copy.run(ASK, OTHER_API_KEY="k-other", OPENAI_API_KEY="k-openai"))
     assert answer == ["ok", "/v1/talk", "k-other", False]
-    assert "OTHER_API_KEY" in copy.judgeboard("config")
+    assert "OTHER_API_KEY" in copy.commands("config")[0]
     assert "https://other.example/v1" in copy.documented("providers")
 
 
@@ -143,23 +144,23 @@ def test_a_command(copy: Copy) -> None:
         "cli/app.py",
         ('    "judge": "judge",\n', '    "judge": "judge",\n    "hello": "hello",\n'),
     )
-    assert copy.run("-c", "from judgeboard.cli import main; main()", "hello") == "hello\n"
-    assert "hello" in copy.run("-c", "from judgeboard.cli import main; main()", "--help")
+    printed, help_ = copy.commands("hello", "--help")
+    assert printed == "hello\n"
+    assert "hello" in help_
 
 
 def test_a_role_is_a_line(copy: Copy) -> None:
     line = '    REVIEWER = "reviewer", _REVIEWING\n'
     copy.line("domain.py", line, f'    COACH = "coach", _REVIEWING | {{Action.ASSIGN}}\n{line}')
-    copy.judgeboard("db", "migrate")
-    copy.judgeboard("people", "add", "ann@example.org", "--role", "coach")
-    assert '"role": "coach"' in copy.judgeboard("people", "list", "--json")
+    *_, people = copy.commands("db migrate", "people add ann@example.org --role coach", "people list --json")
+    assert '"role": "coach"' in people
+    assert "| coach | all that reviewers may; assigning answers to people |" in copy.documented("roles")
     code = (
         "from judgeboard.domain import Action, Role; from judgeboard.store.reviewers import Reviewer; "
         "from judgeboard.people.permissions import may; "
         "print([may(Reviewer(1, 'oidc', 'ann', role), Action.ASSIGN) for role in Role])"
     )
-    assert copy.run("-c", code) == "[False, False, False, True, False, True, True]\n"
-    assert "| coach | all that reviewers may; assigning answers to people |" in copy.documented("roles")
+    assert copy.run(code) == "[False, False, False, True, False, True, True]\n"
 
 
 def test_a_default_threshold_is_one_number(copy: Copy) -> None:
@@ -168,11 +169,10 @@ def test_a_default_threshold_is_one_number(copy: Copy) -> None:
         "low_groundedness: Number = number(\n        0.5,",
         "low_groundedness: Number = number(\n        0.6,",
     )
-    assert "| `low_groundedness` | `0.6` |" in copy.documented("thresholds")
     verdicts = copy.folder / "verdicts.jsonl"
     verdicts.write_text('{"response_id": "1", "judge": "other", "groundedness": 0.55}\n', encoding="utf-8")
-    copy.judgeboard("import", str(rows(copy)))
-    copy.judgeboard("import", "--kind", "verdicts", str(verdicts))
+    copy.commands(f"import {rows(copy)}", f"import --kind verdicts {verdicts}")
+    assert "| `low_groundedness` | `0.6` |" in copy.documented("thresholds")
     with closing(sqlite3.connect(copy.folder / "log.db")) as database:
         assert database.execute("SELECT count(*) FROM flag WHERE rule = 'low_groundedness'").fetchone() == (1,)
 
@@ -212,8 +212,8 @@ def test_a_dialect_of_traces(copy: Copy) -> None:
         "attributes": [{"key": key, "value": {"stringValue": text}} for key, text in attributes.items()],
     }
     (copy.folder / "spans.jsonl").write_text(json.dumps(span) + "\n", encoding="utf-8")
-    copy.judgeboard("import", "spans.jsonl")
-    (answer,) = (json.loads(line) for line in copy.judgeboard("export", "responses", "-o", "-").splitlines())
+    _, exported = copy.commands("import spans.jsonl", "export responses -o -")
+    (answer,) = (json.loads(line) for line in exported.splitlines())
     assert (answer["query"], answer["answer"]) == ("Is it loud?", "Loud!")
 
 
@@ -235,8 +235,9 @@ def test_an_export_of_a_tool(copy: Copy) -> None:
         ("EXPORTS = (\n", 'EXPORTS = (\n    Export("an aviary", "aviary", "aviary:read", (Keys("squawks"),)),\n'),
     )
     (copy.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
-    assert "an aviary" in copy.judgeboard("import", "birds.jsonl")
-    (answer,) = (json.loads(line) for line in copy.judgeboard("export", "responses", "-o", "-").splitlines())
+    imported, exported = copy.commands("import birds.jsonl", "export responses -o -")
+    assert "an aviary" in imported
+    (answer,) = (json.loads(line) for line in exported.splitlines())
     assert [answer[name] for name in ("source", "external_id", "query")] == ["aviary", "7", "Is it loud?"]
 
 
@@ -264,8 +265,7 @@ def test_a_file_format(copy: Copy) -> None:
     added = '    "pipes": Format("pipes", (".pipes",), "judgeboard.formats.pipes", textual=True),\n'
     copy.add("formats/pipes.py", FORMAT, "formats/files.py", (line, line + added))
     (copy.folder / "log.pipes").write_text("id|question|answer\n1|Is it loud?|yes\n", encoding="utf-8")
-    copy.judgeboard("import", "log.pipes")
-    copy.judgeboard("export", "responses", "-o", "answers.pipes")
+    copy.commands("import log.pipes", "export responses -o answers.pipes")
     names, answer = (copy.folder / "answers.pipes").read_text(encoding="utf-8").splitlines()
     assert dict(zip(names.split("|"), answer.split("|"), strict=True))["answer"] == "yes"
 
@@ -283,9 +283,9 @@ def test_a_kind_of_import(copy: Copy) -> None:
     added = '    "praise": Kind("judgeboard.imports.praise:PraiseImport", "Praise", "word of praise", "praise"),\n'
     copy.add("imports/praise.py", KIND, "imports/kinds.py", (line, added + line))
     (copy.folder / "praise.csv").write_text("response_id,praised\n1,up\n", encoding="utf-8")
-    copy.judgeboard("import", str(rows(copy)))
-    assert "1 new" in copy.judgeboard("import", "--kind", "praise", "praise.csv")
-    assert "praise" in copy.judgeboard("import", "--help")
+    _, imported, help_ = copy.commands(f"import {rows(copy)}", "import --kind praise praise.csv", "import --help")
+    assert "1 new" in imported
+    assert "praise" in help_
 
 
 def test_a_statistic_of_agreement(copy: Copy) -> None:
@@ -308,10 +308,10 @@ def test_a_statistic_of_agreement(copy: Copy) -> None:
     log.write_text(f"id,question,answer,context\n{answers}", encoding="utf-8")
     labels = "".join(f"{n},ann,{('grounded', 'hallucinated')[n % 2]}\n" for n in range(12))
     grades.write_text(f"response_id,reviewer,label\n{labels}", encoding="utf-8")
-    copy.judgeboard("import", str(log))
-    copy.judgeboard("judge", "--judge", "lexical")
-    copy.judgeboard("import", "--kind", "grades", str(grades))
-    assert "Squared kappa" in copy.judgeboard("agreement", "--grade", "label")
+    *_, figures = copy.commands(
+        f"import {log}", "judge --judge lexical", f"import --kind grades {grades}", "agreement --grade label"
+    )
+    assert "Squared kappa" in figures
 
 
 VIEW = """\"""The page Parrots.\"""
@@ -336,8 +336,7 @@ print([each.value for each in app.text])
 
 
 def test_a_page_of_the_app(copy: Copy) -> None:
-    dashboard = copy.folder / DASHBOARD.name
-    shutil.copytree(DASHBOARD, dashboard, ignore=shutil.ignore_patterns("__pycache__"))
+    dashboard = copy.with_dashboard()
     (dashboard / "views" / "parrots.py").write_text(VIEW, encoding="utf-8")
     app = dashboard / "app.py"
     line = '    "Suites": {'
@@ -346,22 +345,21 @@ def test_a_page_of_the_app(copy: Copy) -> None:
     app.write_text(
         text.replace(line, f'    "Parrots": {{"parrots": Tab("Parrots", "index.md")}},\n{line}'), encoding="utf-8"
     )
-    copy.judgeboard("import", str(rows(copy)))
-    assert "Polly" in copy.run("-c", SHOW, JUDGEBOARD_DB=str(copy.folder / "log.db"))
+    copy.commands(f"import {rows(copy)}")
+    assert "Polly" in copy.run(SHOW)
 
 
-ITEM = """
-from judgeboard.store.opening import open_store
-from judgeboard.store.items import load_item
-from judgeboard_dashboard.review.context import context_block
-
-with open_store("log.db").reading() as connection:
-    print(context_block(load_item(connection, 3).response))
-"""
-LISTS = """
+PLACES = """
 import json
 from pathlib import Path
 import judgeboard_dashboard
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.items import load_item
+from judgeboard.store.open_flags import queue_page
+from judgeboard.store.opening import open_store
+from judgeboard.store.response_pages import response_page
+from judgeboard_dashboard.review.context import context_block
+from query_plans import plans_of
 from streamlit.testing.v1 import AppTest
 
 def shown(page):
@@ -374,20 +372,13 @@ def shown(page):
     chips = [each.label for each in app.button if each.label.endswith("✕")]
     return list(table.value["Id"]), list(table.value["Region"]), fields, chips
 
-print(json.dumps([shown("open_flags"), shown("responses")]))
-"""
-PLANS = """
-import json
-from query_plans import plans_of
-from judgeboard.store.filters import RowFilter
-from judgeboard.store.open_flags import queue_page
-from judgeboard.store.opening import open_store
-from judgeboard.store.response_pages import response_page
-
+lists = shown("open_flags"), shown("responses")
 store, where = open_store("log.db"), RowFilter(regions=("Valais",))
+with store.reading() as connection:
+    item = context_block(load_item(connection, 3).response)
 with store.reading() as connection, plans_of(store) as plans:
     ids = [page(connection, where).lines[0].external_id for page in (queue_page, response_page)]
-print(json.dumps([ids, [plan for plan in plans if "MATERIALIZE found" in plan]]))
+print(json.dumps([item, *lists, ids, [plan for plan in plans if "MATERIALIZE found" in plan]]))
 """
 
 
@@ -399,8 +390,7 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
     log = rows(copy)
     checks = copy.folder / "checks.yaml"
     checks.write_text("checks:\n  - {name: says it, equals: it is}\n", encoding="utf-8")
-    copy.judgeboard("import", str(log))
-    copy.judgeboard("flags", "checks", str(checks))
+    copy.commands(f"import {log}", f"flags checks {checks}")
     copy.revise(
         "region",
         'op.add_column("response", sa.Column("region", sa.String()))',
@@ -444,33 +434,38 @@ def test_a_column_of_the_log_takes_the_places_of_the_recipe(copy: Copy) -> None:
         ),
     ):
         copy.line(file, old, new)
-    shutil.copytree(DASHBOARD, copy.folder / DASHBOARD.name, ignore=shutil.ignore_patterns("__pycache__"))
-    copy.judgeboard("db", "migrate")
-    assert "all 2 rows are already stored" in copy.judgeboard("import", str(log))
-    of_land = [
-        {"id": id_, "question": "Is it loud?", "answer": "yes", "land": land}
-        for id_, land in (("3", "Valais"), ("4", "Uri"))
-    ]
-    log.write_text("".join(json.dumps(row) + "\n" for row in of_land), encoding="utf-8")
-    assert "2 new" in copy.judgeboard("import", str(log))
-    item = copy.run("-c", ITEM)
+    copy.with_dashboard()
+    of_land = copy.folder / "of_land.jsonl"
+    of_land.write_text(
+        "".join(
+            json.dumps({"id": id_, "question": "Is it loud?", "answer": "yes", "land": land}) + "\n"
+            for id_, land in (("3", "Valais"), ("4", "Uri"))
+        ),
+        encoding="utf-8",
+    )
+    _, again, new, exported, of_region, flags, help_ = copy.commands(
+        "db migrate",
+        f"import {log}",
+        f"import {of_land}",
+        "export responses -o -",
+        "export responses --where region=Valais -o -",
+        "flags list --where region=Valais --json",
+        "flags list --help",
+    )
+    assert "all 2 rows are already stored" in again
+    assert "2 new" in new
+    assert [json.loads(line)["region"] for line in exported.splitlines()] == [None, None, "Valais", "Uri"]
+    assert [json.loads(line)["external_id"] for line in of_region.splitlines()] == ["3"]
+    assert [(flag["external_id"], flag["region"]) for flag in json.loads(flags)["flags"]] == [("3", "Valais")]
+    assert "region: region of the user" in " ".join(help_.split())
+    item, of_flags, of_answers, ids, plans = json.loads(copy.run(PLACES))
     assert "region" in item
     assert "Valais" in item
-    exported = [json.loads(line) for line in copy.judgeboard("export", "responses", "-o", "-").splitlines()]
-    assert [row["region"] for row in exported] == [None, None, "Valais", "Uri"]
-    where = "--where", "region=Valais"
-    (of_region,) = copy.judgeboard("export", "responses", *where, "-o", "-").splitlines()
-    assert json.loads(of_region)["external_id"] == "3"
-    listed = json.loads(copy.judgeboard("flags", "list", *where, "--json"))
-    assert [(flag["external_id"], flag["region"]) for flag in listed["flags"]] == [("3", "Valais")]
-    assert "region: region of the user" in " ".join(copy.judgeboard("flags", "list", "--help").split())
-    of_flags, of_answers = json.loads(copy.run("-c", LISTS, JUDGEBOARD_DB=str(copy.folder / "log.db")))
     assert of_flags == [["3"], ["Valais"], [], ["Region Valais ✕"]]
     assert of_answers == [["3"], ["Valais"], [[["Uri", "Valais"], ["Valais"]]], ["Region Valais ✕"]]
-    ids, plans = json.loads(copy.run("-c", PLANS))
     assert ids == ["3", "3"]
     assert len(plans) == 2
     assert all("ix_response_region (region=?)" in plan for plan in plans), plans
-    copy.judgeboard("db", "forget", "3", "--yes")
+    copy.commands("db forget 3 --yes")
     with closing(sqlite3.connect(copy.folder / "log.db")) as database:
         assert database.execute("SELECT region FROM response").fetchall() == [(None,), (None,), (None,), ("Uri",)]

@@ -1,26 +1,16 @@
 """A text that CONTRIBUTING adds to reviews has its places: added to a copy of the packages in this way, it works."""
 
 import json
-import shutil
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from package_copy import DASHBOARD, Copy
+import pytest
 
-COMMANDS = """
-import contextlib, io, json, sys
-from judgeboard.cli.app import run
+from package_copy import Copy
 
-outputs = []
-for arguments in json.loads(sys.argv[1]):
-    with contextlib.redirect_stdout(io.StringIO()) as output:
-        code = run([*arguments, "--db", sys.argv[2]])
-    assert code == 0, (arguments, output.getvalue())
-    outputs.append(output.getvalue())
-print(json.dumps(outputs))
-"""
 PAGES = """
 import json
 from pathlib import Path
@@ -69,12 +59,6 @@ print(json.dumps([facts(item).get("picture") for item in items]))
 class ReviewedCopy(Copy):
     """A copy of the packages with the files of a log."""
 
-    def commands(self, *lines: str, database: str = "log.db") -> list[str]:
-        """Run commands in one process, and return what each printed."""
-        words = json.dumps([line.split() for line in lines])
-        outputs: list[str] = json.loads(self.run("-c", COMMANDS, words, database))
-        return outputs
-
     def write(self, file: str, *lines: dict[str, Any]) -> None:
         (self.folder / file).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
 
@@ -98,9 +82,15 @@ class ReviewedCopy(Copy):
         self.line("store/tables/reviews.py", line, f"{line}    picture: str | None = column(forgotten=True)\n")
 
 
-def test_a_text_of_a_grade_takes_the_places_of_the_recipe(tmp_path: Path) -> None:
-    """It is typed, kept, shown, exported, pushed, imported and forgotten; old files are not imported again."""
+@pytest.fixture
+def copy(tmp_path: Path) -> Iterator[ReviewedCopy]:
     copy = ReviewedCopy(tmp_path)
+    yield copy
+    copy.close()
+
+
+def test_a_text_of_a_grade_takes_the_places_of_the_recipe(copy: ReviewedCopy) -> None:
+    """It is typed, kept, shown, exported, pushed, imported and forgotten; old files are not imported again."""
     pair = {"id": "p", "question": "Which?", "answer_a": "This.", "answer_b": "That."}
     ann = {"annotator": "ann", "note": "too loud"}
     log = {"question": "Is it loud?", "context": ["Very."]}
@@ -110,7 +100,7 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(tmp_path: Path) -> Non
     pairs, grades = "import --kind pairs pairs.jsonl", "import --kind grades grades.jsonl"
     copy.commands("import log.jsonl", pairs, grades)
     copy.follow_the_recipe()
-    shutil.copytree(DASHBOARD, copy.folder / DASHBOARD.name, ignore=shutil.ignore_patterns("__pycache__"))
+    copy.with_dashboard()
 
     create = "queue create q --all-answers --limit 2 --order oldest --needed 2 --grades quality"
     _, *again, _, _ = copy.commands("db migrate", pairs, grades, create, "queue export q --reviewer Jon jon.jsonl")
@@ -125,10 +115,10 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(tmp_path: Path) -> Non
     assert "1 stored before" in merged
     assert "already stored" in graded
     assert "already stored" in preferred
-    kept, own, *pages = json.loads(copy.run("-c", PAGES, JUDGEBOARD_DB=str(copy.folder / "log.db")).splitlines()[-1])
+    kept, own, *pages = json.loads(copy.run(PAGES).splitlines()[-1])
     assert kept == "a.example/page"
     assert own == ["a.example/page", "a.example/pair"]
-    pushed = json.loads(copy.run("-c", PUSHED, JUDGEBOARD_DB=str(copy.folder / "log.db")).splitlines()[-1])
+    pushed = json.loads(copy.run(PUSHED))
     assert [picture for picture in pushed if picture] == ["a.example/bundle", "a.example/page"]
     shown = {"conflict": ("bundle", "page"), "item": ("bundle", "page"), "disagreement": ("file",)}
     for (name, ends), page in zip(shown.items(), pages, strict=True):
@@ -154,7 +144,8 @@ def test_a_text_of_a_grade_takes_the_places_of_the_recipe(tmp_path: Path) -> Non
     assert [each.get("picture") for each in copy.read("exported_pairs.jsonl")[0]["human"]] == [None, "a.example/human"]
     assert {"a.example/file", "a.example/page"} <= {each["picture"] for each in copy.read("ratings.jsonl")}
     files = [f"import --kind grades {name}.jsonl" for name in ("reviews", "preferences")]
-    *_, reviews, preferences = copy.commands("import log.jsonl", pairs, *files, *files, database="other.db")
+    to_another = (f"{command} --db other.db" for command in ("import log.jsonl", pairs, *files, *files))
+    *_, reviews, preferences = copy.commands(*to_another)
     assert "already stored" in reviews
     assert "already stored" in preferences
     assert set(copy.pictures("other.db")) == set(copy.pictures())
