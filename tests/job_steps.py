@@ -1,13 +1,13 @@
 """What tests do with jobs: ask for one, wait for it, work in this process or in another."""
 
+import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from forked_commands import ForkedCommand
 from held_endpoint import HeldEndpoint
 from judgeboard.domain import Response
 from judgeboard.runs.jobs import JobProgress, job_progress, request_rejudge
@@ -18,7 +18,6 @@ from judging_log import address, until
 
 ANSWERS = 24
 PATIENCE = 120
-WORK = "import sys; from judgeboard.cli.app import run; sys.exit(run(['worker', '--db', sys.argv[1]]))"
 
 
 def fill(store: Store, answers: int = ANSWERS) -> None:
@@ -67,7 +66,9 @@ class WorkerProcess:
     def __init__(self, store: Store, said: Path) -> None:
         self.said = said
         with said.open("w") as errors:
-            self.process = subprocess.Popen([sys.executable, "-c", WORK, address(store)], stderr=errors)
+            self.process = ForkedCommand(
+                ["worker", "--db", address(store)], (0, 1, errors.fileno()), os.environ, Path.cwd()
+            )
 
     def kill(self) -> None:
         """End it as a power cut would."""

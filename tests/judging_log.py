@@ -1,16 +1,11 @@
 """A log of numbered answers to judge, an endpoint that knows which answer it is asked about, what came to be stored."""
 
 import asyncio
-import os
 import re
-import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import select, update
@@ -93,20 +88,6 @@ def address(store: Store) -> str:
     """Return what ``--db`` must be for another process."""
     url = store.engine.url
     return str(url.database) if store.is_sqlite else url.render_as_string(hide_password=False)
-
-
-@contextmanager
-def judgeboard(*words: str, **popen: Any) -> Iterator[subprocess.Popen[str]]:
-    """Run the installed command in a process of its own; a test that fails meanwhile ends it."""
-    command = [str(Path(sys.executable).with_name("judgeboard")), *words]
-    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
-    environment = os.environ | popen.pop("env", {})
-    with subprocess.Popen(command, text=True, env=environment, **streams | popen) as process:
-        try:
-            yield process
-        except BaseException:
-            process.kill()
-            raise
 
 
 def until(condition: Callable[[], Any], what: str) -> Any:

@@ -4,10 +4,11 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from forked_commands import ReadCommand
 from held_endpoint import HeldEndpoint
 from judgeboard.cli.app import run
 from judgeboard.store.engine import Store
-from judging_log import address, judgeboard, time_passes, until
+from judging_log import address, time_passes, until
 
 FREE, AT_ONCE = 9, 3  # asks that come back before the kill, and that are in flight then
 
@@ -22,7 +23,7 @@ def killed_then_repeated(store: Store, endpoint: HeldEndpoint, table: Any, *word
     """Kill a command when `FREE` rows of a table are stored and `AT_ONCE` calls in flight; then give it again."""
     options = ["--base-url", endpoint.url, "--concurrency", str(AT_ONCE), "--db", address(store)]
     endpoint.hold_after(FREE)
-    with judgeboard(*words, *options) as process:
+    with ReadCommand(*words, *options) as process:
         until(lambda: stored(store, table) == FREE, "what came back is stored")
         until(lambda: len(endpoint.server.requests) == FREE + AT_ONCE, "the next calls are in flight")
         process.kill()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 START_SECONDS = 60
 _HOLDERS: list[socket.socket] = []
+MIGRATION = "judgeboard.store.migrations.run"
 # What every server imports with its first pages, beside the modules of the pages.
 FIRST_PAGES = (
     "PIL.Image",
@@ -65,14 +66,20 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
 @cache
 def fork_server() -> ForkServerContext:
     """Return what forks from a process that has imported everything, and that ends with this one."""
+    import judgeboard
     import judgeboard_dashboard
     from judgeboard_dashboard.server import NEEDED
 
-    # The modules in `views` are scripts, which draw a page when they are imported.
-    parts = pkgutil.walk_packages(judgeboard_dashboard.__path__, "judgeboard_dashboard.")
-    modules = [part.name for part in parts if not part.name.startswith("judgeboard_dashboard.views")]
+    # The modules in `views` are scripts, which draw a page when they are imported; migrations need a database.
+    packages = ((judgeboard, "judgeboard.store.migrations."), (judgeboard_dashboard, "judgeboard_dashboard.views"))
+    modules = [
+        part.name
+        for package, scripts in packages
+        for part in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+        if not part.name.startswith(scripts)
+    ]
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["judgeboard_dashboard.server", *NEEDED, *modules, *FIRST_PAGES])
+    context.set_forkserver_preload(["judgeboard_dashboard.server", *NEEDED, *modules, MIGRATION, *FIRST_PAGES])
     return context
 
 

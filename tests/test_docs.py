@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 import judgeboard
+from forked_commands import shell_function
 from judgeboard import errors
 from judgeboard.cli.app import root
 from judgeboard.cli.groups import CommandWithArguments, GroupWithDefault
@@ -41,9 +42,15 @@ def in_shell(script: str, folder: Path) -> str:
     """Run a script in a folder with the commands of this package, and return what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JUDGEBOARD_", "OPENAI_"))}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    with shell_function() as judgeboard_function:
+        done = subprocess.run(
+            ["bash", "-c", judgeboard_function + script],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
@@ -16,7 +17,7 @@ from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import CLAIM, PAIR
-from judging_log import address, judgeboard, runs, time_passes, until
+from judging_log import address, runs, time_passes, until
 from pair_log import add_pairs, asked, by_pair, record, said
 from stored_rows import rows_of
 
@@ -185,7 +186,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         endpoint.reply = said("first")
         endpoint.hold_after(11)
         command = words(sqlite_store, endpoint.server, "--pairs", file)
-        with judgeboard(*command) as first:
+        with ReadCommand(*command) as first:
             until(
                 lambda: len(endpoint.server.requests) == 11 + AT_ONCE and len(stored(sqlite_store)) == 11,
                 "11 stored, 4 in flight",
@@ -215,7 +216,7 @@ def test_a_command_takes_over_the_pairs_of_a_killed_one_that_shared_its_run(
         endpoint.reply = said("first")
         endpoint.hold_after(11)
         command = words(store, endpoint.server, "--pairs", str(pairs_file(tmp_path, 15)))
-        with judgeboard(*command) as first:
+        with ReadCommand(*command) as first:
             until(lambda: len(stored(store)) == 11, "11 stored")
             second = threads.submit(run, command)
             until(lambda: len(endpoint.server.requests) == 11 + 2 * AT_ONCE, "4 in flight in each process")

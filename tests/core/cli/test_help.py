@@ -86,6 +86,13 @@ def test_a_command_loads_no_module_of_another_command() -> None:
     assert printed.splitlines()[-1] == str([f"judgeboard.cli.{name}" for name in used])
 
 
+def test_the_installed_command_ends_with_the_exit_code_of_the_command_line() -> None:
+    """Other tests run commands in their own process, or fork them."""
+    installed = Path(sys.executable).with_name("judgeboard")
+    codes = [subprocess.run([installed, words], capture_output=True, check=False).returncode for words in ("-h", "-x")]
+    assert codes == [0, 2]
+
+
 def test_a_misspelt_command_names_similar_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["labels", "ratee"]) == 2
     assert "'rate'" in capsys.readouterr().err

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
+from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
 from judgeboard.store.engine import Store
-from judging_log import address, asked, by_number, judgeboard, judgments, runs, store_answers, time_passes, until
+from judging_log import address, asked, by_number, judgments, runs, store_answers, time_passes, until
 
 AT_ONCE = 4
 
@@ -260,7 +261,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
     with held_endpoint() as endpoint:
         endpoint.hold_after(40)
         command = words(endpoint.server, sqlite_store)
-        with judgeboard(*command) as first:
+        with ReadCommand(*command) as first:
             until(
                 lambda: len(endpoint.server.requests) == 44 and len(judgments(sqlite_store)) == 40,
                 "40 stored, 4 in flight",
@@ -282,7 +283,7 @@ def test_killed_while_rejudging_the_same_command_continues_and_a_third_starts_an
     with held_endpoint() as endpoint:
         endpoint.hold_after(20)
         command = words(endpoint.server, sqlite_store, "--rejudge", "all")
-        with judgeboard(*command) as first:
+        with ReadCommand(*command) as first:
             until(
                 lambda: len(endpoint.server.requests) == 24 and len(judgments(sqlite_store)) == 60,
                 "20 stored, 4 in flight",
@@ -306,14 +307,12 @@ def test_ctrl_c_and_sigterm_finish_the_calls_in_flight_and_say_how_to_go_on(
     with held_endpoint() as endpoint:
         endpoint.hold_after(10)
         command = words(endpoint.server, sqlite_store)
-        with judgeboard(*command) as process:
+        with ReadCommand(*command) as process:
             until(lambda: len(endpoint.server.requests) == 14, "4 in flight")
             process.send_signal(stop)
-            assert process.stderr is not None
             assert process.stderr.readline() == "up to 100 calls of scripted, $ 0 (own endpoint)\n"
             assert "waiting for 4 running calls" in process.stderr.readline()
             endpoint.release()
-            assert process.stdout is not None
             output = process.stdout.read()
         assert process.returncode == 130
         assert "14 asked = 14 ok" in output
@@ -329,13 +328,12 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
     with held_endpoint() as endpoint:
         endpoint.hold_after(5)
         command = words(endpoint.server, sqlite_store)
-        with judgeboard(*command) as process:
+        with ReadCommand(*command) as process:
             until(
                 lambda: len(endpoint.server.requests) == 9 and len(judgments(sqlite_store)) == 5,
                 "5 stored, 4 in flight",
             )
             process.send_signal(signal.SIGINT)
-            assert process.stderr is not None
             assert process.stderr.readline().startswith("up to 20 calls")
             process.stderr.readline()
             process.send_signal(signal.SIGINT)
@@ -354,10 +352,10 @@ def test_two_processes_at_once_share_the_run_and_ask_nothing_twice(store: Store)
     with held_endpoint() as endpoint, contextlib.ExitStack() as stack:
         endpoint.hold_after(0)
         command = words(endpoint.server, store)
-        processes = [stack.enter_context(judgeboard(*command)) for _ in range(2)]
+        processes = [stack.enter_context(ReadCommand(*command)) for _ in range(2)]
         until(lambda: len(endpoint.server.requests) == 2 * AT_ONCE, "both ask")
         endpoint.release()
-        output = [process.communicate() for process in processes]
+        output = [(process.stdout.read(), process.stderr.read()) for process in processes]
     assert [process.returncode for process in processes] == [0, 0], output
     rows = judgments(store)
     assert sorted(int(row["id"]) for row in rows) == list(range(count))
@@ -386,7 +384,7 @@ def test_a_terminal_sees_a_bar_with_rate_and_failures(sqlite_store: Store) -> No
         endpoint.reply = completion("hm")
         endpoint.hold_after(24)  # each is asked for a repair
         command = words(endpoint.server, sqlite_store)
-        with judgeboard(*command, stderr=theirs, env={"TERM": "xterm", "COLUMNS": "140"}) as process:
+        with ReadCommand(*command, stderr=theirs, TERM="xterm", COLUMNS="140") as process:
             os.close(theirs)
             shown = ""
             drawn = _reading(ours)

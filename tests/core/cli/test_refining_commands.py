@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
@@ -14,7 +15,7 @@ from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging import judge_options
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version
-from judging_log import address, judgeboard, judgments, runs, time_passes, until
+from judging_log import address, judgments, runs, time_passes, until
 from refining_log import both, generations, made, rated, ratings, refinements, scored, store_bad, written
 
 COUNTS = {"run_id", "asked", "ok", "unparsable", "refused", "error", "not_reached", "cost", "state", "why_stopped"}
@@ -235,7 +236,7 @@ def test_reflect_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_st
     with held_endpoint(both(lambda _request: "granite", scored({"granite": (0.9, 4)}))) as held:
         held.hold_after(8)
         words = reflect_words(sqlite_store, held.server)
-        with judgeboard(*words) as first:
+        with ReadCommand(*words) as first:
             until(lambda: len(held.server.requests) == 10 and steps(sqlite_store) == 8, "8 stored, 2 in flight")
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)
@@ -254,7 +255,7 @@ def test_refine_killed_in_the_middle_repeats_only_the_calls_in_flight(sqlite_sto
     with held_endpoint(both(attempt_of, lambda answer: replies[answer[-1]])) as held:
         held.hold_after(13)
         words = refine_words(address(sqlite_store), held.server, "--prompts", str(file))
-        with judgeboard(*words) as first:
+        with ReadCommand(*words) as first:
             until(lambda: len(held.server.requests) == 15 and steps(sqlite_store) == 13, "13 stored, 2 in flight")
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)

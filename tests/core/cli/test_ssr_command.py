@@ -13,12 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion, failure
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import COMPARISON, SAMPLE
-from judging_log import address, judgeboard, runs, time_passes, until
+from judging_log import address, runs, time_passes, until
 from solving_log import OPTIONS, TORN, Solver
 from stored_rows import row_count
 
@@ -130,7 +131,7 @@ def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
         held.hold_after(13)
         server = held.server
         command = words(server, sqlite_store, pairs_file(tmp_path, 4))
-        with judgeboard(*command) as first:
+        with ReadCommand(*command) as first:
             until(lambda: len(server.requests) == 13 + AT_ONCE and stored(sqlite_store) == 13, "13 stored, 2 in flight")
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)
@@ -293,10 +294,9 @@ def test_a_generator_that_stops_early_ends_with_the_exit_codes_of_other_runs_and
 def test_ctrl_c_writes_the_pairs_so_far_and_ends_with_130(tmp_path: Path) -> None:
     with held_endpoint(conclude) as held:
         held.hold_after(5)
-        with judgeboard(*generating(tmp_path, held.server)) as process:
+        with ReadCommand(*generating(tmp_path, held.server)) as process:
             until(lambda: len(held.server.requests) == 6, "1 in flight")
             process.send_signal(signal.SIGINT)
-            assert process.stderr is not None
             until(lambda: "waiting for 1 running call" in process.stderr.readline(), "the stop is known")
             held.release()
             err = process.stderr.read()

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.domain import DimensionScore, Grade, Response
@@ -19,7 +20,7 @@ from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import GENERATION, JUDGMENT
-from judging_log import address, judgeboard, judgments, runs, time_passes, until
+from judging_log import address, judgments, runs, time_passes, until
 from stored_rows import row_count
 from suite_runs import asked, playing, scored
 
@@ -179,7 +180,7 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
         def stored() -> int:
             return row_count(sqlite_store, GENERATION, JUDGMENT)
 
-        with judgeboard(*command) as first:
+        with ReadCommand(*command) as first:
             until(lambda: len(server.requests) == 20 + AT_ONCE and stored() == 20, "20 stored, 4 in flight")
             first.send_signal(signal.SIGKILL)
         time_passes(sqlite_store)

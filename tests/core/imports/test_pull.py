@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.cli.push import TOOLS as NAMES
 from judgeboard.domain import Role
@@ -22,7 +23,7 @@ from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW, 
 from judgeboard.targets.recording_tool import Reply
 from judgeboard.targets.target import OWN, SENT_BY
 from judgeboard.text import as_utc
-from judging_log import address, judgeboard
+from judging_log import address
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from tool_histories import TOOLS as FAKES
 from tool_histories import (
@@ -167,7 +168,7 @@ def test_a_pull_whose_process_is_killed_brings_everything_once(store: Store) -> 
             for score in (("groundedness", 0.2, None), ("label", "grounded", "mara"), ("user_thumbs", 1, None))
         ]
         command = ("pull", "phoenix", "--url", tool.address, "--db", address(store))
-        with judgeboard(*command) as process:
+        with ReadCommand(*command) as process:
             tool.victim = process.pid
         assert process.returncode == -signal.SIGKILL
         before = counts(store)

@@ -7,9 +7,10 @@ import httpx
 import pytest
 from sqlalchemy import Engine, column, func, select, table
 
+from forked_commands import ReadCommand
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import SPAN, TRACE
-from judging_log import judgeboard, until
+from judging_log import until
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from served import answers, free_port
 
@@ -36,7 +37,7 @@ def test_no_acknowledged_span_is_lost_when_the_receiver_is_killed_under_load(sto
                     enough.set()
 
     senders = [threading.Thread(target=send, args=[number]) for number in range(1, SENDERS + 1)]
-    with judgeboard("sources", "receive", "--port", str(port), "--db", database) as process:
+    with ReadCommand("sources", "receive", "--port", str(port), "--db", database) as process:
         until(lambda: answers(f"{address}/healthz"), "it answers")
         for each in senders:
             each.start()

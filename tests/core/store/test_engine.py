@@ -14,13 +14,14 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
+from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.receiving.keys import create_key
 from judgeboard.store import engine
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import FLAG, RESPONSE, REVIEW, SPAN
-from judging_log import address, judgeboard, store_answers, until
+from judging_log import address, store_answers, until
 from queue_case import queue_case
 from sent_traces import PROTOBUF, request, trace
 from served import answers, free_port
@@ -62,7 +63,7 @@ def test_a_stopped_server_leaves_every_acknowledged_review_in_the_file(sqlite_st
     sqlite_store.close()
     port = free_port()
     url = f"http://localhost:{port}"
-    with judgeboard("serve", "--port", str(port), "--db", str(file)) as process:
+    with ReadCommand("serve", "--port", str(port), "--db", str(file)) as process:
         until(lambda: answers(f"{url}/readyz"), "the server answers")
         with httpx.Client(base_url=url, headers=headers) as http:
             for flag in flags:
@@ -78,7 +79,7 @@ def test_a_stopped_receiver_leaves_every_acknowledged_span_in_the_file(sqlite_st
     sqlite_store.close()
     port = free_port()
     url = f"http://localhost:{port}"
-    with judgeboard("sources", "receive", "--port", str(port), "--db", str(file)) as process:
+    with ReadCommand("sources", "receive", "--port", str(port), "--db", str(file)) as process:
         until(lambda: answers(f"{url}/healthz"), "the receiver answers")
         httpx.post(f"{url}/v1/traces", content=request(trace(1)), headers=PROTOBUF).raise_for_status()
         process.terminate()

@@ -2,14 +2,13 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from forked_commands import ReadCommand
 from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import RuleState
@@ -99,9 +98,6 @@ class KillingPhoenix(fakes.FakePhoenix):
         return reply
 
 
-PUSH = "import sys; from judgeboard.cli.app import run; sys.exit(run(['push', *sys.argv[1:]]))"
-
-
 def test_a_killed_push_is_continued_and_no_score_is_twice(
     sqlite_log: GradedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,10 +108,9 @@ def test_a_killed_push_is_continued_and_no_score_is_twice(
         with sqlite_log.store.reading() as connection:
             (target,) = list_targets(connection)
         database = str(sqlite_log.store.engine.url.database)
-        command = [sys.executable, "-c", PUSH, "phoenix", "--db", database, "--url", tool.address]
         with sqlite_log.store.writing() as connection:  # what a worker does before it pushes
             assert claim_target(connection, target, "killed", datetime.now(UTC))
-        with subprocess.Popen(command) as process:
+        with ReadCommand("push", "phoenix", "--db", database, "--url", tool.address) as process:
             tool.victim = process.pid
         assert process.returncode == -signal.SIGKILL
         stored, sent = len(tool.scores), len(tool.requests)

@@ -1,0 +1,157 @@
+"""`judgeboard` in processes that are forked from one that has imported it: all else of a start takes a second."""
+
+import os
+import shlex
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing.reduction import DupFd
+from pathlib import Path
+from threading import Thread
+from typing import Protocol, Self, TextIO
+
+from served import fork_server
+
+CLIENT = Path(__file__).with_name("command_client.py")
+
+
+class _Duplicate(Protocol):
+    def detach(self) -> int:
+        """Return the number of the open file in this process."""
+
+
+class _OpenFile:
+    """An open file that a forked process gets."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __reduce__(self) -> tuple[object, tuple[object]]:
+        return _number, (DupFd(self.number),)
+
+
+def _number(duplicate: _Duplicate) -> int:
+    return duplicate.detach()
+
+
+class ForkedCommand:
+    """A command in a process of its own, to be used like one that `subprocess` has started."""
+
+    def __init__(
+        self, words: Sequence[str], files: Sequence[int], environment: Mapping[str, str], folder: Path | str
+    ) -> None:
+        """Start it; ``files`` become its standard input, output and error output."""
+        task = list(words), [_OpenFile(number) for number in files], dict(environment), str(folder)
+        self._process = fork_server().Process(target=_run, args=task, daemon=True)
+        self._process.start()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, or None as long as it runs."""
+        return self._process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal."""
+        os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._process.terminate()
+
+    def kill(self) -> None:
+        """End it as a power cut would."""
+        self._process.kill()
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end and return the exit code."""
+        self._process.join(timeout)
+        assert self._process.exitcode is not None, "it does not end"
+        return self._process.exitcode
+
+
+class ReadCommand(ForkedCommand):
+    """A command whose output can be read; ``stderr``: where its error output goes instead."""
+
+    def __init__(self, *words: str, stderr: int | None = None, **environment: str) -> None:
+        """Start it."""
+        output, to_output = os.pipe()
+        errors, to_errors = os.pipe()
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        files = nothing, to_output, to_errors if stderr is None else stderr
+        super().__init__(words, files, {**os.environ, **environment}, Path.cwd())
+        for number in (nothing, to_output, to_errors):
+            os.close(number)
+        self.stdout: TextIO = os.fdopen(output, encoding="utf-8")
+        self.stderr: TextIO = os.fdopen(errors, encoding="utf-8")
+
+    def __enter__(self) -> Self:
+        """Return it."""
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        """Wait for its end; after an error, end it."""
+        if error is not None:
+            self.kill()
+        self.stdout.close()
+        self.stderr.close()
+        self.wait()
+
+
+def _run(words: list[str], files: list[int], environment: dict[str, str], folder: str) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
+    sys.argv = ["judgeboard", *words]
+    from judgeboard.cli import main
+
+    main()
+
+
+@contextmanager
+def shell_function() -> Iterator[str]:
+    """Yield a function for a script of a shell: with it, the script's `judgeboard` is forked."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:  # a short path
+        address = f"{folder}/commands"
+        listener.bind(address)
+        listener.listen()
+        Thread(target=_accept, args=[listener], daemon=True).start()
+        client = shlex.join([sys.executable, "-IS", str(CLIENT), address])
+        try:
+            yield f'judgeboard() {{ {client} "$@"; }}\n'
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+def _accept(listener: socket.socket) -> None:
+    while True:
+        try:
+            connection, _ = listener.accept()
+        except OSError:  # the script has ended
+            return
+        Thread(target=_answer, args=[connection], daemon=True).start()
+
+
+def _answer(connection: socket.socket) -> None:
+    with connection:
+        _, files, _, _ = socket.recv_fds(connection, 1, 3)
+        with connection.makefile("rb") as received:
+            folder, count, *rest = received.read().decode("utf-8", "surrogateescape").split("\0")
+        environment = dict(variable.split("=", 1) for variable in rest[: int(count)])
+        command = ForkedCommand(rest[int(count) :], files, environment, folder)
+        for number in files:
+            os.close(number)
+        code = command.wait()
+        connection.sendall(str(code if code >= 0 else 128 - code).encode())
