@@ -90,6 +90,8 @@ BUSY_SECONDS = 30.0
 BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a database that is open
 CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
+KEPT = "judgeboard_kept"
+"""The option of a connection that only reads: what `statements.asked_once` keeps until the end of its transaction."""
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
 
 
@@ -132,6 +134,7 @@ class Store:
         Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be read.
         """
         with self._named_errors(), self._connected() as connection:
+            connection.execution_options(**{KEPT: {}})
             yield connection
             connection.rollback()
 

@@ -27,7 +27,7 @@ from judgeboard.store.reviews import (
     is_imported,
     is_test,
 )
-from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
+from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, asked_once, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     JUDGMENT,
@@ -73,6 +73,7 @@ class GradedReviews(Grades):
     stages: IntArray
 
 
+@asked_once
 def graded_reviews(
     connection: Connection,
     dimension: str | None = None,

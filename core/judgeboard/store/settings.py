@@ -17,7 +17,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.statements import LOGGED, any_row
+from judgeboard.store.statements import LOGGED, any_row, asked_once
 from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
 from judgeboard.text import some_of
 
@@ -70,6 +70,7 @@ class RulesInForce(NamedTuple):
     primary_judge: str | None
 
 
+@asked_once
 def settings_in_force(connection: Connection) -> Settings:
     """Return all settings, those of the database among them; raise BadInput if one is not valid."""
     settings = load_settings(_values(_stored_rows(connection)))
@@ -204,6 +205,7 @@ def _values(rows: Mapping[str, Any]) -> dict[str, Any]:
     return {key: row.value for key, row in rows.items() if row.value is not None}
 
 
+@asked_once
 def _first_judge(connection: Connection) -> str | None:
     # The primary judge does not depend on hidden rows.
     return connection.execute(with_hidden_rows(_FIRST_JUDGE)).scalar_one_or_none()

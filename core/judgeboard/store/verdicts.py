@@ -21,6 +21,7 @@ from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     NO_DAY,
     TextColumn,
+    asked_once,
     read_columns,
     record_of,
     rows_with,
@@ -329,7 +330,7 @@ def graded_answers(
     An answer is left out for a judge version whose prompt was made with it. With ``dimension`` the scores on this
     dimension of a rubric are read instead of the three grades. `graded_reviews` explains the other arguments.
     """
-    reviews = graded_reviews(connection, dimension, implied_labels=implied_labels, classes=classes)
+    reviews = graded_reviews(connection, dimension, implied_labels=implied_labels, classes=tuple(classes))
     if matching is not None:
         reviews = reviews.at(among(reviews.response_ids, matching))
     current = current_verdicts(connection, dimension, of_reviewed=True)
@@ -370,6 +371,7 @@ def answers_of_prompts(connection: Connection, version_ids: Collection[int]) -> 
     )
 
 
+@asked_once
 def made_prompts(connection: Connection) -> dict[int, MadePrompt]:
     """Return the answers with which prompts were made, by the id of the judge version; most versions have none."""
     aligned = shown_answers(connection)
