@@ -35,9 +35,8 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from judgeboard.domain import ItemState, QueueState
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, asked_once
 from judgeboard.store.row_filter import filter_rows
-from judgeboard.store.statements import asked_once
 from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, BigId
 from judgeboard.store.tables.columns import row_of
 

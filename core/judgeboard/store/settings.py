@@ -13,11 +13,12 @@ from judgeboard.flags.rules import RULES
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.settings.model import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings, naming
 from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import asked_once
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.listing import occurring_values
 from judgeboard.store.row_filter import with_hidden_rows
-from judgeboard.store.statements import LOGGED, any_row, asked_once
+from judgeboard.store.statements import LOGGED, any_row
 from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
 from judgeboard.text import some_of
 

@@ -1,10 +1,10 @@
 """Parts of SQL statements: batches, inserts, common conditions, and results read as columns."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, Self, TypeAlias, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +32,6 @@ from judgeboard.errors import NotFound
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import AnyArray, BoolArray, IntArray
-from judgeboard.store.engine import KEPT
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -46,29 +45,9 @@ class _Named(Protocol):
 
 
 T = TypeVar("T")
-Asked = ParamSpec("Asked")
 N = TypeVar("N", bound=_Named)
 
 AT_ONCE = 1_000
-
-
-def asked_once(ask: Callable[Concatenate[Connection, Asked], T]) -> Callable[Concatenate[Connection, Asked], T]:
-    """Keep the answer until the end of a transaction that only reads; several parts of a figure need it.
-
-    A transaction that writes asks each time, because it may change the answer.
-    """
-
-    @wraps(ask)
-    def asked(connection: Connection, /, *args: Asked.args, **named: Asked.kwargs) -> T:
-        kept: dict[Any, T] | None = connection.get_execution_options().get(KEPT)
-        if kept is None:
-            return ask(connection, *args, **named)
-        question = ask, args, tuple(named.items())
-        if question not in kept:
-            kept[question] = ask(connection, *args, **named)
-        return kept[question]
-
-    return asked
 
 
 def batches(items: Sequence[T], size: int = AT_ONCE) -> Iterator[Sequence[T]]:

@@ -26,6 +26,7 @@ from judgeboard.judges.words import only_declines
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.sample_size import allocated
+from judgeboard.store.engine import asked_once
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import NOT_UNDONE
@@ -39,7 +40,6 @@ from judgeboard.store.statements import (
     Columns,
     TextColumn,
     any_row,
-    asked_once,
     below_cut,
     last_ids,
     listed,

@@ -11,6 +11,7 @@ from judgeboard.domain import EXPECTED, OVERALL, DimensionScore, Label, Response
 from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
 from judgeboard.store.alignments import shown_answers
+from judgeboard.store.engine import asked_once
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded_reviews, with_scores
@@ -21,7 +22,6 @@ from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     NO_DAY,
     TextColumn,
-    asked_once,
     read_columns,
     record_of,
     rows_with,
