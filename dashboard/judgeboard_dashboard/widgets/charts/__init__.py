@@ -11,7 +11,7 @@ from judgeboard.domain import Estimate
 from judgeboard_dashboard.theme import palette
 
 # Else each part of a chart would be checked against the schema, a fifth of the time of a page.
-# For the same reason, channels have their types (`alt.Y2("high:Q")`): Altair searches the type of a bare text.
+# For the same reason, channels have their types (`alt.Y2("high:Q")`): Altair searches the type of a bare text or value.
 disable_debug_mode()
 
 SELECTION = "cell"
@@ -65,6 +65,12 @@ def pick() -> alt.Parameter:
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
 
 
+def opacity_of(others: float, *, chosen: float, empty: bool | None = None) -> alt.OpacityValue:
+    """Return the opacity of marks: of the selected one, and of all others; if ``empty``, all are before a selection."""
+    condition = {"param": SELECTION, "value": chosen} | ({} if empty is None else {"empty": empty})
+    return alt.OpacityValue(others, condition=condition)
+
+
 def end_of_shares(shares: Iterable[Estimate]) -> float:
     """Return the end of an axis of shares: 20, 40, 60, 80 or 100 %, so that small shares are readable."""
     most = max((share.high or share.value or 0 for share in shares), default=1.0)
@@ -92,7 +98,7 @@ def click_points(
     Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`.
     ``colour`` is the colour of a selected point if the base has none. ``channels`` give the position of the points.
     """
-    described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": "tip:N"} | channels
-    opacity = alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False)
+    described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": alt.Description("tip:N")} | channels
+    opacity = opacity_of(0, chosen=0.18, empty=False)
     points = base.mark_point(filled=True, size=420, color=colour, cursor="pointer")
     return points.encode(opacity=opacity, **described).add_params(chosen)
