@@ -59,6 +59,20 @@ def charts(app: AppTest) -> list[dict[str, Any]]:
     return [json.loads(element.proto.spec) for element in app.get("vega_lite_chart")]
 
 
+_CHECKED: set[str] = set()
+
+
+def check_charts(app: AppTest) -> None:
+    """Check the page's charts against the schema of Vega-Lite: each once, as pages differ in numbers alone."""
+    for element in app.get("vega_lite_chart"):
+        form = re.sub(r"[\d.]+", "0", element.proto.spec)
+        if form not in _CHECKED:
+            from altair import Root  # slow to import
+
+            Root.validate(json.loads(element.proto.spec))
+            _CHECKED.add(form)
+
+
 def labels(app: AppTest) -> list[str]:
     """What the buttons of the page say, without those that every page has."""
     everywhere = "palette_open", "notification", "new_alert_rule", "theme_changed", "person"

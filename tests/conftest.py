@@ -19,7 +19,7 @@ from xdist.scheduler import LoadFileScheduling
 from held_endpoint import HeldEndpoint, held_endpoint
 from judgeboard.cli import begin_loading, end_loading
 from judgeboard.cli.demo import fill
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, connect, database_url
 from judgeboard.store.opening import open_store
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
@@ -180,9 +180,8 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _copied(template: Path, path: Path) -> Store:
     shutil.copyfile(template, path)
-    store = open_store(path)
+    store = Store(connect(database_url(path), create=False))  # `open_store` reads the schema, which is known
     # No test outlives its process: no commit waits for the disk.
-    store.close()
     event.listen(store.engine, "connect", lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"))
     return store
 

@@ -1,6 +1,6 @@
 """The app. Each page is a file in views/ and a line in PAGES."""
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +13,15 @@ from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import let_in, may_open, who_button
 from judgeboard_dashboard.review.drafts import follow_new_name
 from judgeboard_dashboard.review.leases import release_leases
-from judgeboard_dashboard.session import caught, current_query, enter, name_is_suggested, open_rows, reviewer_name
+from judgeboard_dashboard.session import (
+    caught,
+    current_query,
+    enter,
+    name_is_suggested,
+    one_person,
+    open_rows,
+    reviewer_name,
+)
 from judgeboard_dashboard.theme import dress, follow_theme, mark_in_menu
 from judgeboard_dashboard.widgets.long_work import long_work_chip
 from judgeboard_dashboard.widgets.notifications import notification_bell
@@ -185,24 +193,25 @@ if __name__ == "__main__":
     name = reviewer_name()
     dress(name, suggested=name_is_suggested())
     admitted = let_in()
-    chosen = st.navigation(navigation(everything=not admitted), position="top" if admitted else "hidden")
-    if admitted:
-        follow_theme()
-        view = chosen.url_path or FIRST
-        if view != HEAD_LINE:
-            release_leases()
-        with caught():
-            follow_new_name()
-        command_palette({view: title_of(view) for tabs in PAGES.values() for view in tabs})
-        notification_bell()
-        if view in WITH_PARTS:
-            open_old_part()
-        is_current = chosen.url_path not in OLD_ADDRESSES
-        if is_current:
-            st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
-            enter(view)
-            help_link(view)
-        with telemetry.span(f"page {chosen.title}", {}):
-            if is_current and view != HEAD_LINE:
-                head(view)
-            chosen.run()
+    with one_person() if admitted else nullcontext():
+        chosen = st.navigation(navigation(everything=not admitted), position="top" if admitted else "hidden")
+        if admitted:
+            follow_theme()
+            view = chosen.url_path or FIRST
+            if view != HEAD_LINE:
+                release_leases()
+            with caught():
+                follow_new_name()
+            command_palette({view: title_of(view) for tabs in PAGES.values() for view in tabs})
+            notification_bell()
+            if view in WITH_PARTS:
+                open_old_part()
+            is_current = chosen.url_path not in OLD_ADDRESSES
+            if is_current:
+                st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
+                enter(view)
+                help_link(view)
+            with telemetry.span(f"page {chosen.title}", {}):
+                if is_current and view != HEAD_LINE:
+                    head(view)
+                chosen.run()

@@ -104,6 +104,7 @@ _NAME = "reviewer_name"
 _VIEW, _VISIT = "open_view", "page_visit"
 _SUGGESTED, _REPLACED = "name_suggested", "name_replaced"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
+_PERSON: ContextVar[Reviewer | None] = ContextVar("person", default=None)
 _ARRIVED = "arrived"
 _BEGUN = SignIns()  # those with a stored event: a page that is loaded again begins another session of Streamlit
 _OPENING = Lock()
@@ -258,11 +259,24 @@ def current_reviewer() -> Reviewer | None:
     return known[key]
 
 
+@contextmanager
+def one_person() -> Iterator[None]:
+    """Read only once who signed in: a run of a page asks dozens of times. A change checks the permission again."""
+    before = _PERSON.set(signed_in() if sign_in().asked else None)
+    try:
+        yield
+    finally:
+        _PERSON.reset(before)
+
+
 def signed_in() -> Reviewer:
-    """Return the person who signed in, as stored now.
+    """Return the person who signed in, as stored now or, within `one_person`, at its begin.
 
     Raises NotAllowed if the person has not signed in, was not added by an admin, or was removed.
     """
+    known = _PERSON.get()
+    if known is not None:
+        return known
     address = None if sign_in().fault else verified_address()
     if address is None:
         raise NotAllowed("Sign in first.")

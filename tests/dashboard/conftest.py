@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from streamlit import config
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
-from app_pages import OpenPage
+from app_pages import OpenPage, check_charts
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard_dashboard import session
@@ -25,6 +25,22 @@ config.set_option("runner.postScriptGC", False)  # as in `serve`: it collects al
 
 # Every AppTest looks for components in all installed packages, which takes longer than drawing a page.
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
+
+# Every run of an AppTest compiles the scripts of its page again, and a server only once.
+app_test.ScriptCache = local_script_runner.ScriptCache = cache(local_script_runner.ScriptCache)
+
+
+def _wait(runner: local_script_runner.LocalScriptRunner, timeout: float) -> None:
+    """Wait for the end of a run. Streamlit looks every millisecond, which takes a tenth of the processor time."""
+    assert runner._script_thread is not None
+    runner._script_thread.join(timeout)
+    if runner._script_thread.is_alive():
+        runner.request_stop()
+        runner.join()
+        raise RuntimeError(f"the page did not end in {timeout} s")
+
+
+local_script_runner.require_widgets_deltas = _wait
 
 
 @pytest.fixture
@@ -70,6 +86,8 @@ def open_page() -> OpenPage:
         for field, value in query.items():
             app.query_params[field] = [str(one) for one in value] if isinstance(value, list) else str(value)
         app.switch_page(f"views/{name}.py")
-        return app.run()
+        app.run()
+        check_charts(app)
+        return app
 
     return opened

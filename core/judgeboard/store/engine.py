@@ -7,13 +7,14 @@ import shutil
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
 from threading import Condition, Lock
-from typing import Any, Protocol, cast
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import (
@@ -90,6 +91,9 @@ BUSY_SECONDS = 30.0
 BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a database that is open
 CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
+_KEPT = "judgeboard_kept"
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
 
 
@@ -132,6 +136,7 @@ class Store:
         Raises BadInput for ids above 2**63 - 1, and DamagedDatabase if the file of SQLite cannot be read.
         """
         with self._named_errors(), self._connected() as connection:
+            connection.execution_options(**{_KEPT: {}})
             yield connection
             connection.rollback()
 
@@ -250,6 +255,27 @@ class Store:
             with suppress(SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error):  # for example, it is read-only
                 self.checkpoint(CLOSING_SECONDS)
         self.engine.dispose()
+
+
+def asked_once(
+    ask: Callable[Concatenate[Connection, Asked], Answer],
+) -> Callable[Concatenate[Connection, Asked], Answer]:
+    """Keep the answer until the end of a transaction that only reads; several parts of a figure need it.
+
+    A transaction that writes asks each time, because it may change the answer.
+    """
+
+    @wraps(ask)
+    def asked(connection: Connection, /, *args: Asked.args, **named: Asked.kwargs) -> Answer:
+        kept: dict[Any, Answer] | None = connection.get_execution_options().get(_KEPT)
+        if kept is None:
+            return ask(connection, *args, **named)
+        question = ask, args, tuple(named.items())
+        if question not in kept:
+            kept[question] = ask(connection, *args, **named)
+        return kept[question]
+
+    return asked
 
 
 def database_url(database: str | Path | None = None) -> URL:

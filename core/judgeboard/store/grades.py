@@ -17,6 +17,7 @@ from judgeboard.domain import EXPECTED, GRADE_TEXTS, DimensionScore, Grade, Labe
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, anchor_groups, evidence_role
+from judgeboard.store.engine import asked_once
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
 from judgeboard.store.reviews import (
     Review,
@@ -73,6 +74,7 @@ class GradedReviews(Grades):
     stages: IntArray
 
 
+@asked_once
 def graded_reviews(
     connection: Connection,
     dimension: str | None = None,
@@ -475,15 +477,14 @@ def _current_reviews(connection: Connection, new: Collection[Review]) -> dict[tu
 
 def _request_key(grade: GradeOf) -> str:
     """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
-    values = {
-        name: value
-        for name, value in asdict(grade.imported.grade).items()
-        if name in _IN_KEY or (name in GRADE_TEXTS and value is not None)
-    }
+    given = grade.imported.grade
+    names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(given, name) is not None)}
+    values: dict[str, Any] = {name: getattr(given, name) for name in names}  # `asdict` copies all of it
+    values["scores"] = [asdict(score) for score in given.scores]
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
-    fields = {**grade.imported.grade.choices, **grade.imported.grade.texts}
-    content += [each for each in (fields, grade.imported.grade.modes, grade.imported.grade.label_implied) if each]
+    fields = {**given.choices, **given.texts}
+    content += [each for each in (fields, given.modes, given.label_implied) if each]
     content += [grade.imported.review.content] if grade.imported.review else []
     return import_key([*content, None if grade.imported.at is None else iso_z(grade.imported.at)])
 

@@ -35,7 +35,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from judgeboard.domain import ItemState, QueueState
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import Store, asked_once
 from judgeboard.store.row_filter import filter_rows
 from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, BigId
 from judgeboard.store.tables.columns import row_of
@@ -139,6 +139,7 @@ def viewer_of(connection: Connection) -> int | None:
     return viewer
 
 
+@asked_once
 def count_hidden(connection: Connection) -> int:
     """Return the number of queued answers that are hidden from a connection."""
     viewer = viewer_of(connection)

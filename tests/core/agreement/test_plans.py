@@ -451,15 +451,18 @@ def test_the_work_for_all_query_types_is_that_for_the_log_and_not_for_each_type_
         return summed(strata, scores, groups, *others)
 
     monkeypatch.setattr(samples, "summed", counted)
-    statements: list[None] = []
-    with sqlite_log.store.reading() as connection:
-        connection.begin()
-        event.listen(connection, "before_cursor_execute", lambda *_sent: statements.append(None))
-        plan_labels(connection, 0.1)
-        alone = len(statements)
-        plans = plan_labels(connection, 0.1, by_query_type=True)
-    assert len(plans) == 1 + types
-    assert len(statements) == 2 * alone
+
+    def planned_with(*, by_query_type: bool) -> tuple[int, int]:
+        """The plans and the statements sent for them."""
+        statements: list[None] = []
+        with sqlite_log.store.reading() as connection:
+            connection.begin()
+            event.listen(connection, "before_cursor_execute", lambda *_sent: statements.append(None))
+            return len(plan_labels(connection, 0.1, by_query_type=by_query_type)), len(statements)
+
+    (one, alone), (several, together) = planned_with(by_query_type=False), planned_with(by_query_type=True)
+    assert (one, several) == (1, 1 + types)
+    assert together == alone
     assert sum(rows) == 3 * (3 * types)
 
 

@@ -5,6 +5,7 @@ import gc
 import json
 import os
 import re
+import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -17,13 +18,15 @@ from judgeboard.cli.app import Root, run
 from judgeboard.errors import DatabaseAway
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs import judging
+from judgeboard.store.engine import Store
 from judgeboard.store.export import EXPORTS
 from judgeboard.store.opening import open_store
+from judging_log import address
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> str:
-    path = str(tmp_path / "judgeboard.db")
+def database(sqlite_template: Path, tmp_path: Path) -> str:
+    path = str(shutil.copyfile(sqlite_template, tmp_path / "judgeboard.db"))
     log = tmp_path / "log.jsonl"
     rows = [{"id": f"a{n}", "question": f"q{n}?", "response": f"answer {n}", "contexts": ["p"]} for n in range(4)]
     log.write_text("\n".join(json.dumps(row) for row in rows))
@@ -156,12 +159,9 @@ def test_every_suggested_command_opens_the_database_of_this_command(
     ],
 )
 def test_an_empty_list_names_the_command_that_fills_it(
-    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    database = str(tmp_path / "new.db")
-    assert run(["db", "migrate", "--db", database]) == 0
-    capsys.readouterr()
-    assert run([*words.split(), "--db", database]) == 0
+    assert run([*words.split(), "--db", address(sqlite_store)]) == 0
     assert re.match(r"There are no [a-z ]+ yet\. To [a-z ]+: `judgeboard ", capsys.readouterr().out)
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,19 @@ from judgeboard.text import counted
 
 
 @pytest.fixture
-def lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def database(sqlite_template: Path, tmp_path: Path) -> Path:
+    """An empty database; to make one takes longer than an import. `lines` and `asked` import into it."""
+    return Path(shutil.copyfile(sqlite_template, tmp_path / "judgeboard.db"))
+
+
+@pytest.fixture
+def lines(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """Return ``lines(rows, *words)``: what `judgeboard import` prints of a file of these rows."""
 
     def said(rows: list[dict[str, Any]], *words: str) -> list[str]:
         log = tmp_path / "log.jsonl"
         log.write_text("\n".join(json.dumps(row) for row in rows))
-        run(["import", str(log), *words, "--db", str(tmp_path / "judgeboard.db")])
+        run(["import", str(log), *words, "--db", str(database)])
         return capsys.readouterr().out.splitlines()
 
     return said
@@ -126,12 +133,12 @@ def test_nothing_is_said_of_columns_where_all_are_read_or_left_out_on_purpose(li
 
 
 @pytest.fixture
-def asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def asked(database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """Return ``asked(name, text, *words)``: the exit code of an import of this file, and the lines that it prints."""
 
     def ran(name: str, text: str, *words: str) -> tuple[int, list[str]]:
         (tmp_path / name).write_text(text, encoding="utf-8")
-        code = run(["import", str(tmp_path / name), *words, "--db", str(tmp_path / "judgeboard.db")])
+        code = run(["import", str(tmp_path / name), *words, "--db", str(database)])
         printed = capsys.readouterr()
         return code, (printed.out + printed.err).splitlines()
 
@@ -182,7 +189,10 @@ T-2,Was kostet das?,Zehn Euro im Monat.,web
 """
 
 
-def test_a_file_of_unknown_columns_gives_one_question_with_the_command_to_run(asked, tmp_path: Path) -> None:
+def test_a_file_of_unknown_columns_gives_one_question_with_the_command_to_run(
+    asked, database: Path, tmp_path: Path
+) -> None:
+    database.unlink()
     code, printed = asked("log.csv", OTHER_NAMES)
     assert code == 2
     assert printed[0].endswith("no column was recognised as query or answer. Nothing was stored.")
@@ -194,7 +204,7 @@ def test_a_file_of_unknown_columns_gives_one_question_with_the_command_to_run(as
         ("kanal", ["web", "-"]),
     ]
     assert not list(tmp_path.glob("*.rejected.jsonl"))
-    assert not (tmp_path / "judgeboard.db").exists()
+    assert not database.exists()
     (command,) = (line for line in printed if line.startswith("  judgeboard import"))
     code = run(shlex.split(command)[1:])
     assert code == 0, "the printed command imports the file"
@@ -267,7 +277,10 @@ def test_the_file_decides_whether_its_dates_have_the_day_first(asked, tmp_path: 
     assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"] == first
 
 
-def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(asked, tmp_path: Path) -> None:
+def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(
+    asked, database: Path, tmp_path: Path
+) -> None:
+    database.unlink()
     text = "id,query,answer,date\n1,q,a,03/04/2026\n2,q,b,05/04/2026\n"
     code, printed = asked("log.csv", text)
     assert code == 2
@@ -276,7 +289,7 @@ def test_dates_that_may_be_either_are_asked_for_once_and_then_read_as_chosen(ask
         "day-first",
         "month-first",
     ]
-    assert not (tmp_path / "judgeboard.db").exists()
+    assert not database.exists()
     assert asked("log.csv", text, "--dates", "month-first")[0] == 0
     export_tables(open_store(tmp_path / "judgeboard.db"), {"responses": tmp_path / "out.jsonl"})
     assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])["asked_at"].startswith("2026-03-04")

@@ -20,25 +20,47 @@ LLMBAR = ("GPT-4/Vanilla_NoRules", "PaLM2/CoT")
 Compare = Callable[..., dict[str, Any]]
 
 
+Line = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def llmbar_lines(shared: Path) -> list[Line]:
+    """The recorded pairs of two judges of llmbar."""
+    with gzip.open(shared / "data" / "llmbar.pairwise.jsonl.gz", "rb") as file:
+        return [line for line in map(json.loads, file) if line["judge"] in LLMBAR]
+
+
+def import_pairs(store: Store, name: str, lines: bytes) -> None:
+    summary = import_file(store, io.BytesIO(lines), kind="pairs", source=name, name=f"{name}.jsonl")
+    assert (summary.rejected, summary.new) == (0, len(lines.splitlines()))
+
+
+@pytest.fixture(scope="module")
+def llmbar(llmbar_lines: list[Line], new_store: Callable[[], Store]) -> Path:
+    """A database with these pairs alone: the others are many, and each command reads what people prefer of all."""
+    store = new_store()
+    import_pairs(store, "llmbar", "\n".join(map(json.dumps, llmbar_lines)).encode())
+    store.close()
+    return Path(str(store.engine.url.database))
+
+
 @pytest.fixture(scope="module")
 def recorded(shared: Path, new_store: Callable[[], Store]) -> Path:
-    """A database with the recorded pairs of cragc25, pandalm, and of two judges of llmbar."""
+    """A database with the recorded pairs of cragc25 and of pandalm."""
     store = new_store()
-    for name in ("cragc25", "pandalm", "llmbar"):
-        with gzip.open(shared / "data" / f"{name}.pairwise.jsonl.gz", "rb") as file:
-            lines = [line for line in file if name != "llmbar" or json.loads(line)["judge"] in LLMBAR]
-        summary = import_file(store, io.BytesIO(b"".join(lines)), kind="pairs", source=name, name=f"{name}.jsonl")
-        assert (summary.rejected, summary.new) == (0, len(lines))
+    for name in ("cragc25", "pandalm"):
+        import_pairs(store, name, gzip.decompress((shared / "data" / f"{name}.pairwise.jsonl.gz").read_bytes()))
     store.close()
     return Path(str(store.engine.url.database))
 
 
 @pytest.fixture
-def compare(recorded: Path, capsys: pytest.CaptureFixture[str]) -> Compare:
-    """Runs the command on what is recorded, and returns its JSON."""
+def compare(recorded: Path, llmbar: Path, capsys: pytest.CaptureFixture[str]) -> Compare:
+    """Runs the command on what is recorded of a judge, and returns its JSON."""
 
     def compared(judge: str, *more: str) -> dict[str, Any]:
-        words = ["compare", "--recorded", "--judge-version", judge, "--json", "--db", str(recorded), *more]
+        database = llmbar if judge in LLMBAR else recorded
+        words = ["compare", "--recorded", "--judge-version", judge, "--json", "--db", str(database), *more]
         assert run(words) == 0
         content: dict[str, Any] = json.loads(capsys.readouterr().out)
         return content
@@ -114,16 +136,20 @@ def test_the_25_unusable_verdicts_of_pandalm_count_as_is_chosen(
 @pytest.mark.parametrize("judge", LLMBAR)
 @pytest.mark.parametrize("inconsistent", INCONSISTENT_AS)
 def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
-    recorded: Path, shared: Path, capsys: pytest.CaptureFixture[str], judge: str, inconsistent: str
+    llmbar: Path,
+    llmbar_lines: list[Line],
+    compare: Compare,
+    capsys: pytest.CaptureFixture[str],
+    judge: str,
+    inconsistent: str,
 ) -> None:
-    with gzip.open(shared / "data" / "llmbar.pairwise.jsonl.gz", "rb") as file:
-        lines = [line for line in map(json.loads, file) if line["judge"] == judge]
+    lines = [line for line in llmbar_lines if line["judge"] == judge]
     votes = [(line.get("verdict_order_ab"), line.get("verdict_order_ba"), line["human"]) for line in lines]
     votes = [(ab, ba, gold) for ab, ba, gold in votes if ab and ba]
     counted = [each for each in votes if inconsistent != "drop" or each[0] == each[1]]
     right = sum(ab == ba == gold for ab, ba, gold in counted)  # gold and votes are A or B, so A and B make a wrong tie
     words = ["agreement", "--unit", "pairs", "--judge-version", judge, "--inconsistent", inconsistent]
-    assert run([*words, "--by", "query_type", "--json", "--db", str(recorded)]) == 0
+    assert run([*words, "--by", "query_type", "--json", "--db", str(llmbar)]) == 0
     result = json.loads(capsys.readouterr().out)
     accuracy, changed = (result["statistics"][name] for name in ("accuracy", "changed_with_order"))
     assert (accuracy["n"], accuracy["value"]) == (len(counted), pytest.approx(right / len(counted)))
@@ -132,39 +158,22 @@ def test_the_agreement_of_llmbar_by_each_option_is_that_of_its_lines(
         f"On {round(100 * changed['value'])} % of the pairs the verdicts in the two orders differ"
     )
     assert sum(each["n"] for each in result["slices"]) == result["n"] == len(counted)
-    assert (
-        run(
-            [
-                "compare",
-                "--recorded",
-                "--judge-version",
-                judge,
-                "--inconsistent",
-                inconsistent,
-                "--json",
-                "--db",
-                str(recorded),
-            ]
-        )
-        == 0
-    )
-    (group,) = json.loads(capsys.readouterr().out)["groups"]
+    (group,) = compare(judge, "--inconsistent", inconsistent)["groups"]
     assert (group["accuracy"]["value"], group["accuracy"]["n"]) == (accuracy["value"], accuracy["n"])
     assert group["changed_with_order"] == changed
 
 
 def test_the_judges_of_llmbar_are_compared_in_each_order(
-    recorded: Path, shared: Path, capsys: pytest.CaptureFixture[str]
+    llmbar: Path, llmbar_lines: list[Line], capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: dict[tuple[str, str], list[str | None]] = {}
-    with gzip.open(shared / "data" / "llmbar.pairwise.jsonl.gz", "rb") as file:
-        for line in (each for each in map(json.loads, file) if each["judge"] in LLMBAR):
-            for order in ("ab", "ba"):
-                asked.setdefault((line["id"], order), []).append(line.get(f"verdict_order_{order}"))
+    for line in llmbar_lines:
+        for order in ("ab", "ba"):
+            asked.setdefault((line["id"], order), []).append(line.get(f"verdict_order_{order}"))
     both = [sides for sides in asked.values() if len(sides) == 2]
     same = [first == second for first, second in both if first and second]
     judges = [word for judge in LLMBAR for word in ("--judge-version", judge)]
-    assert run(["agreement", "--of", "judges", "--unit", "pairs", *judges, "--json", "--db", str(recorded)]) == 0
+    assert run(["agreement", "--of", "judges", "--unit", "pairs", *judges, "--json", "--db", str(llmbar)]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["left_out"] == {"one_judge": len(asked) - len(both), "few_usable": len(both) - len(same)}
     assert (result["n"], result["left_out"]) == (len(same), {"one_judge": 630, "few_usable": 6})

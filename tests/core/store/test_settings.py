@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.errors import BadInput
 from judgeboard.people.roster import raise_flags
 from judgeboard.settings.model import Thresholds
 from judgeboard.store.settings import primary_judge, set_setting, setting_origins, thresholds
+from query_plans import statements_of
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -54,6 +56,18 @@ def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch
         "random_share",
         "always_review",
     }
+
+
+@on_sqlite
+def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_each_change(store) -> None:
+    with store.reading() as connection, statements_of(store) as sent:
+        assert thresholds(connection) == thresholds(connection) == Thresholds()
+    assert sum("FROM setting" in statement for statement in sent) == 1
+    with store.writing() as connection:
+        for quality in (1, 2):
+            set_setting(connection, "low_quality", quality, "Mara", NOW)
+            assert thresholds(connection).low_quality == quality
+    assert read(store, thresholds).low_quality == 2
 
 
 @pytest.mark.parametrize(

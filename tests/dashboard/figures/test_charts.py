@@ -25,7 +25,7 @@ def point(week: int, value: float = 0.5, reach: float | None = 0.1, segment: int
 
 
 def specification(chart: Any) -> dict[str, Any]:
-    return fin(chart, 300).to_dict()
+    return fin(chart, 300).to_dict(validate=True)
 
 
 def rows(spec: dict[str, Any], name: str) -> list[Any]:

@@ -1,7 +1,7 @@
 """Whether people sign in, and that nobody gets in by a mistake in how the server was set up."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 from app_pages import markup
 from judgeboard.domain import Role
 from judgeboard.errors import BadInput
-from judgeboard.people.roster import add_person, change_role, ensure_reviewer, remove_person
+from judgeboard.people.roster import add_person, admit, change_role, ensure_reviewer, remove_person
 from judgeboard.reviews.queues import create_queue
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.queues import QueueRules
-from judgeboard.store.reviewers import find_reviewer
+from judgeboard.store.reviewers import Reviewer, find_reviewer
 from judgeboard.store.tables import DRAFT, METADATA
 from judgeboard_dashboard import server as serving
 from judgeboard_dashboard import session
@@ -214,6 +214,23 @@ def test_a_sign_in_is_one_event_however_often_its_pages_are_loaded(
     assert told(sqlite_store).count(("sign_in", ANN)) == 2
 
 
+def test_a_run_of_a_page_reads_who_signed_in_at_its_begin_and_not_for_each_part(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("overview")
+    admitted: list[str] = []
+
+    def counted(store: Store, address: str, *, arrives: bool = False) -> Reviewer:
+        admitted.append(address)
+        return admit(store, address, arrives=arrives)
+
+    monkeypatch.setattr(session, "admit", counted)
+    assert len(page.run().button) > 5
+    assert 0 < len(admitted) <= 6, "and not once for each view in the menu and each figure"
+
+
 def test_the_record_of_ended_sign_ins_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [1000.0]
     monkeypatch.setattr(seam.time, "time", lambda: clock[0])
@@ -274,12 +291,25 @@ def test_an_auditor_sees_a_page_of_leads_and_no_button_of_it_changes_anything(
     page = open_signed_in(name)
     assert "is for auditors, leads and admins" not in markup(page)
     before = all_rows(sqlite_store)
-    for key in [each.key for each in page.button if not each.disabled and each.key not in {"person", "sign_out"}]:
-        page = open_signed_in(name)
-        page.button(key=key).click().run()
-        assert not page.exception
+    press_each(page, lambda: open_signed_in(name), {"person", "sign_out"})
     assert all_rows(sqlite_store) == before
     assert not [event for event in told(sqlite_store) if event[0] == "refused"], "no button is shown that is refused"
+
+
+def press_each(page: AppTest, opened: Callable[[], AppTest], without: Collection[str]) -> None:
+    """Press each button that a page shows; the page is opened again where a press has led away or changed buttons."""
+    shown = enabled_keys(page)
+    for key in shown:
+        if key in without:
+            continue
+        if enabled_keys(page) != shown:
+            page = opened()
+        page.button(key=key).click().run()
+        assert not page.exception
+
+
+def enabled_keys(page: AppTest) -> list[str | None]:
+    return [each.key for each in page.button if not each.disabled]
 
 
 STARTS = {
@@ -315,15 +345,11 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
     reason = "Reviewing is for reviewers, leads and admins; you are an auditor. Ask an admin."
     for key in STARTS.get(name, []):
         assert (page.button(key=key).disabled, page.button(key=key).help) == (True, reason)
+    assert not [field for field in page.text_input if "omment" in field.label]
     before = all_rows(demo_store)
-    elsewhere = ("person", "theme_changed", "palette_open")
-    for key in [each.key for each in page.button if not each.disabled and each.key not in elsewhere]:
-        page = opened()
-        page.button(key=key).click().run()
-        assert not page.exception
+    press_each(page, opened, ("person", "theme_changed", "palette_open"))
     assert all_rows(demo_store) == before
     assert not [event for event in told(demo_store) if event[0] == "refused"]
-    assert not [field for field in page.text_input if "omment" in field.label]
     session.store().close()
 
 

@@ -10,8 +10,8 @@ from altair.utils.schemapi import UndefinedType, disable_debug_mode
 from judgeboard.domain import Estimate
 from judgeboard_dashboard.theme import palette
 
-# Streamlit checks a whole chart against the schema; else each part would be checked too, a fifth of the time of a page.
-# For the same reason, channels have their types (`alt.Y2("high:Q")`): Altair searches the type of a bare text.
+# Else each part of a chart would be checked against the schema, a fifth of the time of a page.
+# For the same reason, channels have their types (`alt.Y2("high:Q")`): Altair searches the type of a bare text or value.
 disable_debug_mode()
 
 SELECTION = "cell"
@@ -19,19 +19,32 @@ PERCENT: dict[str, Any] = {"format": ".0%", "labelExpr": "replace(datum.label, '
 """The labels of an axis of shares: \"20 %\"."""
 
 
-def fin(chart: Any, height: int) -> Any:
-    """Give a chart its height in px (axes included) and the frame of all charts.
+class Finished:
+    """A chart in its frame, for ``st.altair_chart(…, theme=None)``, which only asks for its specification.
 
-    Pass the result to ``st.altair_chart(…, theme=None)``: Streamlit's theme makes labels pale and changes heights.
+    It is not checked against the schema, which takes twice as long as to write it. Tests check each kind of chart.
+    Streamlit's theme would make labels pale and change heights.
     """
+
+    def __init__(self, chart: Any) -> None:
+        self._chart = chart
+
+    def to_dict(self, *, validate: bool = False) -> dict[str, Any]:
+        """Return the specification."""
+        specification: dict[str, Any] = self._chart.to_dict(validate=validate)
+        return specification
+
+
+def fin(chart: Any, height: int) -> Any:
+    """Give a chart its height in px (axes included) and the frame of all charts."""
     colours = palette()
-    return (
-        chart.properties(
-            height=height, background="transparent", padding={"left": 4, "right": 4, "top": 4, "bottom": 4}
-        )
-        .configure(font='"Source Sans", sans-serif')
-        .configure_view(stroke=None)
-        .configure_axis(
+    # Not by methods (`properties`, `configure_axis`): each copies all layers several times.
+    chart.height, chart.background = height, "transparent"
+    chart.padding = {"left": 4, "right": 4, "top": 4, "bottom": 4}
+    chart.config = alt.Config(
+        font='"Source Sans", sans-serif',
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
             labelColor=colours.muted,
             titleColor=colours.muted,
             labelFontSize=12,
@@ -42,13 +55,20 @@ def fin(chart: Any, height: int) -> Any:
             domain=False,
             ticks=False,
             labelPadding=6,
-        )
+        ),
     )
+    return Finished(chart)
 
 
 def pick() -> alt.Parameter:
     """Return the selection of a clicked mark; the column ``at`` of its row is the position of the mark."""
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
+
+
+def opacity_of(others: float, *, chosen: float, empty: bool | None = None) -> alt.OpacityValue:
+    """Return the opacity of marks: of the selected one, and of all others; if ``empty``, all are before a selection."""
+    condition = {"param": SELECTION, "value": chosen} | ({} if empty is None else {"empty": empty})
+    return alt.OpacityValue(others, condition=condition)
 
 
 def end_of_shares(shares: Iterable[Estimate]) -> float:
@@ -78,7 +98,7 @@ def click_points(
     Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`.
     ``colour`` is the colour of a selected point if the base has none. ``channels`` give the position of the points.
     """
-    described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": "tip:N"} | channels
-    opacity = alt.condition(chosen, alt.value(0.18), alt.value(0), empty=False)
+    described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": alt.Description("tip:N")} | channels
+    opacity = opacity_of(0, chosen=0.18, empty=False)
     points = base.mark_point(filled=True, size=420, color=colour, cursor="pointer")
     return points.encode(opacity=opacity, **described).add_params(chosen)

@@ -14,7 +14,7 @@ from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts import pick
+from judgeboard_dashboard.widgets.charts import SELECTION, pick
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 _FADED = 0.45
@@ -94,9 +94,11 @@ def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: fl
         color=alt.Color("ground:N", scale=None),
         stroke=alt.Stroke("outline:N", scale=None),
         strokeWidth=alt.StrokeWidth("width:Q", scale=None),
-        opacity=alt.condition(chosen, alt.Opacity("opacity:Q", scale=None), alt.value(_FADED)),
+        opacity=alt.OpacityValue(
+            _FADED, condition={"param": SELECTION, "field": "opacity", "type": "quantitative", "scale": None}
+        ),
         tooltip=alt.Tooltip("tip:N", title=" "),
-        description="tip:N",
+        description=alt.Description("tip:N"),
     )
     layers = [squares.add_params(chosen), *_texts(base, sizes, words=any(cell.word for cell in cells))]
     return alt.layer(*layers).properties(view=alt.ViewConfig(fill=colours.page, stroke=None))

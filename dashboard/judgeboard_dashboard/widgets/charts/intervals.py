@@ -210,7 +210,7 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
         base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(x=x),
         base.mark_text(align="left", dx=5, fontSize=11).encode(
-            x=alt.X("high:Q", scale=scale), text=alt.Text("text:N"), color=alt.value(colours.ink)
+            x=alt.X("high:Q", scale=scale), text=alt.Text("text:N"), color=alt.ColorValue(colours.ink)
         ),
         click_points(base, chosen, x=x),
     )

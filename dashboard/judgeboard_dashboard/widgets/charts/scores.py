@@ -13,7 +13,7 @@ from judgeboard.stats.detection import Tenth
 from judgeboard.stats.estimates import percent_words
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, opacity_of, pick
 
 CALIBRATION_HEIGHT = 240
 POINT_NUMBERS = "Small numbers: answers. Lines: 95 % intervals."
@@ -195,7 +195,7 @@ def scatter_chart(pairs: Sequence[tuple[float, float]], gap: float) -> Any:
             x=alt.X("x:Q", title="People: groundedness", scale=scale, axis=axis),
             y=alt.Y("y:Q", title="Judge: groundedness", scale=scale, axis=axis),
             color=alt.Color("colour:N", scale=None),
-            opacity=alt.condition(chosen, alt.value(0.85), alt.value(0.35)),
+            opacity=opacity_of(0.35, chosen=0.85),
             tooltip=[
                 alt.Tooltip("people:Q", title="People", format=".2f"),
                 alt.Tooltip("judge:Q", title="Judge", format=".2f"),
@@ -234,9 +234,9 @@ def levels_chart(levels: LevelCounts, across: str) -> Any:
     return alt.layer(
         base.mark_bar(color=colours.series[0], cursor="pointer")
         .encode(
-            opacity=alt.condition(chosen, alt.value(1), alt.value(0.85), empty=False),
+            opacity=opacity_of(0.85, chosen=1, empty=False),
             tooltip=alt.Tooltip("tip:N", title=" "),
-            description="tip:N",
+            description=alt.Description("tip:N"),
         )
         .add_params(chosen),
         base.mark_text(dy=-7, fontSize=11, color=colours.muted, aria=False).encode(text=alt.Text("text:N")),

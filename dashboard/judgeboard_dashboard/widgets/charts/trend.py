@@ -168,7 +168,7 @@ def _bars(base: alt.Chart, axis: TrendAxis, colours: Palette, *, numbers: bool) 
     periods = (axis.last - axis.first) // axis.days + 1
     width = max(1.5, min(13.0, _BAR_ROOM / periods))
     bars = base.mark_bar(color=colours.line, size=width).encode(
-        y=alt.Y("bar:Q", title=axis.title), y2=alt.datum(axis.floor)
+        y=alt.Y("bar:Q", title=axis.title), y2=alt.Y2Datum(axis.floor)
     )
     texts = base.mark_text(color=colours.muted, fontSize=11, dy=-8)
     return [bars, texts.encode(y=alt.Y("bar:Q"), text=alt.Text("n:Q", format=","))] if numbers else [bars]
