@@ -73,6 +73,13 @@ class Copy:
         self.interpreter: subprocess.Popen[str] | None = None
         copy_package(PACKAGE, self.package)
 
+    def move(self, folder: Path) -> None:
+        """Go on in another folder, with another database."""
+        self.folder = folder
+        if self.interpreter is not None:
+            database = str(folder / "log.db")
+            self.run(f"import os; os.chdir({str(folder)!r}); os.environ['JUDGEBOARD_DB'] = {database!r}")
+
     def add(self, file: str, text: str, table: str, *changes: tuple[str, str]) -> None:
         (self.package / file).write_text(text, encoding="utf-8")
         for old, new in changes:
@@ -90,7 +97,7 @@ class Copy:
                     stderr=errors,
                     text=True,
                     cwd=self.folder,
-                    env={"PYTHONPATH": f"{self.folder}:{TESTS}", "PATH": "", "JUDGEBOARD_DB": database}
+                    env={"PYTHONPATH": f"{self.package.parent}:{TESTS}", "PATH": "", "JUDGEBOARD_DB": database}
                     | SHARED
                     | environment,
                 )
@@ -132,6 +139,6 @@ class Copy:
 
     def with_dashboard(self) -> Path:
         """Add a copy of the app's package, and return its folder."""
-        dashboard = self.folder / DASHBOARD.name
+        dashboard = self.package.parent / DASHBOARD.name
         copy_package(DASHBOARD, dashboard)
         return dashboard

@@ -1,8 +1,7 @@
 """Many workers take and decide the items of one queue at once: threads in this process, or processes of their own.
 
 Run as a script it is the parent of the processes, so that what they need is imported once:
-``python queue_race.py DATABASE QUEUE WORKERS SHARE`` prints a line of JSON for each. With ``acknowledge`` for the share
-the workers are threads, and each review is printed as soon as it is acknowledged: its id, its item.
+``python queue_race.py DATABASE QUEUE WORKERS SHARE`` prints a line of JSON for each.
 """
 
 import gc
@@ -14,7 +13,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context
-from threading import Barrier
+from multiprocessing.connection import Connection
+from threading import Barrier, Lock
 
 from judgeboard.domain import Decision, Grade
 from judgeboard.people.roster import ensure_reviewer
@@ -65,9 +65,9 @@ def work(store: Store, queue: str, name: str, share: int, meet: Callable[[], boo
             return done
 
 
-def acknowledge(database: str, queue: str, workers: int) -> None:
-    """Let threads work, printing what they were told is stored."""
-    store = open_store(database)
+def acknowledge(database: str, queue: str, workers: int, acknowledged: Connection) -> None:
+    """Let threads work, sending what they were told is stored, as soon as they were told: the review, its item."""
+    store, sending = open_store(database), Lock()
 
     def one(number: int) -> None:
         reviewer = ensure_reviewer(store, "page", f"worker {number}")
@@ -76,8 +76,8 @@ def acknowledge(database: str, queue: str, workers: int) -> None:
             decided = decide_item(
                 store, leased.token, reviewer=reviewer, decision=Decision.CONFIRM, grade=GRADE, request_key=key
             )
-            sys.stdout.write(f"{decided.review_id} {decided.item_id}\n")
-            sys.stdout.flush()
+            with sending:
+                acknowledged.send((decided.review_id, decided.item_id))
 
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(one, range(workers)))
@@ -133,7 +133,4 @@ def race_processes(database: str, queue: str, workers: int, share: int) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[4] == "acknowledge":
-        acknowledge(sys.argv[1], sys.argv[2], int(sys.argv[3]))
-    else:
-        race_processes(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    race_processes(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -70,6 +70,26 @@ def copy(tmp_path: Path) -> Iterator[Copy]:
     copy.close()
 
 
+@pytest.fixture(scope="module")
+def additions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
+    """One copy with all additions that have names of their own, in one process: its start is most of such a test."""
+    copy = Copy(tmp_path_factory.mktemp("additions"))
+    for add in (
+        *(add_rule, add_judge, add_command, add_role, add_dialect),
+        *(add_export, add_format, add_kind, add_statistic),
+    ):
+        add(copy)
+    yield copy
+    copy.close()
+
+
+@pytest.fixture
+def added(additions: Copy, tmp_path: Path) -> Copy:
+    """That copy, with the folder and the database of this test."""
+    additions.move(tmp_path)
+    return additions
+
+
 def rows(copy: Copy) -> Path:
     log = copy.folder / "log.jsonl"
     given: list[dict[str, Any]] = [
@@ -80,7 +100,7 @@ def rows(copy: Copy) -> Path:
     return log
 
 
-def test_a_rule_that_reads_the_answers_text(copy: Copy) -> None:
+def add_rule(copy: Copy) -> None:
     copy.add(
         "flags/shouted.py",
         RULE,
@@ -88,15 +108,18 @@ def test_a_rule_that_reads_the_answers_text(copy: Copy) -> None:
         ("from judgeboard.judges.evi", "from judgeboard.flags import shouted\nfrom judgeboard.judges.evi"),
         ("RULES: tuple[Rule, ...] = (\n", "RULES: tuple[Rule, ...] = (\n    shouted.RULE,\n"),
     )
-    _, stats = copy.commands(f"import {rows(copy)}", "stats --json")
+
+
+def test_a_rule_that_reads_the_answers_text(added: Copy) -> None:
+    _, stats = added.commands(f"import {rows(added)}", "stats --json")
     assert '"shouted"' in stats
-    with closing(sqlite3.connect(copy.folder / "log.db")) as database:
+    with closing(sqlite3.connect(added.folder / "log.db")) as database:
         flags = database.execute("SELECT details FROM flag WHERE rule = 'shouted'").fetchall()
     assert [json.loads(details) for (details,) in flags] == [{"length": 3}]
-    assert "| `shouted` | Flags an answer in capital letters. |" in copy.documented("flag rules")
+    assert "| `shouted` | Flags an answer in capital letters. |" in added.documented("flag rules")
 
 
-def test_a_judge(copy: Copy) -> None:
+def add_judge(copy: Copy) -> None:
     line = '        "grade": GradeJudge.of,\n'
     imported = "from judgeboard.judges.grade"
     copy.add(
@@ -106,9 +129,12 @@ def test_a_judge(copy: Copy) -> None:
         (line, f'{line}        "contrary": lambda _options: Contrary(),\n'),
         (imported, f"from judgeboard.judges.contrary import Contrary\n{imported}"),
     )
-    *_, versions = copy.commands(f"import {rows(copy)}", "judge --judge contrary", "versions list")
+
+
+def test_a_judge(added: Copy) -> None:
+    *_, versions = added.commands(f"import {rows(added)}", "judge --judge contrary", "versions list")
     assert "contrary v1" in versions
-    assert "| `contrary` | The judge that contradicts. |" in copy.documented("judges")
+    assert "| `contrary` | The judge that contradicts. |" in added.documented("judges")
 
 
 def test_a_provider(copy: Copy) -> None:
@@ -137,30 +163,36 @@ def hello_command() -> None:
 """
 
 
-def test_a_command(copy: Copy) -> None:
+def add_command(copy: Copy) -> None:
     copy.add(
         "cli/hello.py",
         COMMAND,
         "cli/app.py",
         ('    "judge": "judge",\n', '    "judge": "judge",\n    "hello": "hello",\n'),
     )
-    printed, help_ = copy.commands("hello", "--help")
+
+
+def test_a_command(added: Copy) -> None:
+    printed, help_ = added.commands("hello", "--help")
     assert printed == "hello\n"
     assert "hello" in help_
 
 
-def test_a_role_is_a_line(copy: Copy) -> None:
+def add_role(copy: Copy) -> None:
     line = '    REVIEWER = "reviewer", _REVIEWING\n'
     copy.line("domain.py", line, f'    COACH = "coach", _REVIEWING | {{Action.ASSIGN}}\n{line}')
-    *_, people = copy.commands("db migrate", "people add ann@example.org --role coach", "people list --json")
+
+
+def test_a_role_is_a_line(added: Copy) -> None:
+    *_, people = added.commands("db migrate", "people add ann@example.org --role coach", "people list --json")
     assert '"role": "coach"' in people
-    assert "| coach | all that reviewers may; assigning answers to people |" in copy.documented("roles")
+    assert "| coach | all that reviewers may; assigning answers to people |" in added.documented("roles")
     code = (
         "from judgeboard.domain import Action, Role; from judgeboard.store.reviewers import Reviewer; "
         "from judgeboard.people.permissions import may; "
         "print([may(Reviewer(1, 'oidc', 'ann', role), Action.ASSIGN) for role in Role])"
     )
-    assert copy.run(code) == "[False, False, False, True, False, True, True]\n"
+    assert added.run(code) == "[False, False, False, True, False, True, True]\n"
 
 
 def test_a_default_threshold_is_one_number(copy: Copy) -> None:
@@ -194,7 +226,7 @@ def read(span, logs):
 """
 
 
-def test_a_dialect_of_traces(copy: Copy) -> None:
+def add_dialect(copy: Copy) -> None:
     copy.add(
         "traces/dialects/parrot.py",
         DIALECT,
@@ -202,6 +234,9 @@ def test_a_dialect_of_traces(copy: Copy) -> None:
         ("    openllmetry,\n", "    openllmetry,\n    parrot,\n"),
         ("    haystack.read,\n)", "    haystack.read,\n    parrot.read,\n)"),
     )
+
+
+def test_a_dialect_of_traces(added: Copy) -> None:
     attributes = {"parrot.heard": "Is it loud?", "parrot.repeated": "Loud!"}
     span = {
         "traceId": "0af7651916cd43dd8448eb211c80319c",
@@ -211,8 +246,8 @@ def test_a_dialect_of_traces(copy: Copy) -> None:
         "endTimeUnixNano": "1700000001000000000",
         "attributes": [{"key": key, "value": {"stringValue": text}} for key, text in attributes.items()],
     }
-    (copy.folder / "spans.jsonl").write_text(json.dumps(span) + "\n", encoding="utf-8")
-    _, exported = copy.commands("import spans.jsonl", "export responses -o -")
+    (added.folder / "spans.jsonl").write_text(json.dumps(span) + "\n", encoding="utf-8")
+    _, exported = added.commands("import spans.jsonl", "export responses -o -")
     (answer,) = (json.loads(line) for line in exported.splitlines())
     assert (answer["query"], answer["answer"]) == ("Is it loud?", "Loud!")
 
@@ -227,15 +262,18 @@ def read(row):
 """
 
 
-def test_an_export_of_a_tool(copy: Copy) -> None:
+def add_export(copy: Copy) -> None:
     copy.add(
         "imports/exports/aviary.py",
         EXPORT,
         "imports/exports/__init__.py",
         ("EXPORTS = (\n", 'EXPORTS = (\n    Export("an aviary", "aviary", "aviary:read", (Keys("squawks"),)),\n'),
     )
-    (copy.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
-    imported, exported = copy.commands("import birds.jsonl", "export responses -o -")
+
+
+def test_an_export_of_a_tool(added: Copy) -> None:
+    (added.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
+    imported, exported = added.commands("import birds.jsonl", "export responses -o -")
     assert "an aviary" in imported
     (answer,) = (json.loads(line) for line in exported.splitlines())
     assert [answer[name] for name in ("source", "external_id", "query")] == ["aviary", "7", "Is it loud?"]
@@ -260,13 +298,16 @@ def write(rows, columns, stream):
 """
 
 
-def test_a_file_format(copy: Copy) -> None:
+def add_format(copy: Copy) -> None:
     line = '    "json": Format("JSON", (".json",), "judgeboard.formats.json"),\n'
     added = '    "pipes": Format("pipes", (".pipes",), "judgeboard.formats.pipes", textual=True),\n'
     copy.add("formats/pipes.py", FORMAT, "formats/files.py", (line, line + added))
-    (copy.folder / "log.pipes").write_text("id|question|answer\n1|Is it loud?|yes\n", encoding="utf-8")
-    copy.commands("import log.pipes", "export responses -o answers.pipes")
-    names, answer = (copy.folder / "answers.pipes").read_text(encoding="utf-8").splitlines()
+
+
+def test_a_file_format(added: Copy) -> None:
+    (added.folder / "log.pipes").write_text("id|question|answer\n1|Is it loud?|yes\n", encoding="utf-8")
+    added.commands("import log.pipes", "export responses -o answers.pipes")
+    names, answer = (added.folder / "answers.pipes").read_text(encoding="utf-8").splitlines()
     assert dict(zip(names.split("|"), answer.split("|"), strict=True))["answer"] == "yes"
 
 
@@ -278,17 +319,20 @@ class PraiseImport(FeedbackImport):
 """
 
 
-def test_a_kind_of_import(copy: Copy) -> None:
+def add_kind(copy: Copy) -> None:
     line = '    "feedback": Kind(\n'
     added = '    "praise": Kind("judgeboard.imports.praise:PraiseImport", "Praise", "word of praise", "praise"),\n'
     copy.add("imports/praise.py", KIND, "imports/kinds.py", (line, added + line))
-    (copy.folder / "praise.csv").write_text("response_id,praised\n1,up\n", encoding="utf-8")
-    _, imported, help_ = copy.commands(f"import {rows(copy)}", "import --kind praise praise.csv", "import --help")
+
+
+def test_a_kind_of_import(added: Copy) -> None:
+    (added.folder / "praise.csv").write_text("response_id,praised\n1,up\n", encoding="utf-8")
+    _, imported, help_ = added.commands(f"import {rows(added)}", "import --kind praise praise.csv", "import --help")
     assert "1 new" in imported
     assert "praise" in help_
 
 
-def test_a_statistic_of_agreement(copy: Copy) -> None:
+def add_statistic(copy: Copy) -> None:
     copy.add(
         "stats/squared.py",
         "def squared(pairs):\n    return pairs.table.kappa('quadratic')\n",
@@ -302,13 +346,16 @@ def test_a_statistic_of_agreement(copy: Copy) -> None:
             '    "squared": Statistic("Squared kappa", _categorical, squared),\n    "accuracy": Statistic(',
         ),
     )
-    log, grades = copy.folder / "log.csv", copy.folder / "grades.csv"
+
+
+def test_a_statistic_of_agreement(added: Copy) -> None:
+    log, grades = added.folder / "log.csv", added.folder / "grades.csv"
     texts = ["Loud; very loud.", "Quiet."]
     answers = "".join(f"{n},Is it loud? {n},{texts[n % 2]},It is very loud.\n" for n in range(12))
     log.write_text(f"id,question,answer,context\n{answers}", encoding="utf-8")
     labels = "".join(f"{n},ann,{('grounded', 'hallucinated')[n % 2]}\n" for n in range(12))
     grades.write_text(f"response_id,reviewer,label\n{labels}", encoding="utf-8")
-    *_, figures = copy.commands(
+    *_, figures = added.commands(
         f"import {log}", "judge --judge lexical", f"import --kind grades {grades}", "agreement --grade label"
     )
     assert "Squared kappa" in figures

@@ -32,6 +32,8 @@ def test_a_real_small_model_goes_through_all_of_it(
     pairs.write_text(json.dumps(PAIR))
     with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
         model = ["--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "64", "--timeout", "500"]
+        # One at a time, the server keeps the part of the prompt that both orders share.
+        model += ["--concurrency", "1"]
         command = ["compare", "ssr", "--pairs", str(pairs), *model, "--k", "1", "--conditions", "C", "--json"]
         assert run([*command, "--db", address(sqlite_store)]) == 0
         requests = len(endpoint.requests)

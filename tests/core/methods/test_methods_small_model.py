@@ -56,7 +56,8 @@ def test_a_real_model_proposes_and_judges(
             judgments = [NewJudgment(ids[n], 0, 0, Verdict(Status.OK, label=labels[n])) for n in judged]
             store_judgments(connection, version, None, judgments)
         words = ["--base-url", endpoint.base_url, "--db", address(sqlite_store), "--timeout", "120"]
-        words += ["--max-output", "16", "--candidates", "2", "--json"]
+        # One at a time, the server keeps the part of the prompt that all calls share.
+        words += ["--max-output", "16", "--candidates", "2", "--concurrency", "1", "--json"]
         code = run(["align", "--judge-version", "grade", "--model", STRONG, *words])
     shown = json.loads(capsys.readouterr().out)
     assert code == shown["exit_code"]

@@ -7,6 +7,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from multiprocessing import Pipe
 from pathlib import Path
 from threading import Barrier
 
@@ -24,7 +25,8 @@ from judgeboard.store.engine import Store
 from judgeboard.store.tables import EVENT, FLAG, LEASE, QUEUE_ITEM, REVIEW
 from judging_log import address
 from queue_case import CONFIRM, DISMISS, race_case
-from queue_race import Worked, race_threads, work
+from queue_race import Worked, acknowledge, race_threads, work
+from served import fork_server
 
 
 @on_sqlite
@@ -383,7 +385,7 @@ def test_what_is_served_again_to_one_person_is_not_taken_by_another(case) -> Non
     assert take_item(case.store, again.item_id, case.mara, now=case.now) is not None
 
 
-ITEMS, WORKERS, SHARE = 200, 32, 5
+ITEMS, WORKERS, SHARE = 120, 32, 3
 
 
 def check(store: Store, worked: list[Worked], *before: Worked) -> None:
@@ -426,21 +428,25 @@ def test_processes_on_postgres(postgres_store: Store) -> None:
 
 
 KILLED_ITEMS, REVIEWERS = 160, 10
-SCRIPT = Path(__file__).parents[2] / "queue_race.py"
 
 
 def acknowledged(database: str, until: int) -> dict[int, int]:
     """Let ten reviewers work and kill their process after so many acknowledged reviews; return them with their item."""
-    command = [sys.executable, str(SCRIPT), database, "race", str(REVIEWERS), "acknowledge"]
+    output, to_output = Pipe(duplex=False)
+    process = fork_server().Process(target=acknowledge, args=(database, "race", REVIEWERS, to_output), daemon=True)
+    process.start()
+    to_output.close()
     decided: dict[int, int] = {}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            if line.endswith("\n"):
-                review, item = line.split()
-                decided[int(review)] = int(item)
+    with output:
+        while True:
+            try:
+                review, item = output.recv()
+            except EOFError:
+                break
+            decided[review] = item
             if len(decided) == until:
                 process.kill()
+    process.join()
     return decided
 
 

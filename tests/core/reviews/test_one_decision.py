@@ -281,7 +281,7 @@ def test_an_implied_label_is_marked_and_can_be_left_out(store: Store) -> None:
     assert "kept" not in str(refused.value), "a label that a refused decision implies is no grade"
 
 
-REVIEWERS, FLAGS = 8, 50
+REVIEWERS, FLAGS = 8, 25
 
 
 def test_each_flag_is_decided_once(store: Store) -> None:

@@ -1,7 +1,5 @@
 """The clock of the database counts, also for a worker whose machine has another time."""
 
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -14,34 +12,10 @@ from judgeboard.store.engine import Store
 from judgeboard.store.tables import EVENT, JUDGMENT, RUN
 from judgeboard.store.tables.columns import METADATA
 from judging_log import address, judgments, until
+from served import fork_server
+from worker_with_other_time import work_with_other_time
 
 TEN_MINUTES = 600
-# Imports everything that a worker may need, then gives each module another time of this machine.
-WORKER_WITH_OTHER_TIME = """
-import datetime, importlib, pkgutil, sys, time
-import judgeboard.cli.app, judgeboard.runs.worker
-
-ahead = float(sys.argv[2])
-for part in pkgutil.walk_packages(judgeboard.__path__, "judgeboard."):
-    if ".migrations." not in part.name:
-        importlib.import_module(part.name)
-
-class Kind(type):
-    def __instancecheck__(cls, value):
-        return isinstance(value, datetime.datetime)
-
-class OtherTime(datetime.datetime, metaclass=Kind):
-    @classmethod
-    def now(cls, tz=None):
-        return datetime.datetime.now(tz) + datetime.timedelta(seconds=ahead)
-
-real_time = time.time
-time.time = lambda: real_time() + ahead
-for name, module in list(sys.modules.items()):
-    if name.startswith("judgeboard.") and getattr(module, "datetime", None) is datetime.datetime:
-        module.datetime = OtherTime
-sys.exit(judgeboard.cli.app.run(["worker", "--db", sys.argv[1]]))
-"""
 
 
 @pytest.mark.postgres
@@ -53,13 +27,14 @@ def test_a_worker_with_another_time_judges_everything_and_stores_the_time_of_the
     with postgres_store.reading() as connection:
         began: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
     fill(postgres_store)
-    command = [sys.executable, "-c", WORKER_WITH_OTHER_TIME, address(postgres_store), str(ahead)]
-    with subprocess.Popen(command) as worker:
-        try:
-            until(lambda: len(judgments(postgres_store)) == ANSWERS, "a judgment of each answer")
-            until(lambda: _states(postgres_store) == ["done"], "the end of the run")
-        finally:
-            worker.terminate()
+    worker = fork_server().Process(target=work_with_other_time, args=(address(postgres_store), ahead), daemon=True)
+    worker.start()
+    try:
+        until(lambda: len(judgments(postgres_store)) == ANSWERS, "a judgment of each answer")
+        until(lambda: _states(postgres_store) == ["done"], "the end of the run")
+    finally:
+        worker.terminate()
+        worker.join()
     with postgres_store.reading() as connection:
         ended: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
         for table in METADATA.sorted_tables:
