@@ -13,17 +13,28 @@ Value = TypeVar("Value")
 GUARD = round(FRESH_ROW * 1000) + 50  # ms until decisions about a row that just appeared are taken
 PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that count as two
 VIEWS = [view for tabs in PAGES.values() for view in tabs]
-# Streamlit opens the page of another address without loading itself again, as for the Back button.
+# Streamlit opens the page of another address without loading itself again, as for the Back button. A busy browser draws
+# a whole run at once: then the state does not change, but the number of the run in Streamlit's own state does.
 GO = """address => new Promise((drawn) => {
   const app = document.querySelector("[data-testid=stApp]"), state = "data-test-script-state";
-  let begun = false;
+  let owner = app[Object.keys(app).find((name) => name.startsWith("__reactFiber$"))];
+  while (!owner.stateNode?.state?.scriptRunId) owner = owner.return;
+  const run = () => owner.stateNode.state.scriptRunId, before = run(), asked = performance.now();
+  let begun = false, changed = false;
   const look = (ran = false) => {
     const running = app.getAttribute(state) !== "notRunning";
     begun ||= running || ran;
-    if (begun && !running) drawn();
+    if (!begun || running) return;
+    states.disconnect();
+    clearInterval(runs);
+    drawn();
   };
-  new MutationObserver((changes) => look(changes.length > 1)).observe(app, {attributeFilter: [state]});
-  setTimeout(() => look(true), 20000);  // where a busy browser drew it all at once
+  const states = new MutationObserver((changes) => look(changes.length > 1));
+  states.observe(app, {attributeFilter: [state]});
+  const runs = setInterval(() => {
+    look(changed || performance.now() - asked > 20000);
+    changed = run() !== before;  // a run that goes on shows its state before the next look
+  }, 200);
   history.pushState({}, "", address);
   dispatchEvent(new PopStateEvent("popstate"));
 })"""

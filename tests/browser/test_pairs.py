@@ -75,7 +75,6 @@ def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(
     page.get_by_role("button", name="Left is better").click()
     expect(page.locator(".jb-revealed")).to_contain_text(re.compile("after the judge was shown\\s*The left answer"))
     page.reload()
-    settled(page, ANSWERS)
     expect(page.locator(".jb-revealed")).to_contain_text(re.compile("after the judge was shown\\s*The left answer"))
     expect(page.get_by_role("button", name="Left is better")).to_have_attribute("kind", "primary")
     left = "b" if mirrored else "a"
@@ -131,7 +130,8 @@ def test_answers_are_shown_exactly_and_never_acted_on(reviewer, site) -> None:
     page.on("request", lambda request: asked.append(request.url))
     for pair_id, given in zip(ids, HOSTILE.values(), strict=True):
         visit(page, f"/pairs?pair={pair_id}&in=overall")
-        settled(page, ANSWERS)
+        expect(page.locator(ANSWERS).first).to_be_visible()
+        idle(page)
         texts = page.locator(".jb-answers .jb-evidence").evaluate_all("shown => shown.map((node) => node.textContent)")
         assert given.replace("\r\n", "\n").replace("\r", "\n") in {
             each.replace("\r\n", "\n").replace("\r", "\n") for each in texts if each
@@ -146,12 +146,12 @@ def test_list_pair_and_reveal_fit(reviewer, site, pair_ids) -> None:
     expect(page.locator("[data-testid=stDataFrame]").first).to_be_visible()
     idle(page)
     assert misfits(page) == {}
-    page.goto(address(site.store, pair_ids[5]))
+    visit(page, address(site.store, pair_ids[5]))
     settled(page, ANSWERS)
     assert misfits(page) == {}
     page.keyboard.press("t")
     expect(page.locator(".jb-revealed")).to_be_visible()
-    settled(page, ANSWERS)
+    idle(page)
     assert misfits(page) == {}
     within = "bar => bar.getBoundingClientRect().bottom <= 900"
     for look in looks(page):
