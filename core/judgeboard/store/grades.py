@@ -477,14 +477,14 @@ def _current_reviews(connection: Connection, new: Collection[Review]) -> dict[tu
 
 def _request_key(grade: GradeOf) -> str:
     """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
-    given = grade.imported.grade
-    names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(given, name) is not None)}
-    values: dict[str, Any] = {name: getattr(given, name) for name in names}  # `asdict` copies all of it
-    values["scores"] = [asdict(score) for score in given.scores]
+    imported_grade = grade.imported.grade
+    names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(imported_grade, name) is not None)}
+    values: dict[str, Any] = {name: getattr(imported_grade, name) for name in names}  # `asdict` copies all of it
+    values["scores"] = [asdict(score) for score in imported_grade.scores]
     content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
     content += [asdict(score) for score in grade.imported.scores]
-    fields = {**given.choices, **given.texts}
-    content += [each for each in (fields, given.modes, given.label_implied) if each]
+    fields = {**imported_grade.choices, **imported_grade.texts}
+    content += [each for each in (fields, imported_grade.modes, imported_grade.label_implied) if each]
     content += [grade.imported.review.content] if grade.imported.review else []
     return import_key([*content, None if grade.imported.at is None else iso_z(grade.imported.at)])
 
