@@ -12,7 +12,15 @@ Scheme = Literal["light", "dark"]
 LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
 STYLED = "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
 PATIENCE = 20_000  # ms
-REDRAWN = 250  # ms until charts and tables have the width of their new window
+# Whether charts and tables have kept their sizes for four looks: they are drawn anew some time after their window.
+REDRAWN = """() => {
+  const parts = document.querySelectorAll(
+    "[data-testid=stVegaLiteChart], [data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame], canvas");
+  const sizes = [...parts].map((part) => [part.clientWidth, part.scrollWidth, part.clientHeight]).join();
+  window.jbEqualLooks = sizes === window.jbSizes ? window.jbEqualLooks + 1 : 0;
+  window.jbSizes = sizes;
+  return window.jbEqualLooks >= 4;
+}"""
 
 OVERFLOWING = """() => {
   const found = [];
@@ -53,8 +61,9 @@ def looks(page: Page) -> Iterator[str]:
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=scheme)
         expect(app).to_have_css("color-scheme", scheme)
-        page.wait_for_timeout(REDRAWN)
         idle(page)
+        page.evaluate("window.jbSizes = undefined")
+        page.wait_for_function(REDRAWN, polling=30)
         yield f"{width} {scheme}"
 
 

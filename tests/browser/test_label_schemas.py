@@ -31,7 +31,7 @@ def enter(page: Page, label: str, text: str) -> None:
 def press(page: Page, name: str | re.Pattern[str]) -> None:
     """Press a button of the form, and wait until the server has drawn what follows."""
     button = page.get_by_role("dialog").get_by_role("button", name=name)
-    expect(button).to_have_count(1)  # a run that is still drawing also shows the button of the run before it
+    idle(page)  # a run that is still drawing also shows the button of the run before it
     button.click()
     idle(page)
 
