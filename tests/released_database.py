@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from getpass import getuser
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from sqlalchemy import inspect, text
 
@@ -306,11 +306,18 @@ def record(database: str, folder: Path, files: Sequence[str] = ()) -> None:
     (folder / "shown.json").write_text(json.dumps(shown, ensure_ascii=False), encoding="utf-8")
 
 
+def unpack(archive: BinaryIO, folder: Path) -> None:
+    """Write the files of an archive of ours into a folder."""
+    with tarfile.open(fileobj=archive) as tar:
+        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)  # since Python 3.11.4
+        tar.extractall(folder)
+
+
 def load(store: Store, revision: str, folder: Path) -> dict[str, Any]:
     """Fill an empty database with the database of a released revision; return its recorded exports and figures."""
     archive = Path(__file__).parent / "data" / f"demo_{revision}_{store.engine.dialect.name}.tar.xz"
-    with tarfile.open(archive) as tar:
-        tar.extractall(folder, filter="data")
+    with archive.open("rb") as file:
+        unpack(file, folder)
     if store.is_sqlite:
         store.close()
         (folder / "demo.db").replace(str(store.engine.url.database))

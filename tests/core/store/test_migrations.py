@@ -9,7 +9,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import fields, replace
@@ -41,7 +40,16 @@ from judgeboard.store.reviewers import reviewers_of
 from judgeboard.store.tables import LEASE, METADATA, QUEUE, RESPONSE
 from judgeboard.store.triggers import install_guards, install_search
 from judging_log import address, runs
-from released_database import LOG_FIGURES, columns_of_tables, differences, exports, figures, load, rows_of_tables
+from released_database import (
+    LOG_FIGURES,
+    columns_of_tables,
+    differences,
+    exports,
+    figures,
+    load,
+    rows_of_tables,
+    unpack,
+)
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)
 RELEASED = {"0007": "be5264f6"}  # revisions of which a database is recorded, each with its last commit
@@ -458,8 +466,7 @@ def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
     packed = subprocess.run(["git", "archive", commit, "core"], cwd=root, stdout=subprocess.PIPE, check=False).stdout
     if not packed:
         pytest.skip(f"the history of the project is not here: commit {commit} is missing")
-    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-        tar.extractall(tmp_path, filter="data")
+    unpack(io.BytesIO(packed), tmp_path)
     files = list[str]()
     kept: set[str] = set()
     for name, kind in (("responses", "responses"), ("human", "grades"), ("judgements", "verdicts")):
