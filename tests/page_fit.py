@@ -6,21 +6,16 @@ from typing import Literal
 
 from playwright.sync_api import Page, TimeoutError, expect  # noqa: A004 - Playwright's own
 
-from page_state import idle
+from page_state import at_rest, idle
 
 Scheme = Literal["light", "dark"]
 LOOKS: list[tuple[int, Scheme]] = [(1440, "light"), (800, "dark")]  # a colour makes no text wider
 STYLED = "() => getComputedStyle(document.querySelector('.stApp')).getPropertyValue('--jb-ink') !== ''"
 PATIENCE = 20_000  # ms
-# Whether charts and tables have kept their sizes for four looks: they are drawn anew some time after their window.
-REDRAWN = """() => {
-  const parts = document.querySelectorAll(
-    "[data-testid=stVegaLiteChart], [data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame], canvas");
-  const sizes = [...parts].map((part) => [part.clientWidth, part.scrollWidth, part.clientHeight]).join();
-  window.jbEqualLooks = sizes === window.jbSizes ? window.jbEqualLooks + 1 : 0;
-  window.jbSizes = sizes;
-  return window.jbEqualLooks >= 4;
-}"""
+# The sizes of charts and tables, which are drawn anew some time after their window.
+SIZES = """() => [...document.querySelectorAll(
+  "[data-testid=stVegaLiteChart], [data-testid=stVegaLiteChart] svg, [data-testid=stDataFrame], canvas"
+)].map((part) => [part.clientWidth, part.scrollWidth, part.clientHeight]).join()"""
 
 OVERFLOWING = """() => {
   const found = [];
@@ -62,8 +57,7 @@ def looks(page: Page) -> Iterator[str]:
         page.emulate_media(color_scheme=scheme)
         expect(app).to_have_css("color-scheme", scheme)
         idle(page)
-        page.evaluate("window.jbSizes = undefined")
-        page.wait_for_function(REDRAWN, polling=30)
+        at_rest(lambda: page.evaluate(SIZES))
         yield f"{width} {scheme}"
 
 

@@ -15,10 +15,11 @@ PAUSE = round(SAME_KEY * 1000) + 50  # ms between two presses of one key that co
 VIEWS = [view for tabs in PAGES.values() for view in tabs]
 # Streamlit opens the page of another address without loading itself again, as for the Back button. A busy browser draws
 # a whole run at once: then the state does not change, but the number of the run in Streamlit's own state does.
-GO = """address => new Promise((drawn) => {
+GO = """address => new Promise((drawn, failed) => {
   const app = document.querySelector("[data-testid=stApp]"), state = "data-test-script-state";
   let owner = app[Object.keys(app).find((name) => name.startsWith("__reactFiber$"))];
-  while (!owner.stateNode?.state?.scriptRunId) owner = owner.return;
+  while (owner && !owner.stateNode?.state?.scriptRunId) owner = owner.return;
+  if (!owner) return failed("Streamlit keeps the number of its run elsewhere");
   const run = () => owner.stateNode.state.scriptRunId, before = run(), asked = performance.now();
   let begun = false, changed = false;
   const look = (ran = false) => {
@@ -32,7 +33,8 @@ GO = """address => new Promise((drawn) => {
   const states = new MutationObserver((changes) => look(changes.length > 1));
   states.observe(app, {attributeFilter: [state]});
   const runs = setInterval(() => {
-    look(changed || performance.now() - asked > 20000);
+    look(changed);
+    if (performance.now() - asked > 60000) failed("no run of the page began in a minute");
     changed = run() !== before;  // a run that goes on shows its state before the next look
   }, 200);
   history.pushState({}, "", address);

@@ -1,6 +1,6 @@
 """The app. Each page is a file in views/ and a line in PAGES."""
 
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -192,8 +192,8 @@ if __name__ == "__main__":
     st.set_page_config(page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png"))
     name = reviewer_name()
     dress(name, suggested=name_is_suggested())
-    admitted = let_in()
-    with one_person() if admitted else nullcontext():
+    with one_person():
+        admitted = let_in()
         chosen = st.navigation(navigation(everything=not admitted), position="top" if admitted else "hidden")
         if admitted:
             follow_theme()

@@ -104,7 +104,7 @@ _NAME = "reviewer_name"
 _VIEW, _VISIT = "open_view", "page_visit"
 _SUGGESTED, _REPLACED = "name_suggested", "name_replaced"
 _SEEN: ContextVar[Seen | None] = ContextVar("seen", default=None)
-_PERSON: ContextVar[Reviewer | None] = ContextVar("person", default=None)
+_PERSON: ContextVar[list[Reviewer] | None] = ContextVar("person", default=None)
 _ARRIVED = "arrived"
 _BEGUN = SignIns()  # those with a stored event: a page that is loaded again begins another session of Streamlit
 _OPENING = Lock()
@@ -261,8 +261,8 @@ def current_reviewer() -> Reviewer | None:
 
 @contextmanager
 def one_person() -> Iterator[None]:
-    """Read only once who signed in: a run of a page asks dozens of times. A change checks the permission again."""
-    before = _PERSON.set(signed_in() if sign_in().asked else None)
+    """Read only once who signed in: a run of a page asks dozens of times. A change reads the role again."""
+    before = _PERSON.set([])
     try:
         yield
     finally:
@@ -270,16 +270,16 @@ def one_person() -> Iterator[None]:
 
 
 def signed_in() -> Reviewer:
-    """Return the person who signed in, as stored now or, within `one_person`, at its begin.
+    """Return the person who signed in, as stored now or, within `one_person`, when it was first asked.
 
     Raises NotAllowed if the person has not signed in, was not added by an admin, or was removed.
     """
-    known = _PERSON.get()
-    if known is not None:
-        return known
     address = None if sign_in().fault else verified_address()
     if address is None:
         raise NotAllowed("Sign in first.")
+    known = _PERSON.get()
+    if known:
+        return known[0]
     database = store()
     begun = {**claims(), "address": address, "database": database.shown_url}
     arrives = st.session_state.get(_ARRIVED) != address and begun not in _BEGUN
@@ -287,6 +287,8 @@ def signed_in() -> Reviewer:
     person = admit(database, address, arrives=arrives)
     if arrives:
         _BEGUN.add(begun)
+    if known is not None:
+        known.append(person)
     return person
 
 

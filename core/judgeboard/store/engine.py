@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from dataclasses import dataclass
 from datetime import datetime
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from threading import Condition, Lock
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
@@ -92,8 +93,8 @@ BESIDE = ("-wal", "-shm")  # ends of the names of SQLite's files beside a databa
 CLOSING_SECONDS = 1.0  # for the connections of other processes
 _HALF_A_URL = re.compile(r"(?:postgres|postgresql|sqlite)(?:\+\w+)?:(?!//)", re.IGNORECASE)
 _KEPT = "judgeboard_kept"
-Asked = ParamSpec("Asked")
-Answer = TypeVar("Answer")
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 _NO_ADDRESS = "--db needs a path or a database URL (postgresql://user@host/name)"
 
 
@@ -257,25 +258,34 @@ class Store:
         self.engine.dispose()
 
 
-def asked_once(
-    ask: Callable[Concatenate[Connection, Asked], Answer],
-) -> Callable[Concatenate[Connection, Asked], Answer]:
-    """Keep the answer until the end of a transaction that only reads; several parts of a figure need it.
+def kept_while_reading(
+    read: Callable[Concatenate[Connection, _Arguments], _Result],
+) -> Callable[Concatenate[Connection, _Arguments], _Result]:
+    """Keep the result until the end of a transaction that only reads; several parts of a figure need it.
 
-    A transaction that writes asks each time, because it may change the answer.
+    A transaction that writes reads each time, because it may change the result. All arguments must be hashable.
     """
+    parameters = signature(read)
 
-    @wraps(ask)
-    def asked(connection: Connection, /, *args: Asked.args, **named: Asked.kwargs) -> Answer:
-        kept: dict[Any, Answer] | None = connection.get_execution_options().get(_KEPT)
+    @wraps(read)
+    def reading(connection: Connection, /, *args: _Arguments.args, **named: _Arguments.kwargs) -> _Result:
+        kept: dict[Any, _Result] | None = connection.get_execution_options().get(_KEPT)
         if kept is None:
-            return ask(connection, *args, **named)
-        question = ask, args, tuple(named.items())
-        if question not in kept:
-            kept[question] = ask(connection, *args, **named)
-        return kept[question]
+            return read(connection, *args, **named)
+        bound = parameters.bind(connection, *args, **named)
+        bound.apply_defaults()  # a default that is spelled out is the same argument
+        key = read, *list(bound.arguments.values())[1:]
+        if key not in kept:
+            kept[key] = read(connection, *args, **named)
+        return kept[key]
 
-    return asked
+    return reading
+
+
+def forget_kept(connection: Connection) -> None:
+    """Forget what is kept: other rows are visible to the connection from now on."""
+    if (kept := connection.get_execution_options().get(_KEPT)) is not None:
+        kept.clear()
 
 
 def database_url(database: str | Path | None = None) -> URL:

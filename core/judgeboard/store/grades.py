@@ -17,7 +17,7 @@ from judgeboard.domain import EXPECTED, GRADE_TEXTS, DimensionScore, Grade, Labe
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, anchor_groups, evidence_role
-from judgeboard.store.engine import asked_once
+from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
 from judgeboard.store.reviews import (
     Review,
@@ -74,13 +74,13 @@ class GradedReviews(Grades):
     stages: IntArray
 
 
-@asked_once
+@kept_while_reading
 def graded_reviews(
     connection: Connection,
     dimension: str | None = None,
     *,
     implied_labels: bool = True,
-    classes: Sequence[str] = (),
+    classes: tuple[str, ...] = (),
 ) -> GradedReviews:
     """Return the current reviews with a grade, or with a score on a rubric's ``dimension``.
 
@@ -477,16 +477,16 @@ def _current_reviews(connection: Connection, new: Collection[Review]) -> dict[tu
 
 def _request_key(grade: GradeOf) -> str:
     """A hash of source, external id, annotator and content, so that the same grade has the same key in every file."""
-    imported_grade = grade.imported.grade
-    names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(imported_grade, name) is not None)}
-    values: dict[str, Any] = {name: getattr(imported_grade, name) for name in names}  # `asdict` copies all of it
-    values["scores"] = [asdict(score) for score in imported_grade.scores]
-    content: list[Any] = [grade.source, grade.imported.response_id, grade.imported.annotator, values]
-    content += [asdict(score) for score in grade.imported.scores]
-    fields = {**imported_grade.choices, **imported_grade.texts}
-    content += [each for each in (fields, imported_grade.modes, imported_grade.label_implied) if each]
-    content += [grade.imported.review.content] if grade.imported.review else []
-    return import_key([*content, None if grade.imported.at is None else iso_z(grade.imported.at)])
+    imported, own = grade.imported, grade.imported.grade
+    names = {*_IN_KEY, *(name for name in GRADE_TEXTS if getattr(own, name) is not None)}
+    values: dict[str, Any] = {name: getattr(own, name) for name in names}  # `asdict` copies all of it
+    values["scores"] = [asdict(score) for score in own.scores]
+    content: list[Any] = [grade.source, imported.response_id, imported.annotator, values]
+    content += [asdict(score) for score in imported.scores]
+    fields = {**own.choices, **own.texts}
+    content += [each for each in (fields, own.modes, own.label_implied) if each]
+    content += [imported.review.content] if imported.review else []
+    return import_key([*content, None if imported.at is None else iso_z(imported.at)])
 
 
 def import_key(content: list[Any]) -> str:

@@ -35,7 +35,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 
 from judgeboard.domain import ItemState, QueueState
-from judgeboard.store.engine import Store, asked_once
+from judgeboard.store.engine import Store, forget_kept, kept_while_reading
 from judgeboard.store.row_filter import filter_rows
 from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, BigId
 from judgeboard.store.tables.columns import row_of
@@ -131,6 +131,7 @@ def hide_rows(connection: Connection, viewer: int | None) -> None:
 def read_as(connection: Connection, viewer: int | None) -> None:
     """Set the viewer of a connection without hiding rows, for functions that check what is hidden (`load_item`)."""
     connection.execution_options(**{_VIEWER: viewer})
+    forget_kept(connection)
 
 
 def viewer_of(connection: Connection) -> int | None:
@@ -139,7 +140,7 @@ def viewer_of(connection: Connection) -> int | None:
     return viewer
 
 
-@asked_once
+@kept_while_reading
 def count_hidden(connection: Connection) -> int:
     """Return the number of queued answers that are hidden from a connection."""
     viewer = viewer_of(connection)

@@ -13,7 +13,7 @@ from judgeboard.flags.rules import RULES
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.settings.model import THRESHOLDS, Settings, Thresholds, checked_thresholds, load_settings, naming
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import asked_once
+from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.listing import occurring_values
@@ -71,7 +71,7 @@ class RulesInForce(NamedTuple):
     primary_judge: str | None
 
 
-@asked_once
+@kept_while_reading
 def settings_in_force(connection: Connection) -> Settings:
     """Return all settings, those of the database among them; raise BadInput if one is not valid."""
     settings = load_settings(_values(_stored_rows(connection)))
@@ -206,7 +206,7 @@ def _values(rows: Mapping[str, Any]) -> dict[str, Any]:
     return {key: row.value for key, row in rows.items() if row.value is not None}
 
 
-@asked_once
+@kept_while_reading
 def _first_judge(connection: Connection) -> str | None:
     # The primary judge does not depend on hidden rows.
     return connection.execute(with_hidden_rows(_FIRST_JUDGE)).scalar_one_or_none()

@@ -26,7 +26,7 @@ from judgeboard.judges.words import only_declines
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, no_ints
 from judgeboard.stats.sample_size import allocated
-from judgeboard.store.engine import asked_once
+from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.leases import NOT_UNDONE
@@ -188,21 +188,21 @@ def rate_mark(connection: Connection) -> tuple[int, ...]:
     return last_ids(connection, RESPONSE, JUDGMENT, FLAG, REVIEW, SKIP, QUEUE_ITEM, SETTING, EVENT)
 
 
-@asked_once
+@kept_while_reading
 def count_log(connection: Connection, where: RowFilter | None = None) -> int:
     """Return the number of logged answers that match."""
     query = select(func.count()).select_from(RESPONSE).where(*response_conditions(connection, where or RowFilter()))
     return int(connection.execute(query).scalar_one())
 
 
-@asked_once
+@kept_while_reading
 def picked_answers(connection: Connection) -> IntArray:
     """Return the ids, ascending, of answers that a rule other than the random sample flagged, once per flag."""
     _, (ids,) = read_numbers(connection, select(FLAG.c.query_type, FLAG.c.response_id).where(PICKED))
     return np.sort(ids)  # np.unique takes ten times as long
 
 
-@asked_once
+@kept_while_reading
 def drawn_answers(connection: Connection) -> IntArray:
     """Return the ids, ascending, of answers in the random sample of the log."""
     drawn = FLAG.c.rule == RANDOM_SAMPLE, FLAG.c.state != FlagState.SUPERSEDED.value
@@ -328,7 +328,7 @@ class Undecided:
     skipped: IntArray
 
 
-@asked_once
+@kept_while_reading
 def undecided_answers(connection: Connection) -> Undecided:
     """Return the answers that people did not decide. They may have labels by other people."""
     unsure = select(REVIEW.c.response_id).where(

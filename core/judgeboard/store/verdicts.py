@@ -11,7 +11,7 @@ from judgeboard.domain import EXPECTED, OVERALL, DimensionScore, Label, Response
 from judgeboard.stats.arrays import BoolArray, IntArray, among
 from judgeboard.stats.repeats import RepeatedItem, RepeatedMeasure, repeated_measures
 from judgeboard.store.alignments import shown_answers
-from judgeboard.store.engine import asked_once
+from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import GradedReviews, Grades, grade_columns, graded_reviews, with_scores
@@ -322,7 +322,7 @@ def graded_answers(
     *,
     implied_labels: bool = True,
     matching: IntArray | None = None,
-    classes: Sequence[str] = (),
+    classes: tuple[str, ...] = (),
 ) -> tuple[GradedReviews, CurrentVerdicts]:
     """Return every current review of a logged answer, and the current verdicts on these answers.
 
@@ -330,7 +330,7 @@ def graded_answers(
     An answer is left out for a judge version whose prompt was made with it. With ``dimension`` the scores on this
     dimension of a rubric are read instead of the three grades. `graded_reviews` explains the other arguments.
     """
-    reviews = graded_reviews(connection, dimension, implied_labels=implied_labels, classes=tuple(classes))
+    reviews = graded_reviews(connection, dimension, implied_labels=implied_labels, classes=classes)
     if matching is not None:
         reviews = reviews.at(among(reviews.response_ids, matching))
     current = current_verdicts(connection, dimension, of_reviewed=True)
@@ -371,7 +371,7 @@ def answers_of_prompts(connection: Connection, version_ids: Collection[int]) -> 
     )
 
 
-@asked_once
+@kept_while_reading
 def made_prompts(connection: Connection) -> dict[int, MadePrompt]:
     """Return the answers with which prompts were made, by the id of the judge version; most versions have none."""
     aligned = shown_answers(connection)

@@ -40,9 +40,10 @@ def cost() -> None:
 
 
 def _chart(shown: Costs, line: CostLine) -> None:
-    from judgeboard_dashboard.widgets.charts.trend import week_chart  # slow to import
+    from judgeboard_dashboard.widgets.charts import framed  # slow to import
+    from judgeboard_dashboard.widgets.charts.trend import week_chart
 
-    st.altair_chart(week_chart(shown.weeks, line.by_week, TALL), theme=None)
+    st.altair_chart(framed(week_chart(shown.weeks, line.by_week), TALL), theme=None)
 
 
 with page():

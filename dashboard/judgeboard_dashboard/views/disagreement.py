@@ -25,7 +25,7 @@ from judgeboard.store.verdict_pairs import WhyCounts, why_counts
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import current_reviewer, page, reading, stacking_columns, store
-from judgeboard_dashboard.widgets.charts import SELECTION, fin, grid, scores
+from judgeboard_dashboard.widgets.charts import SELECTION, framed, grid, scores
 from judgeboard_dashboard.widgets.filters import (
     chip,
     choose,
@@ -255,7 +255,7 @@ def _cells(
             _choose(page.grade, places[mark])
 
     st.altair_chart(
-        fin(chart, tall),
+        framed(chart, tall),
         theme=None,
         width="stretch",
         height=tall,

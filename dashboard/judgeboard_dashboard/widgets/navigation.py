@@ -150,10 +150,10 @@ def clickable_chart(chart: Any, height: int, targets: Sequence[Rows | None], *, 
     nothing. ``says`` describes the chart for screen readers.
     """
     # Altair and pandas take a second to import. Pages without a chart do not need them.
-    from judgeboard_dashboard.widgets.charts import SELECTION, fin
+    from judgeboard_dashboard.widgets.charts import SELECTION, framed
 
     st.altair_chart(
-        fin(chart, height),
+        framed(chart, height),
         theme=None,
         width="stretch",
         height=height,

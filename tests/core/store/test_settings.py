@@ -8,6 +8,8 @@ from engines import on_sqlite
 from judgeboard.errors import BadInput
 from judgeboard.people.roster import raise_flags
 from judgeboard.settings.model import Thresholds
+from judgeboard.store.grades import graded_reviews
+from judgeboard.store.hidden_rows import read_as
 from judgeboard.store.settings import primary_judge, set_setting, setting_origins, thresholds
 from query_plans import statements_of
 
@@ -68,6 +70,17 @@ def test_a_figure_reads_the_settings_once_and_a_transaction_that_writes_reads_ea
             set_setting(connection, "low_quality", quality, "Mara", NOW)
             assert thresholds(connection).low_quality == quality
     assert read(store, thresholds).low_quality == 2
+
+
+@on_sqlite
+def test_peoples_grades_are_read_once_however_a_figure_asks_for_them_and_anew_for_another_viewer(store) -> None:
+    with store.reading() as connection, statements_of(store) as sent:
+        kept = graded_reviews(connection)
+        assert graded_reviews(connection, None, implied_labels=True, classes=()) is kept
+        assert graded_reviews(connection, implied_labels=False) is not kept
+        assert sum("FROM review" in statement for statement in sent) == 2
+        read_as(connection, 1)
+        assert graded_reviews(connection) is not kept
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,24 @@
 """What the charts draw: gaps stay open, dates stay right, text stays readable, every mark says which one it is."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from inspect import getmembers, isfunction
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from judgeboard.agreement.disagreement import Picture
 from judgeboard.agreement.page import TimePoint
 from judgeboard.domain import Estimate
+from judgeboard.health.record import LevelCounts
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.detection import Tenth
 from judgeboard_dashboard.theme import DARK, LIGHT, Palette, palette
-from judgeboard_dashboard.widgets.charts import fin, grid, intervals, scores, trend
+from judgeboard_dashboard.widgets import charts
+from judgeboard_dashboard.widgets.charts import framed, grid, intervals, scores, trend
 from judgeboard_dashboard.widgets.charts.grid import STEPS, heat_step
 
 MONDAY = 20_514  # 2 March 2026
@@ -25,7 +31,7 @@ def point(week: int, value: float = 0.5, reach: float | None = 0.1, segment: int
 
 
 def specification(chart: Any) -> dict[str, Any]:
-    return fin(chart, 300).to_dict(validate=True)
+    return framed(chart, 300).to_dict(validate=True)
 
 
 def rows(spec: dict[str, Any], name: str) -> list[Any]:
@@ -74,22 +80,50 @@ def test_numbers_of_answers_stand_on_up_to_sixteen_bars() -> None:
     assert layers(specification(trend.trend_chart(many, (), AXIS)), "text") == []
 
 
-def test_the_marks_of_every_chart_name_their_place() -> None:
+def each_kind_of_chart() -> dict[str, Any]:
+    """A chart of each function that makes one, by its name."""
     tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
-    specs = [
-        trend.trend_chart([point(0), point(1)], (), AXIS),
-        grid.quadrant_chart({("low", "down"): 3}),
-        grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
-        grid.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
-        intervals.whisker_chart([intervals.Slice("QA", 20, Estimate(0.5, 0.4, 0.6, 20))], "kappa"),
-        scores.calibration_chart(tenths),
-        scores.scatter_chart([(0.1, 0.9), (0.5, 0.5)], 0.4),
-    ]
-    for spec in map(specification, specs):
+    share, at = Estimate(0.5, 0.4, 0.6, 20), datetime(2026, 3, 2, tzinfo=UTC)
+    threshold = SimpleNamespace(low_groundedness=0.5, flags=5, recall=share, precision=share)
+    scored = SimpleNamespace(accuracy=share, on=share, off=Estimate(None, n=0, reason="none"))
+    suite_run = SimpleNamespace(run=1, at=at, average_score=share, threshold=0.4, candidate="m", measured=2)
+    return {
+        "trend_chart": trend.trend_chart([point(0), point(1)], (), AXIS),
+        "week_chart": trend.week_chart([at], [2_000_000]),
+        "quadrant_chart": grid.quadrant_chart({("low", "down"): 3}),
+        "confusion_chart": grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
+        "heat_chart": grid.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
+        "audit_chart": grid.audit_chart(SimpleNamespace(tp=1, fn=2, fp=3, tn=4)),
+        "whisker_chart": intervals.whisker_chart([intervals.Slice("QA", 20, share)], "kappa"),
+        "share_levels_chart": intervals.share_levels_chart([intervals.Level("QA", share, "", "QA")], "Level", "Share"),
+        "conditions_chart": intervals.conditions_chart({"C": scored}),
+        "suite_runs_chart": intervals.suite_runs_chart([suite_run], 1),
+        "calibration_chart": scores.calibration_chart(tenths),
+        "trade_off_chart": scores.trade_off_chart([threshold], 10, {"in force": threshold}),
+        "scatter_chart": scores.scatter_chart([(0.1, 0.9), (0.5, 0.5)], 0.4),
+        "levels_chart": scores.levels_chart(LevelCounts(("1", "2"), np.array([3, 0])), "Quality"),
+    }
+
+
+def test_every_kind_of_chart_is_as_vega_lite_describes_it() -> None:
+    drawn = each_kind_of_chart()
+    made = [each for module in (grid, intervals, scores, trend) for each in getmembers(module, isfunction)]
+    own = {name for name, made_by in made if made_by.__module__.startswith(charts.__name__)}
+    assert drawn.keys() == {name for name in own if name.endswith("_chart")}
+    assert all(map(specification, drawn.values()))
+
+
+def test_the_marks_of_every_chart_name_their_place() -> None:
+    for name, chart in each_kind_of_chart().items():
+        spec = specification(chart)
+        if name == "week_chart":  # opens nothing
+            assert "params" not in spec
+            continue
         (chosen,) = spec["params"]
         assert chosen["select"] == {"type": "point", "fields": ["at"], "toggle": False}
-        assert rows(spec, "at") == list(range(len(rows(spec, "at"))))
-    assert len(rows(specification(specs[5]), "at")) == len(scores.drawn_tenths(tenths)) == 2
+        assert set(rows(spec, "at")) == set(range(len(set(rows(spec, "at"))))), name
+    tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
+    assert len(rows(specification(scores.calibration_chart(tenths)), "at")) == len(scores.drawn_tenths(tenths)) == 2
 
 
 def test_numbers_of_calibration_stand_away_from_the_dashed_line() -> None:

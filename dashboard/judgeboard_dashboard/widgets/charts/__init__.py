@@ -19,7 +19,7 @@ PERCENT: dict[str, Any] = {"format": ".0%", "labelExpr": "replace(datum.label, '
 """The labels of an axis of shares: \"20 %\"."""
 
 
-class Finished:
+class FramedChart:
     """A chart in its frame, for ``st.altair_chart(…, theme=None)``, which only asks for its specification.
 
     It is not checked against the schema, which takes twice as long as to write it. Tests check each kind of chart.
@@ -35,8 +35,8 @@ class Finished:
         return specification
 
 
-def fin(chart: Any, height: int) -> Any:
-    """Give a chart its height in px (axes included) and the frame of all charts."""
+def framed(chart: Any, height: int) -> Any:
+    """Return a `FramedChart`, which Streamlit's types do not allow: the chart, so many px high (axes included)."""
     colours = palette()
     # Not by methods (`properties`, `configure_axis`): each copies all layers several times.
     chart.height, chart.background = height, "transparent"
@@ -57,7 +57,7 @@ def fin(chart: Any, height: int) -> Any:
             labelPadding=6,
         ),
     )
-    return Finished(chart)
+    return FramedChart(chart)
 
 
 def pick() -> alt.Parameter:
@@ -65,10 +65,14 @@ def pick() -> alt.Parameter:
     return alt.selection_point(name=SELECTION, fields=["at"], toggle=False)
 
 
-def opacity_of(others: float, *, chosen: float, empty: bool | None = None) -> alt.OpacityValue:
-    """Return the opacity of marks: of the selected one, and of all others; if ``empty``, all are before a selection."""
-    condition = {"param": SELECTION, "value": chosen} | ({} if empty is None else {"empty": empty})
-    return alt.OpacityValue(others, condition=condition)
+def opacity_of(selected: float | str, others: float, *, empty: bool = True) -> alt.OpacityValue:
+    """Return the opacity of marks: of the selected one (a number, or the column that holds it), and of all others.
+
+    If ``empty``, all marks look selected until one is.
+    """
+    is_column = isinstance(selected, str)
+    look = {"field": selected, "type": "quantitative", "scale": None} if is_column else {"value": selected}
+    return alt.OpacityValue(others, condition={"param": SELECTION, "empty": empty, **look})
 
 
 def end_of_shares(shares: Iterable[Estimate]) -> float:
@@ -89,16 +93,15 @@ def estimate_rows(estimates: Sequence[Estimate], **columns: Sequence[object] | f
 
 def click_points(
     base: Any,
-    chosen: alt.Parameter,
     colour: Any = alt.Undefined,
     **channels: Channel,
 ) -> Any:
     """Return a layer of large invisible points that take the clicks. Drawn points are smaller than a finger.
 
-    Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``chosen`` is the result of `pick`.
-    ``colour`` is the colour of a selected point if the base has none. ``channels`` give the position of the points.
+    Rows of ``base`` need ``at`` and, unless ``tooltip`` is given, a ``tip``. ``colour`` is the colour of a selected
+    point if the base has none. ``channels`` give the position of the points.
     """
     described = {"tooltip": alt.Tooltip("tip:N", title=" "), "description": alt.Description("tip:N")} | channels
-    opacity = opacity_of(0, chosen=0.18, empty=False)
+    opacity = opacity_of(0.18, 0, empty=False)
     points = base.mark_point(filled=True, size=420, color=colour, cursor="pointer")
-    return points.encode(opacity=opacity, **described).add_params(chosen)
+    return points.encode(opacity=opacity, **described).add_params(pick())

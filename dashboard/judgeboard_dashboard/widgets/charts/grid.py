@@ -14,7 +14,7 @@ from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
 from judgeboard.text import counted
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts import SELECTION, pick
+from judgeboard_dashboard.widgets.charts import opacity_of, pick
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 _FADED = 0.45
@@ -65,7 +65,6 @@ SMALL = Sizes(12, 10, -5, 7, centred=True)
 def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: float = 0.02) -> Any:
     """Return the grid. A click on a mark gives its position in ``cells``."""
     colours = palette()
-    chosen = pick()
     names = ("row", "column", "count", "word", "ground", "tip")
     rows = pd.DataFrame({name: [getattr(cell, name) for cell in cells] for name in names})
     rows["at"] = range(len(cells))
@@ -94,13 +93,11 @@ def grid(cells: Sequence[Cell], axes: Axes, *, sizes: Sizes = LARGE, padding: fl
         color=alt.Color("ground:N", scale=None),
         stroke=alt.Stroke("outline:N", scale=None),
         strokeWidth=alt.StrokeWidth("width:Q", scale=None),
-        opacity=alt.OpacityValue(
-            _FADED, condition={"param": SELECTION, "field": "opacity", "type": "quantitative", "scale": None}
-        ),
+        opacity=opacity_of("opacity", _FADED),
         tooltip=alt.Tooltip("tip:N", title=" "),
         description=alt.Description("tip:N"),
     )
-    layers = [squares.add_params(chosen), *_texts(base, sizes, words=any(cell.word for cell in cells))]
+    layers = [squares.add_params(pick()), *_texts(base, sizes, words=any(cell.word for cell in cells))]
     return alt.layer(*layers).properties(view=alt.ViewConfig(fill=colours.page, stroke=None))
 
 

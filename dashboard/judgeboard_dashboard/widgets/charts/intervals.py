@@ -13,7 +13,7 @@ from judgeboard.methods.suite_results import SuiteRun, score_words
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, estimate_rows, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, estimate_rows
 from judgeboard_dashboard.widgets.texts import day, when
 
 HEIGHT = 240
@@ -37,7 +37,6 @@ def whisker_height(slices: int) -> int:
 def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -> Any:
     """Return the chart; a line without a value shows its reason at the left edge. A ``share`` is in percent."""
     colours = palette()
-    chosen = pick()
     labels = _labels(slices)
     low_end, high_end = (0.0, end_of_shares(each.estimate for each in slices)) if share else value_range(slices)
     written = percent if share else two_decimals
@@ -65,7 +64,7 @@ def whisker_chart(slices: Sequence[Slice], title: str, *, share: bool = False) -
         base.mark_text(align="left", dx=4, fontStyle="italic", color=colours.muted)
         .encode(x=alt.X("left:Q", scale=scale), text=alt.Text("reason:N"))
         .transform_filter("datum.reason != ''"),
-        click_points(known, chosen, blue, x=x),
+        click_points(known, blue, x=x),
     )
 
 
@@ -118,7 +117,6 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
     otherwise only from the lowest to the highest interval.
     """
     colours = palette()
-    chosen = pick()
     names = [level.name for level in levels]
     # A little beyond 0 and 100 %, so that a point there does not lie on the axis.
     low_end, high_end = (-0.06, 1.06) if whole else ends([level.share for level in levels])
@@ -156,7 +154,7 @@ def share_levels_chart(levels: Sequence[Level], across: str, upwards: str, *, wh
             y=y, fill=alt.Fill("fill:N", scale=None)
         ),
         known.mark_text(align="left", dx=8, fontSize=12, color=colours.ink).encode(y=y, text=alt.Text("text:N")),
-        click_points(known, chosen, blue, y=y),
+        click_points(known, blue, y=y),
     )
 
 
@@ -175,7 +173,6 @@ PARTS = ("all pairs", "gate on", "gate off")
 def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
     """Return the chart: conditions (by name) from top to bottom, each with the `PARTS` of its pairs."""
     colours = palette()
-    chosen = pick()
     marks = [(name, part) for name in conditions for part in PARTS]
     shares = [share for scores in conditions.values() for share in (scores.accuracy, scores.on, scores.off)]
     low_end, high_end = ends(shares)
@@ -212,7 +209,7 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
         base.mark_text(align="left", dx=5, fontSize=11).encode(
             x=alt.X("high:Q", scale=scale), text=alt.Text("text:N"), color=alt.ColorValue(colours.ink)
         ),
-        click_points(base, chosen, x=x),
+        click_points(base, x=x),
     )
 
 
@@ -222,7 +219,6 @@ SCALE = (1, 5)
 def suite_runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
     """Return the chart, runs from left to right with their thresholds; the chosen run is filled."""
     colours = palette()
-    chosen = pick()
     averages = [run.average_score for run in runs]
     labels = [f"{run.run}|{day(run.at)}" for run in runs]
     rows = estimate_rows(
@@ -259,5 +255,5 @@ def suite_runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
         base.mark_text(dx=7, dy=-10, align="left", fontSize=12, color=colours.ink)
         .encode(y=y, text=alt.Text("text:N"))
         .transform_filter("datum.text != ''"),
-        click_points(base, chosen, blue, y=y),
+        click_points(base, blue, y=y),
     )

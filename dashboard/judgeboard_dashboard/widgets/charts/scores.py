@@ -47,7 +47,6 @@ def drawn_tenths(tenths: Sequence[Tenth]) -> list[int]:
 def calibration_chart(tenths: Sequence[Tenth]) -> Any:
     """Return the chart; its marks are in the order of `drawn_tenths`."""
     colours = palette()
-    chosen = pick()
     drawn = [tenths[place] for place in drawn_tenths(tenths)]
     shares = [tenth.share_grounded for tenth in drawn]
     rows = estimate_rows(
@@ -89,7 +88,6 @@ def calibration_chart(tenths: Sequence[Tenth]) -> Any:
         ),
         click_points(
             base,
-            chosen,
             blue,
             x=score,
             y=share,
@@ -110,7 +108,6 @@ TRADE_OFF_HEIGHT = 260
 def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[str, AtThreshold]) -> Any:
     """Return recall and precision by the share of flagged answers; vertical ``lines`` are thresholds with names."""
     colours = palette()
-    chosen = pick()
     ordered = sorted(curve, key=lambda at: at.flags)
     ink = dict(zip(("recall", "precision"), colours.series, strict=False))
     rows = pd.concat(
@@ -161,7 +158,7 @@ def trade_off_chart(curve: Sequence[AtThreshold], judged: int, lines: Mapping[st
             .encode(x=across, y=upwards, text=alt.Text("text:N"))
             for name, away in (("recall", -10), ("precision", 16))
         ),
-        click_points(known, chosen, x=across, y=upwards),
+        click_points(known, x=across, y=upwards),
     )
 
 
@@ -172,7 +169,6 @@ JITTER = 0.01
 def scatter_chart(pairs: Sequence[tuple[float, float]], gap: float) -> Any:
     """Return (people, judge) groundedness as points, jittered by up to 0.01. Points at least ``gap`` apart: orange."""
     colours = palette()
-    chosen = pick()
     moved = np.random.default_rng(7).uniform(-JITTER, JITTER, (len(pairs), 2))
     values = np.array(pairs, dtype=np.float64).reshape(-1, 2)
     far = np.abs(values[:, 0] - values[:, 1]) >= gap - 1e-9
@@ -195,13 +191,13 @@ def scatter_chart(pairs: Sequence[tuple[float, float]], gap: float) -> Any:
             x=alt.X("x:Q", title="People: groundedness", scale=scale, axis=axis),
             y=alt.Y("y:Q", title="Judge: groundedness", scale=scale, axis=axis),
             color=alt.Color("colour:N", scale=None),
-            opacity=opacity_of(0.35, chosen=0.85),
+            opacity=opacity_of(0.85, 0.35),
             tooltip=[
                 alt.Tooltip("people:Q", title="People", format=".2f"),
                 alt.Tooltip("judge:Q", title="Judge", format=".2f"),
             ],
         )
-        .add_params(chosen)
+        .add_params(pick())
     )
     ends = alt.Chart(pd.DataFrame({"x": [0.0, 1.0], "y": [0.0, 1.0]}))
     line = ends.mark_line(color=colours.muted, strokeDash=[4, 4], strokeWidth=1)
@@ -214,7 +210,6 @@ LEVELS_HEIGHT = 220
 def levels_chart(levels: LevelCounts, across: str) -> Any:
     """Return one bar per level, in the order of the levels. An unused level leaves a gap."""
     colours = palette()
-    chosen = pick()
     names = [name.removeprefix("about ") for name in levels.names]
     counts = levels.counts.tolist()
     rows = pd.DataFrame(
@@ -234,10 +229,10 @@ def levels_chart(levels: LevelCounts, across: str) -> Any:
     return alt.layer(
         base.mark_bar(color=colours.series[0], cursor="pointer")
         .encode(
-            opacity=opacity_of(0.85, chosen=1, empty=False),
+            opacity=opacity_of(1, 0.85, empty=False),
             tooltip=alt.Tooltip("tip:N", title=" "),
             description=alt.Description("tip:N"),
         )
-        .add_params(chosen),
+        .add_params(pick()),
         base.mark_text(dy=-7, fontSize=11, color=colours.muted, aria=False).encode(text=alt.Text("text:N")),
     )

@@ -21,7 +21,7 @@ from judgeboard.trends.measures import ALL_ANSWERS
 from judgeboard.trends.periods import PERIOD_DAYS
 from judgeboard.trends.trend import Panel, Point, Trend
 from judgeboard_dashboard.theme import Palette, palette
-from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, fin, pick
+from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares
 from judgeboard_dashboard.widgets.filters import as_date
 from judgeboard_dashboard.widgets.navigation import clickable_chart, responses
 from judgeboard_dashboard.widgets.tables import table
@@ -202,14 +202,13 @@ def _rules(axis: TrendAxis, marks: Sequence[tuple[int, str]], colours: Palette) 
 
 
 def _points(base: alt.Chart, axis: TrendAxis, colours: Palette) -> list[alt.Chart]:
-    chosen = pick()
     tips = [
         alt.Tooltip("words:N", title=axis.dated),
         alt.Tooltip("estimate:N", title=axis.title),
         alt.Tooltip("n:Q", title=f"{capital(axis.unit)}s", format=","),
     ]
     seen = base.mark_point(filled=True, opacity=1, color=colours.series[0], size=62, aria=False).encode(y=_values(axis))
-    return [seen, click_points(base, chosen, colours.series[0], y=_values(axis), tooltip=tips)]
+    return [seen, click_points(base, colours.series[0], y=_values(axis), tooltip=tips)]
 
 
 def trend_panels(figures: Trend, shown: Sequence[Panel], drawn: Sequence[Panel], tall: int = HEIGHT) -> None:
@@ -324,7 +323,7 @@ def show_points(rows: Table, shown: Sequence[AnyPanel], *, key: str) -> None:
     table(rows, targets, key=key, under=("Click a row to open its answers.",))
 
 
-def week_chart(weeks: Sequence[datetime], cost_micro: Sequence[int], height: int) -> Any:
+def week_chart(weeks: Sequence[datetime], cost_micro: Sequence[int]) -> Any:
     """Return one bar per week, in dollars; ``cost_micro`` are millionths."""
     names = [f"{week.day} {week:%b}" for week in weeks]
     rows = pd.DataFrame(
@@ -337,7 +336,7 @@ def week_chart(weeks: Sequence[datetime], cost_micro: Sequence[int], height: int
             ],
         }
     )
-    bars = (
+    return (
         alt.Chart(rows)
         .mark_bar(color=palette().series[0], size=18)
         .encode(
@@ -346,4 +345,3 @@ def week_chart(weeks: Sequence[datetime], cost_micro: Sequence[int], height: int
             tooltip=alt.Tooltip("tip:N", title="Cost"),
         )
     )
-    return fin(bars, height)
