@@ -2,11 +2,16 @@
 
 from playwright.sync_api import Page, expect
 
-from page_state import settled
+from page_state import settled, visit
+
+
+def in_queue(name: str) -> str:
+    """The address of a queue's next item."""
+    return f"/item?queue={name.replace(' ', '+')}"
 
 
 def opened(page: Page, name: str) -> None:
-    page.goto(f"/item?queue={name.replace(' ', '+')}")
+    visit(page, in_queue(name))
     settled(page)
 
 
