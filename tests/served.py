@@ -13,6 +13,8 @@ from pathlib import Path
 START_SECONDS = 60
 _HOLDERS: list[socket.socket] = []
 MIGRATION = "judgeboard.store.migrations.run"
+# Variables that are read when a server starts or later; Streamlit looks for its secrets in the home folder then.
+READ_LATE = {"HOME", "JUDGEBOARD_ADMIN"}
 # What every server imports with its first pages, beside the modules of the pages.
 FIRST_PAGES = (
     "PIL.Image",
@@ -29,13 +31,13 @@ class serving:  # noqa: N801 - reads as what it does in a with statement
     """Serves a database in a process of its own.
 
     The process is forked from one that has imported what a server needs, which takes seconds. With environment
-    variables of its own it starts anew: imported modules have read some already, such as HOME.
+    variables of its own it starts anew, unless no module reads them when it is imported.
     """
 
     def __init__(self, database: Path | str, port: int | None = None, **environment: str) -> None:
         self.database = database
         self.port = port or free_port()
-        start = multiprocessing.get_context("spawn") if environment else fork_server()
+        start = fork_server() if READ_LATE.issuperset(environment) else multiprocessing.get_context("spawn")
         self.process = start.Process(
             target=_serve, args=(str(database), self.port, {**os.environ, **environment}, Path.cwd()), daemon=True
         )

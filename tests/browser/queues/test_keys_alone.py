@@ -41,45 +41,42 @@ def report(engine: str, strokes: int, seconds: list[float]) -> None:
     sys.stdout.write(f"\n{engine}: {len(seconds)} items with keys alone: {each}; {reading}\n")
 
 
-def test_three_items_with_keys_alone(reviewer, site) -> None:
+def test_three_items_with_keys_alone(mara, site) -> None:
     name = site.queue(3)
-    page = reviewer("Mara")
     before = len(site.reviews())
-    report("SQLite", *through(page, name, 3))
-    expect(page.locator(".jb-empty")).to_contain_text("Nothing is left for you")
+    report("SQLite", *through(mara, name, 3))
+    expect(mara.locator(".jb-empty")).to_contain_text("Nothing is left for you")
     made = site.reviews()[before:]
     assert [decision for _, decision, _, _, _ in made] == ["confirm", "dismiss", "confirm"]
     assert {grade for _, _, _, grade, _ in made} == {0.5}
 
 
-def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_nothing(reviewer, site) -> None:
-    page = reviewer("Mara")
-    opened(page, site.queue(2))
-    before, first = len(site.reviews()), row(page)
-    page.keyboard.press("t")
-    field = page.locator('[class*="st-key-comment_"] input')
+def test_a_comment_is_written_in_a_queue_and_a_sentence_typed_beside_it_decides_nothing(mara, site) -> None:
+    opened(mara, site.queue(2))
+    before, first = len(site.reviews()), row(mara)
+    mara.keyboard.press("t")
+    field = mara.locator('[class*="st-key-comment_"] input')
     expect(field).to_be_focused()
-    page.keyboard.type("what do you think")
+    mara.keyboard.type("what do you think")
     expect(field).to_have_value("what do you think")
-    page.keyboard.press("Escape")
+    mara.keyboard.press("Escape")
     expect(field).not_to_be_focused()
-    idle(page)
-    press_at_times(page, "could you think about it", 0.06)  # outside the field, as fast as people type
-    page.wait_for_timeout(1500)  # a press that counts is sent by then
-    idle(page)
-    assert row(page) == first
+    idle(mara)
+    press_at_times(mara, "could you think about it", 0.06)  # outside the field, as fast as people type
+    mara.wait_for_timeout(1500)  # a press that counts is sent by then
+    idle(mara)
+    assert row(mara) == first
     assert len(site.reviews()) == before
 
 
-def test_nobody_comments_on_a_blind_item(reviewer, site) -> None:
-    page = reviewer("Mara")
-    opened(page, site.queue(1, **BLIND, grades=("label",), optional_grades=()))
+def test_nobody_comments_on_a_blind_item(mara, site) -> None:
+    opened(mara, site.queue(1, **BLIND, grades=("label",), optional_grades=()))
     for key in ("t", "q", "y"):
-        expect(page.locator('[class*="st-key-comment_"]')).to_have_count(0)
-        page.wait_for_timeout(GUARD)
-        page.keyboard.press(key)
-        idle(page)
-    expect(page.locator('[class*="st-key-comment_"]')).not_to_have_count(0)  # the judge is shown now
+        expect(mara.locator('[class*="st-key-comment_"]')).to_have_count(0)
+        mara.wait_for_timeout(GUARD)
+        mara.keyboard.press(key)
+        idle(mara)
+    expect(mara.locator('[class*="st-key-comment_"]')).not_to_have_count(0)  # the judge is shown now
 
 
 @pytest.mark.postgres

@@ -113,6 +113,17 @@ def site(windows: Windows, served: tuple[str, Store]) -> Iterator[Site]:
     opened.close()
 
 
+@pytest.fixture(scope="module")
+def admin(windows: Windows, served: tuple[str, Store]) -> Iterator[Page]:
+    """The admin's browser, signed in for all tests."""
+    opened = Site(windows, served[1])
+    page = opened.sign_in("ann")
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    idle(page)
+    yield page
+    opened.close()
+
+
 def test_whom_nobody_added_gets_no_page_and_nothing_of_the_log(site: Site) -> None:
     page = site.sign_in("eve", "/responses")
     expect(page.get_by_text(f"{EVE} may not sign in here yet")).to_be_visible()
@@ -137,11 +148,9 @@ def test_an_address_that_nobody_verified_is_nobodys(site: Site) -> None:
 
 
 def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and_removal_counts_at_once(
-    site: Site,
+    site: Site, admin: Page
 ) -> None:
-    admin = site.sign_in("ann")
-    expect(admin.get_by_role("heading", name="Overview")).to_be_visible()
-    admin.goto("/accounts")
+    visit(admin, "/accounts")
     expect(admin.get_by_label("E-mail address")).to_be_visible()
     idle(admin)
     admin.get_by_label("E-mail address").fill("Bob@example.org")
@@ -166,7 +175,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     admin.get_by_role("option", name="Lead").click()
     admin.get_by_role("button", name="Change role").click()
     expect(admin.get_by_text(f"{BOB} is now lead.")).to_be_visible()
-    page.goto("/settings")
+    visit(page, "/settings")
     expect(page.get_by_role("button", name=re.compile("^Apply the rules"))).to_be_visible()
     expect(page.get_by_text("Database in use")).to_have_count(0)
 
@@ -177,7 +186,7 @@ def test_a_reviewer_is_refused_what_a_lead_may_until_an_admin_makes_them_one_and
     assert [event.kind for event in site.events(actor=ANN)][:2] == ["change_role", "add_person"]
 
 
-def test_only_who_may_import_uploads(site: Site) -> None:
+def test_only_who_may_import_uploads(site: Site, admin: Page) -> None:
     run = BackMsg()
     run.rerun_script.query_string = ""
     with connect(f"{site.url.replace('http', 'ws')}/_stcore/stream", max_size=None) as socket:
@@ -193,63 +202,53 @@ def test_only_who_may_import_uploads(site: Site) -> None:
             answer = client.put(f"/_stcore/upload_file/{session_id}/file", files=files, headers=headers)
     assert answer.status_code == 403
     assert "sign in, then open the page Import" in answer.text
-    page = site.sign_in("ann")
-    expect(page.get_by_role("heading", name="Overview")).to_be_visible()  # otherwise the first page may come later
-    visit(page, "/import")
-    page.locator("input[type=file]").set_input_files(
+    visit(admin, "/import")
+    admin.locator("input[type=file]").set_input_files(
         {"name": "more.csv", "mimeType": "text/csv", "buffer": b"id,question,answer\n1,Why?,So.\n"}
     )
-    expect(page.get_by_role("button", name="Import 1 row")).to_be_visible()
+    expect(admin.get_by_role("button", name="Import 1 row")).to_be_visible()
 
 
-def test_signing_out_leaves_the_pages_and_the_next_person_is_asked(site: Site) -> None:
+def test_signing_out_ends_all_tabs_and_a_copy_of_the_cookie_and_the_next_person_is_asked(site: Site) -> None:
     add_person(site.store, BOB, Role.LEAD, "cli:root")
-    page = site.sign_in("bob")
-    page.goto("/settings")
-    page.get_by_role("button", name=BOB).click()
-    page.get_by_role("button", name="End session").click()  # the provider's own page
-    page.wait_for_url(f"{site.url}/**")
-    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-    page.goto("/settings")
-    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
-
-
-def test_signing_out_in_one_tab_ends_the_other_tab_and_a_copy_of_its_cookie(site: Site) -> None:
-    page = site.sign_in("ann")
-    expect(page.get_by_role("button", name=ANN)).to_be_visible()
+    page = site.sign_in("bob", "/settings")
+    expect(page.get_by_role("button", name=BOB)).to_be_visible()
     [context] = site.contexts
     cookies = context.cookies()
     item = context.new_page()
     item.goto("/item")
     expect(item.get_by_role("button", name="Confirm")).to_be_visible()
     idle(item)
-    page.get_by_role("button", name=ANN).click()
+    page.get_by_role("button", name=BOB).click()
     expect(page.get_by_role("button", name="End session")).to_be_visible()  # the provider's own page
     item.get_by_role("button", name="Confirm").click()
     expect(item.get_by_text("You signed out. Sign in again.")).to_be_visible()
-    assert not site.events(kind="decide", actor=ANN)
+    assert not site.events(kind="decide", actor=BOB)
     thief = site.browse()
     site.contexts[-1].add_cookies(cookies)
     thief.goto("/open_flags")
     expect(thief.get_by_text("You signed out. Sign in again.")).to_be_visible()
+    page.get_by_role("button", name="End session").click()
+    page.wait_for_url(f"{site.url}/**")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    page.goto("/settings")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
-def test_no_secret_and_no_address_of_the_provider_reaches_a_page_or_an_event(site: Site) -> None:
-    page = site.sign_in("ann", "/settings")
+def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider_reaches_a_page_or_an_event(
+    site: Site,
+) -> None:
+    response_id = _some_response(site.store)
+    page = site.sign_in("ann", f"/item?response={response_id}")
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+    expect(page).to_have_url(re.compile(rf"^{site.url}/item\?.*response={response_id}\b"))
     for path in ("/settings", "/accounts", "/events"):
-        page.goto(path)
+        visit(page, path)
         expect(page.get_by_role("button", name=ANN)).to_be_visible()
     told = "".join(str(event.details) for event in site.events())
     for secret in (COOKIE_SECRET, CLIENT_SECRET, "openid-configuration"):
         assert secret not in told
         assert not [frame for frame in site.frames if secret.encode() in frame]
-
-
-def test_sign_in_ends_at_the_answer_where_it_began(site: Site) -> None:
-    response_id = _some_response(site.store)
-    page = site.sign_in("ann", f"/item?response={response_id}")
-    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
-    expect(page).to_have_url(re.compile(rf"^{site.url}/item\?.*response={response_id}\b"))
 
 
 def test_below_a_path_people_sign_in_and_out_and_stay_below_it(
@@ -261,7 +260,7 @@ def test_below_a_path_people_sign_in_and_out_and_stay_below_it(
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"^{site.url}/item\?.*response={response_id}\b"))
     assert {cookie["path"] for cookie in site.contexts[0].cookies()} == {"/judgeboard"}
-    page.goto(f"{site.url}/queue")
+    visit(page, f"{site.url}/queue")
     page.get_by_role("button", name=ANN).click()
     page.get_by_role("button", name="End session").click()  # the provider's own page
     page.wait_for_url(f"{site.url}/")
