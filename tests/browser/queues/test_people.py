@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from page_state import idle
+from queue_page import opened
 
 pytestmark = pytest.mark.browser
 
@@ -31,6 +32,6 @@ def test_a_lead_reassigns_the_queues_of_the_chosen_person_who_then_has_them(revi
     ada.locator(".st-key-bell button", has_text="Notifications (1)").click()
     ada.get_by_role("button", name=f"Lead assigned you the queue {name}").click()
     expect(ada.locator(".st-key-bell button").first).not_to_contain_text("(1)")
-    ada.goto(f"/item?queue={name.replace(' ', '+')}")
+    opened(ada, name)
     expect(ada).to_have_title("1 of 2 · Judgeboard")
     assert [[person.name for person in case.progress(each).assigned_to] for each in (other, name)] == [["Jon"], ["Ada"]]

@@ -3,12 +3,11 @@
 from functools import partial
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from judgeboard.domain import Label, Preference, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queue_decisions import decide_item
-from judgeboard.reviews.queues import assign_queue
 from judgeboard.store.filters import RowFilter
 from page_fit import misfits, reaches_bar
 from page_state import idle, in_the_end, settled, visit
@@ -20,7 +19,7 @@ from served_queues import BLIND
 pytestmark = pytest.mark.browser
 
 
-def test_every_page_of_queues_fits(reviewer, site) -> None:
+def test_every_page_of_queues_fits_and_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None:
     fit = ensure_reviewer(site.store, "page", "Fit")
     blind, seen = (
         site.queue(2, assigned=(fit,), **BLIND),
@@ -56,6 +55,8 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
         idle(page)
         expect(page.locator(".jb-note", has_text="Something went wrong")).to_have_count(0)
         found[address] = misfits(page)
+        if address == "/open_flags":
+            names_of_queues_begin_below_each_other(page)
     settled(page)
     press(page, "u")
     found["decided"] = misfits(page)
@@ -63,19 +64,13 @@ def test_every_page_of_queues_fits(reviewer, site) -> None:
 
 
 @pytest.mark.parametrize("grades", [("label",), ("label", "groundedness")])
-def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(reviewer, site, grades) -> None:
-    page = reviewer("Narrow", width=800)
-    narrow = ensure_reviewer(site.store, "page", "Narrow")
-    opened(page, site.queue(1, grades=grades, optional_grades=(), assigned=(narrow,), **BLIND))
-    assert in_the_end(partial(reaches_bar, page, "[class*='st-key-pane_judge']:visible"), expected=True)
+def test_the_panes_reach_down_to_a_bar_of_one_row_or_two_on_a_narrow_page(mara, site, grades) -> None:
+    mara.set_viewport_size({"width": 800, "height": 900})
+    opened(mara, site.queue(1, grades=grades, optional_grades=(), **BLIND))
+    assert in_the_end(partial(reaches_bar, mara, "[class*='st-key-pane_judge']:visible"), expected=True)
 
 
-def test_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None:
-    person = ensure_reviewer(site.store, "page", "Begin")
-    for _ in range(2):
-        assign_queue(site.store, site.queue(1), by=site.case.lead, add=[person])
-    page = reviewer("Begin")
-    page.goto("/open_flags")
+def names_of_queues_begin_below_each_other(page: Page) -> None:
     expect(page.locator(".st-key-your_queues .jb-say")).to_have_count(2)
     page.wait_for_function(
         "new Set(Array.from(document.querySelectorAll('.st-key-your_queues .jb-say'), name =>"
@@ -83,12 +78,10 @@ def test_the_names_of_your_queues_begin_below_each_other(reviewer, site) -> None
     )
 
 
-def test_the_bar_of_a_queue_is_in_view(reviewer, site) -> None:
-    name = site.queue(2, assigned=(ensure_reviewer(site.store, "page", "Tall"),), **BLIND)
-    page = reviewer("Tall")
-    opened(page, name)
+def test_the_bar_of_a_queue_is_in_view(mara, site) -> None:
+    opened(mara, site.queue(2, **BLIND))
     for _ in range(2):
         for height in (700, 1080, 900):
-            page.set_viewport_size({"width": 1440, "height": height})
-            assert in_the_end(partial(reaches_bar, page, "[class*='st-key-pane_answer']:visible"), expected=True)
-        press(page, "y")
+            mara.set_viewport_size({"width": 1440, "height": height})
+            assert in_the_end(partial(reaches_bar, mara, "[class*='st-key-pane_answer']:visible"), expected=True)
+        press(mara, "y")

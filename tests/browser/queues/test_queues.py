@@ -9,7 +9,7 @@ from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import DRAFT
 from judging_log import until
-from page_state import GUARD, hold, idle, mash, settled
+from page_state import GUARD, hold, idle, mash, settled, visit
 from pair_log import add_pairs
 from queue_page import opened, press, row
 from served_queues import BLIND, HIDDEN
@@ -49,7 +49,7 @@ def test_two_people_grade_blind_keep_split_and_a_lead_decides_and_takes_it_back(
     assert states[-2:] == ["adjudicated", "open"]
     site.case.queue("training", training=True, assigned=(site.case.ada,))
     practises(reviewer("Ada"))
-    mara.goto(address)
+    visit(mara, address)
     expect(mara.locator(".jb-gold")).to_contain_text("The passage says nothing of it")
     expect(mara.locator(".jb-reviews")).to_contain_text("Jon")
     lead.wait_for_timeout(GUARD)
@@ -149,42 +149,40 @@ def kept_notes(store: Store) -> list[str | None]:
         return [content.get("note") for content in connection.execute(select(DRAFT.c.content)).scalars()]
 
 
-def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(reviewer, site) -> None:
+def test_a_reload_and_undo_in_a_queue_bring_the_item_back_with_its_grades(mara, site) -> None:
     name = site.queue(3)
-    page = reviewer("Mara")
-    opened(page, name)
-    page.keyboard.press("2")
-    page.keyboard.press("m")
-    page.keyboard.type("half a")
-    page.keyboard.press("Enter")
-    page.keyboard.type(" note")
-    note = page.locator('[class*="st-key-note_"] input:visible')
+    opened(mara, name)
+    mara.keyboard.press("2")
+    mara.keyboard.press("m")
+    mara.keyboard.type("half a")
+    mara.keyboard.press("Enter")
+    mara.keyboard.type(" note")
+    note = mara.locator('[class*="st-key-note_"] input:visible')
     expect(note).to_be_focused()
     # What is typed is sent after a calm moment, without leaving the field, and stored soon.
     until(lambda: "half a note" in kept_notes(site.store), "the draft")
     expect(note).to_be_focused()
-    page.reload()
+    mara.reload()
     expect(note).to_have_value("half a note")
-    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
-    page.wait_for_timeout(GUARD)
-    press(page, "n")
-    press(page, "z")
-    expect(page.locator(".jb-head")).to_contain_text("Undone")
-    expect(page).to_have_title("1 of 3 · Judgeboard")
-    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+    expect(mara.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+    mara.wait_for_timeout(GUARD)
+    press(mara, "n")
+    press(mara, "z")
+    expect(mara.locator(".jb-head")).to_contain_text("Undone")
+    expect(mara).to_have_title("1 of 3 · Judgeboard")
+    expect(mara.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
 
 
-def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(reviewer, site) -> None:
-    page = reviewer("Rubens")
+def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(mara, site) -> None:
     for asked, keys in ((("quality", "tone", "safety"), "490"), (("tone", "safety"), "44")):
-        opened(page, site.queue(2, grades=asked))
-        group = page.locator(".st-key-rubric_group_fields")
+        opened(mara, site.queue(2, grades=asked))
+        group = mara.locator(".st-key-rubric_group_fields")
         expect(group).to_contain_text("▸ tone")
         for key in keys:
-            page.keyboard.press(key)
+            mara.keyboard.press(key)
         expect(group).to_contain_text("▸ safety")
         expect(group.locator('button[kind="primary"]')).to_have_count(2)
-        press(page, "y")
+        press(mara, "y")
     with site.store.reading() as connection:
         query = "SELECT dimension, value FROM review_score ORDER BY id DESC LIMIT 4"
         given = [tuple(one) for one in connection.execute(text(query))]
@@ -193,119 +191,112 @@ def test_a_rubric_is_graded_with_keys_beside_the_quality_and_without_it(reviewer
     assert quality == [None, 4]
 
 
-def test_keys_pressed_across_each_other_leave_none_deaf(reviewer, site) -> None:
-    page = reviewer("Kay")
-    opened(page, site.queue(2, grades=("quality", "groundedness")))
+def test_keys_pressed_across_each_other_leave_none_deaf(mara, site) -> None:
+    opened(mara, site.queue(2, grades=("quality", "groundedness")))
     for key in "3d":
-        page.keyboard.down(key)
+        mara.keyboard.down(key)
     for key in "3d":
-        page.keyboard.up(key)
-    page.keyboard.press("q")  # no button takes it: the next is not to wait for it
-    expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
-    press(page, "y")
-    assert site.reviews()[-1][:4] == ("Kay", "confirm", None, 0.5)
+        mara.keyboard.up(key)
+    mara.keyboard.press("q")  # no button takes it: the next is not to wait for it
+    expect(mara.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
+    press(mara, "y")
+    assert site.reviews()[-1][:4] == ("Mara", "confirm", None, 0.5)
 
 
-def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(reviewer, site) -> None:
+def test_an_item_is_skipped_with_a_reason_and_goes_to_somebody_else(mara, site) -> None:
     name = site.queue(2)
-    page = reviewer("Mara")
-    opened(page, name)
-    page.keyboard.press("j")
-    expect(page.locator('[class*="st-key-reason_"] input')).to_be_focused()
-    page.keyboard.type("in Welsh")
-    page.keyboard.press("Enter")
-    expect(page.locator(".jb-head")).to_contain_text("Skipped")
+    opened(mara, name)
+    mara.keyboard.press("j")
+    expect(mara.locator('[class*="st-key-reason_"] input')).to_be_focused()
+    mara.keyboard.type("in Welsh")
+    mara.keyboard.press("Enter")
+    expect(mara.locator(".jb-head")).to_contain_text("Skipped")
     with site.store.reading() as connection:
         assert connection.execute(text("SELECT reason FROM skip ORDER BY id DESC LIMIT 1")).scalar_one() == "in Welsh"
 
 
 @pytest.mark.parametrize("pause", [0, 60, 150])  # ms between the two keys
-def test_enter_skips_also_before_the_form_for_the_reason_is_drawn(reviewer, site, pause: int) -> None:
-    page = reviewer("Mara")
-    opened(page, site.queue(2))
-    first = row(page)
-    page.keyboard.press("j")
-    page.wait_for_timeout(pause)
-    page.keyboard.press("Enter")
-    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_contain_text("Skipped")
+def test_enter_skips_also_before_the_form_for_the_reason_is_drawn(mara, site, pause: int) -> None:
+    opened(mara, site.queue(2))
+    first = row(mara)
+    mara.keyboard.press("j")
+    mara.wait_for_timeout(pause)
+    mara.keyboard.press("Enter")
+    expect(mara.locator(f".jb-head:not([data-row='{first}'])")).to_contain_text("Skipped")
 
 
-def test_a_decline_of_the_last_item_is_undone_with_a_key(reviewer, site) -> None:
-    page = reviewer("Mara")
-    opened(page, site.queue(1))
-    page.keyboard.press("2")
-    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
-    first = row(page)
-    page.keyboard.press("j")
-    page.get_by_role("button", name="Decline").click()
-    expect(page.get_by_text("Nobody else gets it.")).to_be_visible()
-    page.wait_for_timeout(GUARD)
-    page.keyboard.press("z")
-    expect(page.locator(".jb-head")).to_contain_text("is yours again")
-    assert row(page) == first
-    expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+def test_a_decline_of_the_last_item_is_undone_with_a_key(mara, site) -> None:
+    opened(mara, site.queue(1))
+    mara.keyboard.press("2")
+    expect(mara.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
+    first = row(mara)
+    mara.keyboard.press("j")
+    mara.get_by_role("button", name="Decline").click()
+    expect(mara.get_by_text("Nobody else gets it.")).to_be_visible()
+    mara.wait_for_timeout(GUARD)
+    mara.keyboard.press("z")
+    expect(mara.locator(".jb-head")).to_contain_text("is yours again")
+    assert row(mara) == first
+    expect(mara.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
 
 
-def test_esc_and_a_decision_leave_the_reason_to_skip(reviewer, site) -> None:
-    page = reviewer("Mara")
-    opened(page, site.queue(2))
-    reason = page.locator('[class*="st-key-reason_"] input')
-    before, first = len(site.reviews()), row(page)
-    page.keyboard.press("j")
+def test_esc_and_a_decision_leave_the_reason_to_skip(mara, site) -> None:
+    opened(mara, site.queue(2))
+    reason = mara.locator('[class*="st-key-reason_"] input')
+    before, first = len(site.reviews()), row(mara)
+    mara.keyboard.press("j")
     expect(reason).to_be_focused()
-    page.keyboard.type("no, I can")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="Confirm").or_(page.get_by_role("button", name="Yes"))).to_be_visible()
+    mara.keyboard.type("no, I can")
+    mara.keyboard.press("Escape")
+    expect(mara.get_by_role("button", name="Confirm").or_(mara.get_by_role("button", name="Yes"))).to_be_visible()
     expect(reason).to_have_count(0)
-    page.keyboard.press("j")
+    mara.keyboard.press("j")
     expect(reason).to_be_focused()
-    page.evaluate("document.activeElement.blur()")  # the cursor leaves the field, and the form stays
-    page.keyboard.press("y")
-    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
+    mara.evaluate("document.activeElement.blur()")  # the cursor leaves the field, and the form stays
+    mara.keyboard.press("y")
+    expect(mara.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
     assert len(site.reviews()) == before + 1
 
 
 @pytest.mark.parametrize("pause", [0, 60, 150, 300])  # ms between two keys
-def test_keys_leave_the_reason_to_skip_at_any_speed(reviewer, site, pause: int) -> None:
-    page = reviewer("Mara")
-    opened(page, site.queue(3))
-    reason = page.locator('[class*="st-key-reason_"] input')
-    before, first = len(site.reviews()), row(page)
+def test_keys_leave_the_reason_to_skip_at_any_speed(mara, site, pause: int) -> None:
+    opened(mara, site.queue(3))
+    reason = mara.locator('[class*="st-key-reason_"] input')
+    before, first = len(site.reviews()), row(mara)
     for key in ("j", "Escape"):
-        page.keyboard.press(key)
-        page.wait_for_timeout(pause)
-    page.keyboard.press("y")
-    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
+        mara.keyboard.press(key)
+        mara.wait_for_timeout(pause)
+    mara.keyboard.press("y")
+    expect(mara.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
     assert [review[1] for review in site.reviews()[before:]] == ["confirm"]
-    settled(page)
-    page.keyboard.press("j")
-    page.wait_for_timeout(pause)
-    page.keyboard.press("Escape")
-    page.wait_for_timeout(1_000)
-    idle(page)
+    settled(mara)
+    mara.keyboard.press("j")
+    mara.wait_for_timeout(pause)
+    mara.keyboard.press("Escape")
+    mara.wait_for_timeout(1_000)
+    idle(mara)
     expect(reason).to_have_count(0)
     assert len(site.reviews()) == before + 1
 
 
-def test_a_held_key_and_mashed_keys_decide_one_item(reviewer, site) -> None:
+def test_a_held_key_and_mashed_keys_decide_one_item(mara, site) -> None:
     name = site.queue(4)
-    page = reviewer("Holger")
-    opened(page, name)
-    before, first = len(site.reviews()), row(page)
-    hold(page, "y")
-    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
-    settled(page)
+    opened(mara, name)
+    before, first = len(site.reviews()), row(mara)
+    hold(mara, "y")
+    expect(mara.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
+    settled(mara)
     assert len(site.reviews()) == before + 1
-    before, first = len(site.reviews()), row(page)
-    mash(page, "n")
-    expect(page.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
-    settled(page)
+    before, first = len(site.reviews()), row(mara)
+    mash(mara, "n")
+    expect(mara.locator(f".jb-head:not([data-row='{first}'])")).to_be_visible()
+    settled(mara)
     assert len(site.reviews()) == before + 1
 
 
-def test_two_windows_of_one_person_decide_each_item_once(reviewer, site) -> None:
+def test_two_windows_of_one_person_decide_each_item_once(mara, reviewer, site) -> None:
     name = site.queue(3)
-    one, two = reviewer("Ida"), reviewer("Ida")
+    one, two = mara, reviewer("Mara")
     opened(one, name)
     opened(two, name)
     assert row(one) == row(two), "what one holds is there in both"
@@ -319,18 +310,17 @@ def test_two_windows_of_one_person_decide_each_item_once(reviewer, site) -> None
     press(two, "y")
     press(one, "n")
     said = [(who, decision, note) for who, decision, _, _, note in site.reviews()[before:]]
-    assert said.count(("Ida", None, "typed in vain?")) == 1
+    assert said.count(("Mara", None, "typed in vain?")) == 1
     assert [decision for _, decision, _ in said if decision].count("confirm") == 2
 
 
-def test_leaving_the_queue_gives_back_what_was_held(reviewer, site) -> None:
+def test_leaving_the_queue_gives_back_what_was_held(mara, site) -> None:
     name = site.queue(2)
-    page = reviewer("Lea")
-    opened(page, name)
+    opened(mara, name)
     assert site.case.take(site.case.jon, name) is None
-    page.keyboard.press("l")
-    expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
-    idle(page)
+    mara.keyboard.press("l")
+    expect(mara.get_by_role("button", name="Start reviewing")).to_be_visible()
+    idle(mara)
     assert site.case.take(site.case.jon, name) is not None
 
 
