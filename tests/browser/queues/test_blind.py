@@ -117,6 +117,10 @@ def _body(answer: Response) -> bytes:
         return b""
 
 
+# Pages that show the same at their bare address, with a choice of their own: one of those made by hand is enough.
+CHOSEN = ("/disagreement", "/agreement", "/trends", "/audits", "/judges", "/self-reference")
+
+
 def addresses(marked: MarkedAnswer) -> list[str]:
     """Every page, and addresses made by hand that ask for the marked answer in every way that a page shows rows.
 
@@ -147,10 +151,6 @@ def addresses(marked: MarkedAnswer) -> list[str]:
     ]
     whole = {address.partition("?")[0].replace("-", "_") for address in by_hand if address.startswith(CHOSEN)}
     return [*(f"/{view}" for tabs in PAGES.values() for view in tabs if f"/{view}" not in whole), *by_hand]
-
-
-# Pages that show the same at their bare address, with a choice of their own: one of those made by hand is enough.
-CHOSEN = ("/disagreement", "/agreement", "/trends", "/audits", "/judges", "/self-reference")
 
 
 def tour(page: Page, places: Sequence[str]) -> Wire:
