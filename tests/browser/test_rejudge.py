@@ -4,8 +4,7 @@ import io
 import json
 import re
 import shutil
-import subprocess
-import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from held_endpoint import HeldEndpoint
+from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import verdict
 from judgeboard.runs.jobs import recent_jobs
@@ -25,7 +25,6 @@ from served import serving
 
 pytestmark = pytest.mark.browser
 
-STATS = "import sys; from judgeboard.cli.app import run; sys.exit(run(['stats', '--json', '--db', sys.argv[1]]))"
 PLAIN = 12
 
 
@@ -186,7 +185,9 @@ def grade(store: Store) -> None:
 
 def agreement_of_old(path: Path) -> list[str]:
     """What `judgeboard stats --json` says of the first version of the judge, line for line."""
-    printed = subprocess.run([sys.executable, "-c", STATS, path], capture_output=True, text=True, check=True).stdout
-    said: dict[str, Any] = json.loads(printed)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        assert run(["stats", "--json", "--db", str(path)]) == 0
+    said: dict[str, Any] = json.loads(printed.getvalue())
     old = next(one["fingerprint"] for one in said["judge_versions"] if (one["name"], one["number"]) == ("rag", 1))
     return [json.dumps(row) for row in said["agreement"] if row["judge_version"] == old]
