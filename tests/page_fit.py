@@ -44,16 +44,18 @@ OVERFLOWING = """() => {
 
 
 def looks(page: Page) -> Iterator[str]:
-    """Give a page that is open one look after the other, as a window that is made narrower and colours that turn dark.
+    """Give a page that is open one look after the other: a window is made narrower or wider, its colours turn.
 
-    It is not loaded again, which takes a second each time. It is left in the last one.
+    It is not loaded again, which takes a second each time. The first look is that of the window, if it has one of them,
+    as each other one draws the whole page anew; the page is left in the last.
     """
     app = page.locator("[data-testid=stApp]")
-    height = (page.viewport_size or {"height": 900})["height"]
+    size = page.viewport_size or {"width": LOOKS[0][0], "height": 900}
+    order = sorted(LOOKS, key=lambda look: look[0] != size["width"])
     # Streamlit draws the first widgets of a freshly loaded page before it can show a style sheet.
     page.wait_for_function(STYLED)
-    for width, scheme in LOOKS:
-        page.set_viewport_size({"width": width, "height": height})
+    for width, scheme in order:
+        page.set_viewport_size({"width": width, "height": size["height"]})
         page.emulate_media(color_scheme=scheme)
         expect(app).to_have_css("color-scheme", scheme)
         idle(page)

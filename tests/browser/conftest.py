@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 from pages_in_browser import launch
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
@@ -74,6 +74,17 @@ def windows(browser: Browser, windows_at: dict[str, Windows], site: Site) -> Win
     windows = windows_at.setdefault(site.url, Windows(browser, site.url))
     windows.forget()
     return windows
+
+
+@pytest.fixture(scope="module")
+def page(windows: Windows) -> Iterator[Page]:
+    """Mara's page, which is loaded once: the tests of a module find it as the one before left it, and `visit` others.
+
+    For tests that decide nothing, or that say themselves what they start from.
+    """
+    opened = Reviewers(windows)
+    yield opened("Mara")
+    opened.close()
 
 
 @pytest.fixture

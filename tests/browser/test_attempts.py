@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from judgeboard.store.engine import Store
 from page_fit import misfits
-from page_state import PAUSE, idle
+from page_state import PAUSE, idle, visit
 from refined_answers import fill_attempts
 from refining_log import standing
 
@@ -26,7 +26,7 @@ def filled(store: Store) -> dict[str, int]:
 
 
 def open_item(page: Page, response_id: int) -> None:
-    page.goto(f"/item?response={response_id}")
+    visit(page, f"/item?response={response_id}")
     expect(page.locator(".jb-attempts")).to_be_visible()
     idle(page)
 
@@ -63,29 +63,29 @@ def test_a_person_says_with_keys_which_attempt_stands_and_it_is_there_after_a_re
     assert [(row["number"], row["withdrawn"]) for row in standing(site.store)] == [(1, False), (1, True)]
 
 
-def test_the_line_at_the_answer_leads_to_the_attempts(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_the_line_at_the_answer_leads_to_the_attempts(page: Page, site) -> None:
     open_item(page, filled(site.store)["reflected"])
     page.get_by_role("link", name="1 attempt at a better answer").click()
     expect(page.locator(".jb-attempts")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("width", [1440, 800])
-def test_the_text_of_the_chosen_attempt_is_in_view(reviewer, site, width: int) -> None:
-    page = reviewer("Mara", width=width, height=1000)
+def test_the_text_of_the_chosen_attempt_is_in_view(page: Page, site) -> None:
+    text, main = page.locator(".jb-attempt-text"), page.locator("[data-testid=stMain]")
+    top, end = (f"node => node.scrollTo({{top: {place}, behavior: 'instant'}})" for place in ("0", "node.scrollHeight"))
     open_item(page, filled(site.store)["refined"])
-    page.keyboard.press("9")
-    text = page.locator(".jb-attempt-text")
-    expect(text).to_contain_text("The original")
-    idle(page)
-    page.wait_for_function(IN_VIEW)  # it is scrolled to
-    end = "node => node.scrollTo({top: node.scrollHeight, behavior: 'instant'})"
-    page.locator("[data-testid=stMain]").evaluate(end)  # all cards are scrolled through
-    page.wait_for_function(IN_VIEW)
+    for width, chosen in ((1440, "The original"), (800, "Attempt 1")):
+        page.set_viewport_size({"width": width, "height": 1000})
+        main.evaluate(top)
+        page.keyboard.press("9")
+        expect(text).to_contain_text(chosen)
+        idle(page)
+        page.wait_for_function(IN_VIEW)  # it is scrolled to
+        main.evaluate(end)  # all cards are scrolled through
+        page.wait_for_function(IN_VIEW)
+        page.wait_for_timeout(PAUSE)
 
 
-def test_attempts_fit_and_run_no_script(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_attempts_fit_and_run_no_script(page: Page, site) -> None:
     for name in ("reflected", "refined"):
         open_item(page, filled(site.store)[name])
         assert misfits(page) == {}, name

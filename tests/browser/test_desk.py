@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.failure_modes import save_mode
-from page_state import DECIDE, PAUSE, settled
+from page_state import DECIDE, PAUSE, settled, visit
 
 pytestmark = pytest.mark.browser
 
@@ -58,5 +58,5 @@ def test_a_failure_mode_is_given_by_its_key_and_counted(reviewer, site) -> None:
     expect(page.get_by_role("button", name="wrong rock")).to_have_attribute("kind", "primary")
     page.keyboard.press("y")
     expect(page).not_to_have_url(re.compile(rf"flag={site.rows.flags['no-passages']}\b"))
-    page.goto("/failure-modes")
+    visit(page, "/failure-modes")
     expect(page.locator("[data-testid=stDataFrame] table").first).to_contain_text("wrong rock")

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
+from browser_windows import Reviewers, Windows
 from judgeboard.domain import Response
 from judgeboard.store.storing import store_responses
 from page_rows import HOSTILE, as_read
@@ -25,16 +26,15 @@ def contents(page: Page, selector: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def window(browser: Browser, site) -> Iterator[tuple[Page, set[str | None]]]:
+def window(windows: Windows) -> Iterator[tuple[Page, set[str | None]]]:
     """One window for all texts, with every host that it has called."""
-    context = browser.new_context(base_url=site.url)
-    page = context.new_page()
-    page.set_default_timeout(60_000)
+    opened = Reviewers(windows)
+    page = opened()
     hosts: set[str | None] = set()
     page.on("request", lambda request: hosts.add(host(request.url)) if "://" in request.url else None)
     page.on("websocket", lambda socket: hosts.add(host(socket.url)))
     yield page, hosts
-    context.close()
+    opened.close()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -162,15 +162,15 @@ def test_messages_and_log_fields_from_right_to_left_end_on_the_left(window, site
 
 def test_the_list_of_hostile_texts_calls_nobody_either(window) -> None:
     page, hosts = window
-    page.goto("/open_flags?query_type=odd")
+    visit(page, "/open_flags?query_type=odd")
     expect(page.locator("[data-testid=stDataFrame] canvas").first).to_be_visible()
     assert page.evaluate("window.hacked") is None
     assert hosts == {"localhost"}
 
 
-def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto(f"/item?response={site.rows.responses['claims']}")
+def test_a_claim_leads_to_its_quote_and_lights_up_in_all_panes(window, site) -> None:
+    page, _hosts = window
+    visit(page, f"/item?response={site.rows.responses['claims']}")
     expect(page.locator(".jb-answer mark")).to_have_count(3)
     expect(page.locator(".jb-claim")).to_have_count(4)
     first = page.locator(".jb-claim").first

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from graded_log import GradedLog
 from held_endpoint import HeldEndpoint
 from judgeboard.store.engine import Store
-from page_state import idle
+from page_state import idle, visit
 from served import serving
 
 pytestmark = pytest.mark.browser
@@ -58,7 +58,7 @@ def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(
     expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
     assert {request.headers["authorization"] for request in endpoint.server.requests} == {f"Bearer {KEY}"}
     assert not [file for file in site.path.parent.iterdir() if file.is_file() and KEY.encode() in file.read_bytes()]
-    page.goto("/trends")
+    visit(page, "/trends")
     split = page.get_by_role("combobox", name="Split by")
     expect(split).to_be_visible()
     idle(page)

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from judgeboard.imports.importing import import_file
 from judgeboard.store.overview import count_responses
+from page_state import visit
 
 pytestmark = pytest.mark.browser
 
@@ -17,11 +18,10 @@ def write(path: Path, *lines: object) -> Path:
     return path
 
 
-def test_a_file_is_tried_mended_and_imported(reviewer, site, tmp_path: Path) -> None:
+def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -> None:
     rows = [{"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}", "rating": n % 2} for n in range(4)]
     log = write(tmp_path / "may-log.jsonl", *rows, "{broken")
-    page = reviewer("Mara")
-    page.goto("/import")
+    visit(page, "/import")
     page.locator("input[type=file]").set_input_files(log)
     card = page.locator(".st-key-import_card")
     expect(card).to_contain_text("Some values are not clear")
@@ -44,24 +44,22 @@ def test_a_file_is_tried_mended_and_imported(reviewer, site, tmp_path: Path) -> 
     expect(page.get_by_role("combobox", name="Answers")).to_have_value("Answers not judged yet")
 
 
-def test_a_wrong_file_gives_its_reason(reviewer, site, tmp_path: Path) -> None:
+def test_a_wrong_file_gives_its_reason(page: Page, site, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_bytes(b"PK\x03\x04rest")
-    page = reviewer("Mara")
-    page.goto("/import")
+    visit(page, "/import")
     page.locator("input[type=file]").set_input_files(log)
     expect(page.locator(".jb-note")).to_contain_text(
         "log.jsonl is not JSON lines: it starts with 'PK', like a ZIP or Excel file."
     )
 
 
-def test_nothing_of_a_hostile_file_acts(reviewer, site, tmp_path: Path) -> None:
+def test_nothing_of_a_hostile_file_acts(page: Page, site, tmp_path: Path) -> None:
     evil = "<img src=x onerror='window.hacked=1'> :red[red] ![i](http://evil.example/i.png)"
     log = write(tmp_path / "evil.jsonl", {"id": evil, "question": evil, "response": evil, evil: 1})
-    page = reviewer("Mara")
     elsewhere: list[str] = []
     page.on("request", lambda request: None if "localhost" in request.url else elsewhere.append(request.url))
-    page.goto("/import")
+    visit(page, "/import")
     page.locator("input[type=file]").set_input_files(log)
     expect(page.locator(".st-key-import_card")).to_contain_text("1 of 1 row can be imported.")
     assert page.evaluate("window.hacked") is None
@@ -76,7 +74,7 @@ def test_grades_of_a_file_are_those_of_the_person_with_that_name(reviewer, site,
     expect(page.get_by_text("1 review, newest first.")).to_be_visible()
 
 
-def test_words_for_labels_are_shown_and_chosen(reviewer, site, tmp_path: Path) -> None:
+def test_words_for_labels_are_shown_and_chosen(reviewer, tmp_path: Path) -> None:
     words = (("claims", "inconsistent"), ("good", "so so"))
     rows = [{"response_id": name, "annotator": "lea", "label": word} for name, word in words]
     page = reviewer("Mara")

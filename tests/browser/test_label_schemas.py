@@ -14,7 +14,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.tables import REVIEW
-from page_state import DECIDE, GUARD, idle, settled
+from page_state import DECIDE, GUARD, idle, settled, visit
 from stored_rows import rows_of
 
 pytestmark = pytest.mark.browser
@@ -38,7 +38,7 @@ def press(page: Page, name: str | re.Pattern[str]) -> None:
 
 def make_schema(page: Page) -> None:
     """Make the schema "form" in the form for a new queue."""
-    page.goto("/queues?new=1")
+    visit(page, "/queues?new=1")
     page.get_by_role("button", name="New schema").click()
     form = page.get_by_role("dialog")
     preview = form.locator(".st-key-schema_preview")
@@ -66,16 +66,15 @@ def make_schema(page: Page) -> None:
 
 
 def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleague(
-    reviewer, site, tmp_path: Path
+    page: Page, reviewer, site, tmp_path: Path
 ) -> None:
-    page = reviewer("Mara")
     make_schema(page)
     with site.store.reading() as connection:
         (stored,) = [each for each in list_schemas(connection) if each.title == "form v1"]
     assert [field.name for field in stored.schema.fields] == ["action", "style"]
     rules = QueueRules("forms", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=2)
     create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="form")
-    page.goto("/item?queue=forms")
+    visit(page, "/item?queue=forms")
     for _ in range(2):
         settled(page, DECIDE)
         page.wait_for_timeout(GUARD)
@@ -91,7 +90,7 @@ def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleag
     colleague.goto(f"/item?response={reviews[0]['response_id']}")
     signals = colleague.locator(".jb-signals")
     expect(signals).to_contain_text(re.compile(r"Mara.*dismissed, form v1.*action: publish.*style: 2 stiff"))
-    colleague.goto("/responses")
+    visit(colleague, "/responses")
     colleague.get_by_role("button", name="More filters").click()
     colleague.get_by_role("combobox", name="Own labels").fill("stiff")
     colleague.get_by_role("option", name="style: 2 stiff").click()
@@ -102,7 +101,7 @@ def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleag
     assert run(["export", "responses", *where, "-o", str(exported), "--db", str(site.store.engine.url.database)]) == 0
     with exported.open(encoding="utf-8", newline="") as lines:
         assert len(list(csv.DictReader(lines))) == 2
-    colleague.goto("/trends?show=Own label&own_label=style&table=true")
+    visit(colleague, "/trends?show=Own label&own_label=style&table=true")
     expect(colleague.locator("[data-testid=stDataFrame] table").first).to_contain_text("style")
 
 
@@ -114,9 +113,8 @@ fields:
 """
 
 
-def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/schemas?version=New+schema")
+def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(page: Page, site) -> None:
+    visit(page, "/schemas?version=New+schema")
     page.get_by_text("YAML", exact=True).click()
     yaml = page.get_by_role("textbox", name="Schema as YAML")
     expect(yaml).to_have_value(re.compile("name: support"))
@@ -133,7 +131,7 @@ def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(re
         assert "tone" in [each.schema.name for each in list_schemas(connection)]
     rules = QueueRules("tones", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1)
     create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="tone")
-    page.goto("/item?queue=tones")
+    visit(page, "/item?queue=tones")
     settled(page, DECIDE)
     fields = page.locator(".st-key-rubric_group_fields")
     expect(fields).not_to_contain_text("why")

@@ -46,9 +46,8 @@ def settle(page: Page, *, after: str = "") -> str:
     return str(head.get_attribute("data-row"))
 
 
-def test_the_anchors_keep_their_place_over_all_items(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/item")
+def test_the_anchors_keep_their_place_over_all_items(page: Page, site) -> None:
+    visit(page, "/item")
     row = settle(page)
     before = {look: at_rest(partial(boxes, page)) for look in looks(page)}
     assert all(box for one in before.values() for box in one.values()), before
@@ -58,13 +57,10 @@ def test_the_anchors_keep_their_place_over_all_items(reviewer, site) -> None:
         assert {look: in_the_end(partial(boxes, page), before[look]) for look in looks(page)} == before
 
 
-def test_nothing_is_cut_and_nothing_wraps(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_items_and_a_filtered_list_are_not_cut_and_do_not_wrap(page: Page, site) -> None:
     claims, good = site.rows.flags["claims"], site.rows.responses["good"]
     for address in (
-        "/open_flags",
         "/open_flags?rule=low_groundedness&rule=low_quality&judge_side=low&max_score=0.3",
-        "/item",
         f"/item?flag={claims}",
         f"/item?response={good}",
     ):
@@ -74,7 +70,7 @@ def test_nothing_is_cut_and_nothing_wraps(reviewer, site) -> None:
         assert misfits(page) == {}, address
 
 
-def test_a_review_of_many_words_does_not_cut_the_judge_pane(reviewer, site) -> None:
+def test_a_review_of_many_words_does_not_cut_the_judge_pane(page: Page, site) -> None:
     grade = Grade(
         label=Label.HALLUCINATED,
         groundedness=0.5,
@@ -85,8 +81,7 @@ def test_a_review_of_many_words_does_not_cut_the_judge_pane(reviewer, site) -> N
     long = ensure_reviewer(site.store, "page", "Wilhelmina-Maximiliane of Wolfenbüttel")
     good = site.rows.responses["good"]
     store_grade(site.store, response_id=good, reviewer=long, grade=grade, request_key="many words")
-    page = reviewer("Mara")
-    page.goto(f"/item?response={good}")
+    visit(page, f"/item?response={good}")
     settle(page)
     pane = page.locator(ANCHORS[3])
     page.locator(".jb-signals > details > summary").last.click()
@@ -101,18 +96,8 @@ def test_a_review_of_many_words_does_not_cut_the_judge_pane(reviewer, site) -> N
             assert in_the_end(partial(page.locator(part).first.evaluate, fits), expected=True), (width, part)
 
 
-def test_accounts_and_events_fit(reviewer, site) -> None:
-    page = reviewer("Mara")
-    for view, there in (("accounts", ".st-key-people_add_button"), ("events", ".st-key-events_foot")):
-        visit(page, f"/{view}")
-        expect(page.locator(there)).to_be_visible()
-        idle(page)
-        assert misfits(page) == {}, view
-
-
-def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_top(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto(f"/item?flag={site.rows.flags['many-passages']}")
+def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_top(page: Page, site) -> None:
+    visit(page, f"/item?flag={site.rows.flags['many-passages']}")
     row = settle(page)
     for height in (700, 1080, 900):
         page.set_viewport_size({"width": 1440, "height": height})
@@ -130,10 +115,10 @@ def test_the_bar_is_in_view_panes_fill_the_window_and_each_item_starts_at_its_to
     assert in_the_end(top, 0) == 0, "a grade keeps the place, an item does not"
 
 
-def test_who_was_first_is_said_whole_however_long_their_name(reviewer, site) -> None:
+def test_who_was_first_is_said_whole_however_long_their_name(page: Page, site) -> None:
     flag = site.rows.flags["plain-03"]
-    page = reviewer("Mara", width=1280)
-    page.goto(f"/item?flag={flag}")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    visit(page, f"/item?flag={flag}")
     settle(page)
     first = ensure_reviewer(site.store, "page", "Wilhelmina-Maximiliane Montgomery-Wittgenstein of Wolfenbüttel")
     decide(site.store, flag_id=flag, reviewer=first, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
@@ -145,8 +130,7 @@ def test_who_was_first_is_said_whole_however_long_their_name(reviewer, site) -> 
     assert in_the_end(whole, expected=True), "the words are cut"
 
 
-def test_a_filter_of_any_length_does_not_push_the_page_sideways(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_a_filter_of_any_length_does_not_push_the_page_sideways(page: Page, site) -> None:
     for place in ("rejudge", "open_flags", "responses"):
         visit(page, f"/{place}?text={'x' * 6000}")
         expect(page.get_by_role("heading", level=1)).to_have_text(page_of(place))

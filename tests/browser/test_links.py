@@ -8,7 +8,7 @@ import urllib.request
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import comment
@@ -18,9 +18,8 @@ from page_state import idle, visit
 pytestmark = pytest.mark.browser
 
 
-def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/open_flags?rule=low_groundedness&query_type=odd")
+def test_a_filter_stands_in_the_address_and_survives_back(page: Page, site) -> None:
+    visit(page, "/open_flags?rule=low_groundedness&query_type=odd")
     expect(page.locator(".jb-say")).to_contain_text("10 answers with open flags in odd, low groundedness")
     idle(page)
     page.get_by_label("Find").fill("evil")
@@ -41,7 +40,7 @@ def test_a_filter_stands_in_the_address_and_survives_back(reviewer, site) -> Non
     expect(page.locator(".jb-say").first).to_have_text("1: Evil answers")
     expect(page.get_by_text("flag confirmed or flag open, “evil”").first).to_be_visible()
     page.wait_for_url(re.compile(r"/issues\?issue=1$"))
-    page.goto("/open_flags?rule=low_groundedness&query_type=odd")
+    visit(page, "/open_flags?rule=low_groundedness&query_type=odd")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".jb-say")).to_contain_text("open flags · most doubtful first")
     expect(page).not_to_have_url(re.compile("rule="))
@@ -59,9 +58,8 @@ def test_the_bell_leads_to_the_answer_of_a_comment_that_mentions_me(reviewer, si
     expect(page.locator(".st-key-bell button").first).not_to_contain_text("(1)")
 
 
-def test_next_and_previous_stay_in_the_filter(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/item?query_type=odd&rule=low_groundedness")
+def test_next_and_previous_stay_in_the_filter(page: Page, site) -> None:
+    visit(page, "/item?query_type=odd&rule=low_groundedness")
     expect(page.locator(".jb-head")).to_contain_text("1 of 10")
     expect(page).to_have_title("1 of 10 · Judgeboard")
     page.keyboard.press("j")
@@ -71,9 +69,8 @@ def test_next_and_previous_stay_in_the_filter(reviewer, site) -> None:
     expect(page.locator(".jb-head")).to_contain_text("1 of 10")
 
 
-def test_a_click_on_a_line_opens_its_item(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/open_flags?text=many-passages&rule=low_groundedness")
+def test_a_click_on_a_line_opens_its_item(page: Page, site) -> None:
+    visit(page, "/open_flags?text=many-passages&rule=low_groundedness")
     expect(page.locator(".jb-say")).to_contain_text("1 answer")
     table = page.locator("[data-testid=stDataFrame] canvas").first
     expect(table).to_be_visible()
@@ -89,8 +86,7 @@ def test_a_click_on_a_line_opens_its_item(reviewer, site) -> None:
     expect(page.locator(".jb-jumps")).to_contain_text("30 passages")
 
 
-def test_an_address_of_nothing_says_so(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_an_address_of_nothing_says_so(page: Page, site) -> None:
     for address in ("/item?flag=999999", "/item?flag=abc", "/item?response=999999"):
         visit(page, address)
         expect(page.locator(".jb-note")).to_be_visible()
@@ -122,9 +118,8 @@ def test_a_page_that_renames_itself_to_this_server_gets_no_data(site, host: str,
     assert answer.startswith(b"HTTP/1.1 101") == taken, answer
 
 
-def test_the_palette_opens_by_its_keys_and_keeps_them_from_the_page(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto(f"/item?flag={site.rows.flags['claims']}")
+def test_the_palette_opens_by_its_keys_and_keeps_them_from_the_page(page: Page, site) -> None:
+    visit(page, f"/item?flag={site.rows.flags['claims']}")
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()
     idle(page)
     note = page.locator('[class*="st-key-note_"] input').first
@@ -155,9 +150,8 @@ def test_the_palette_opens_by_its_keys_and_keeps_them_from_the_page(reviewer, si
     assert flag.state == "open"
 
 
-def test_enter_opens_what_the_text_names_though_the_list_is_an_older_one(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/runs")
+def test_enter_opens_what_the_text_names_though_the_list_is_an_older_one(page: Page, site) -> None:
+    visit(page, "/runs")
     page.wait_for_function("!!window.__judgeboardPalette")
     page.keyboard.press("Control+k")
     page.keyboard.type("trends")
@@ -176,9 +170,8 @@ def test_enter_opens_what_the_text_names_though_the_list_is_an_older_one(reviewe
     page.wait_for_url(re.compile("/trends"))
 
 
-def test_an_action_of_the_palette_opens_its_form(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/runs")
+def test_an_action_of_the_palette_opens_its_form(page: Page, site) -> None:
+    visit(page, "/runs")
     page.wait_for_function("!!window.__judgeboardPalette")  # from now on no key is lost, whatever is drawn
     page.keyboard.press("Control+k")
     page.keyboard.type("create queue")

@@ -18,14 +18,15 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW
 from page_fit import looks, misfits
 from page_rows import ANSWER, PASSAGES
-from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled
+from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled, visit
 from stored_rows import rows_of
 
 pytestmark = pytest.mark.browser
 
 
-def opened(page: Page, address: str) -> None:
-    page.goto(address)
+def opened(page: Page, address: str, *, width: int = 1440, height: int = 900) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    visit(page, address)
     settled(page, DECIDE)
 
 
@@ -39,9 +40,8 @@ def press(page: Page, *keys: str) -> None:
         page.wait_for_timeout(PAUSE)
 
 
-def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer, site) -> None:
+def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(page: Page, site) -> None:
     save_mode(site.store, "wrong rock", key="A", by="lead")
-    page = reviewer("Vera")
     opened(page, f"/item?flag={site.rows.flags['claims']}")
     press(page, "v", "b", "v", "x", "1", "Shift+A")
     expect(page.locator(".st-key-tools")).to_contain_text("Claim 2 of 4 · you: contradicted, 2 marked by you")
@@ -61,8 +61,7 @@ def test_claims_are_marked_why_is_said_and_all_is_saved_with_keys_only(reviewer,
     assert review.grade.groundedness is None, "A without Shift"
 
 
-def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(reviewer, site) -> None:
-    page = reviewer("Vera")
+def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_server(page: Page, site) -> None:
     opened(page, f"/item?flag={site.rows.flags['many-passages']}")
     press(page, "i")
     rows = page.locator(".jb-sentence")
@@ -83,13 +82,12 @@ def test_a_sentence_leads_to_its_place_among_many_passages_without_asking_the_se
     expect(rows).to_have_count(0)
 
 
-def test_the_statement_that_the_keys_mark_comes_into_view(reviewer, site) -> None:
+def test_the_statement_that_the_keys_mark_comes_into_view(page: Page, site) -> None:
     rest = ", and nobody knows why it should be" * 6
     answer = " ".join(f"Stone number {number} is hard{rest}." for number in range(20))
     with site.store.writing() as connection:
         [long] = store_responses(connection, [Response("log", "long-answer", "Which stones?", answer, ("Stone.",))]).new
-    page = reviewer("Vera", width=800, height=700)
-    opened(page, f"/item?response={long}")
+    opened(page, f"/item?response={long}", width=800, height=700)
     for number in range(5):
         press(page, "v")
         expect(page.locator(".st-key-tools")).to_contain_text(f"Sentence {number + 1} of 20")
@@ -97,8 +95,7 @@ def test_the_statement_that_the_keys_mark_comes_into_view(reviewer, site) -> Non
     expect(page.locator("mark.jb-at:visible")).to_be_in_viewport()
 
 
-def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(reviewer, site) -> None:
-    page = reviewer("Vera")
+def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_a_key(page: Page, site) -> None:
     answer = site.rows.responses["good"]
     opened(page, f"/item?response={answer}")
     page.keyboard.press("t")
@@ -108,15 +105,14 @@ def test_a_comment_is_written_and_sent_without_the_mouse_and_no_letter_of_it_is_
     expect(page.locator(".jb-comment")).to_have_text("yes, by 1 and 2")
     expect(page.locator(".jb-head")).to_contain_text("Saved: your comment")
     with site.store.reading() as connection:
-        assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [("Vera", "yes, by 1 and 2")]
+        assert [(one.reviewer, one.text) for one in comments_on(connection, answer)] == [("Mara", "yes, by 1 and 2")]
         assert load_item(connection, answer).reviews == ()
     page.keyboard.press("Escape")
     page.keyboard.press("3")
     expect(page.get_by_role("button", name="Gaps")).to_have_attribute("kind", "primary")
 
 
-def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_page(reviewer, site) -> None:
-    page = reviewer("Vera")
+def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_page(page: Page, site) -> None:
     opened(page, f"/item?response={site.rows.responses['good']}")
     left, right, height = page.locator(".jb-answer").first.evaluate(EDGES, "Granite cools")
     page.mouse.move(left, height)
@@ -128,8 +124,7 @@ def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_pag
     assert page.evaluate("getSelection().toString()") != ""
 
 
-def test_tools_comments_and_sentences_fit_and_move_nothing(reviewer, site) -> None:
-    page = reviewer("Vera")
+def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> None:
     opened(page, f"/item?flag={site.rows.flags['two-judges']}")
     anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
 
@@ -147,8 +142,8 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(reviewer, site) -> No
     press(page, "i")
     expect(page.locator(".jb-sentence").first).to_be_visible()
     assert misfits(page) == {}
-    bars = [one[".st-key-bar"] for one in before.values()]
-    assert in_the_end(lambda: [one[".st-key-bar"] for one in places().values()], bars) == bars
+    bars = {look: one[".st-key-bar"] for look, one in before.items()}
+    assert in_the_end(lambda: {look: one[".st-key-bar"] for look, one in places().items()}, bars) == bars
 
 
 SPANS = """

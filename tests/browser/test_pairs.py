@@ -53,9 +53,8 @@ def left_is_a(page: Page) -> bool:
     return (page.locator(".jb-answer-side").first.inner_text()).splitlines()[-1].startswith("left-")
 
 
-def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(reviewer, site, pair_ids) -> None:
-    page = reviewer("Mara")
-    page.goto("/pairs")
+def test_a_person_decides_with_a_key_sees_the_judge_overrules_it_and_it_is_kept(page: Page, site, pair_ids) -> None:
+    visit(page, "/pairs")
     page.get_by_role("button", name="Judge them yourself").click()
     settled(page, ANSWERS)
     expect(page.locator(ANSWERS).first).to_contain_text("left-0")
@@ -105,9 +104,8 @@ def test_pairs_are_decided_one_after_the_other_with_keys_and_sides_are_shuffled(
     assert {row[3] for row in made} == {"ab", "ba"}
 
 
-def test_a_held_key_and_a_second_press_of_it_decide_one(reviewer, site, pair_ids) -> None:
-    page = reviewer("Holger")
-    page.goto(address(site.store, pair_ids[2]))
+def test_a_held_key_and_a_second_press_of_it_decide_one(page: Page, site, pair_ids) -> None:
+    visit(page, address(site.store, pair_ids[2]))
     settled(page, ANSWERS)
     before = len(preferences(site.store))
     hold(page, "a", repeats=30)
@@ -119,13 +117,12 @@ def test_a_held_key_and_a_second_press_of_it_decide_one(reviewer, site, pair_ids
     assert len(preferences(site.store)) == before + 1
 
 
-def test_answers_are_shown_exactly_and_never_acted_on(reviewer, site) -> None:
+def test_answers_are_shown_exactly_and_never_acted_on(page: Page, site) -> None:
     hostile = [
         Pair("evil", name, text, text, "fine", model_a=text[:60], query_type="odd") for name, text in HOSTILE.items()
     ]
     with site.store.writing() as connection:
         ids = store_pairs(connection, hostile).new
-    page = reviewer("Mara")
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     for pair_id, given in zip(ids, HOSTILE.values(), strict=True):
@@ -140,9 +137,8 @@ def test_answers_are_shown_exactly_and_never_acted_on(reviewer, site) -> None:
     assert not [url for url in asked if "evil.example" in url]
 
 
-def test_list_pair_and_reveal_fit(reviewer, site, pair_ids) -> None:
-    page = reviewer("Looker")
-    page.goto("/pairs")
+def test_list_pair_and_reveal_fit(page: Page, site, pair_ids) -> None:
+    visit(page, "/pairs")
     expect(page.locator("[data-testid=stDataFrame]").first).to_be_visible()
     idle(page)
     assert misfits(page) == {}

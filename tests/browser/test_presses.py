@@ -6,11 +6,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from presses import NAME, SURFACES, fill, loaded, walk
 
+from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
 from page_state import idle, settled
 from served import serving
@@ -21,27 +23,21 @@ ITEMS = {"list": 3, "queue": 1, "pairs": 1, "conflicts": 2}
 
 
 @pytest.fixture(scope="module")
-def pressed(browser: Browser, new_store: Callable[[], Store]) -> Store:
+def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]:
+    """A server on a few items of each kind."""
     store = new_store()
     fill(store, max(ITEMS.values()) + 1)
-    return store
-
-
-@pytest.fixture(scope="module")
-def server(pressed: Store) -> serving:
-    return serving(str(pressed.engine.url.database))
-
-
-@pytest.fixture(scope="module")
-def page(browser: Browser, server: serving) -> Iterator[Page]:
-    """A reviewer's page."""
+    server = serving(str(store.engine.url.database), port)
     with server as url:
-        context = browser.new_context(base_url=url)
-        context.add_cookies([{"name": "judgeboard_reviewer", "value": NAME, "url": url}])
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        yield page
-        context.close()
+        yield SimpleNamespace(url=url, store=store, server=server)
+
+
+@pytest.fixture(scope="module")
+def page(windows: Windows) -> Iterator[Page]:
+    """The page of the reviewer whose presses are counted."""
+    opened = Reviewers(windows)
+    yield opened(NAME)
+    opened.close()
 
 
 # What is taken out of the page, without texts of answers, and without fields and forms, which belong to their item.
@@ -96,6 +92,6 @@ def slowed(page: Page, server: serving) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", SURFACES)
-def test_every_press_is_executed_once(page: Page, server: serving, pressed: Store, name: str) -> None:
-    walked = walk(page, pressed, name, ITEMS[name], partial(slowed, page, server))
+def test_every_press_is_executed_once(page: Page, site, name: str) -> None:
+    walked = walk(page, site.store, name, ITEMS[name], partial(slowed, page, site.server))
     assert (walked.lost, walked.doubled, walked.stuck) == (0, 0, 0), str(walked)

@@ -4,8 +4,7 @@ import io
 import json
 import re
 import shutil
-import subprocess
-import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from held_endpoint import HeldEndpoint
+from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import verdict
 from judgeboard.runs.jobs import recent_jobs
@@ -20,19 +20,17 @@ from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judging_log import until
 from page_rows import fill_pages
-from page_state import idle
+from page_state import idle, visit
 from served import serving
 
 pytestmark = pytest.mark.browser
 
-STATS = "import sys; from judgeboard.cli.app import run; sys.exit(run(['stats', '--json', '--db', sys.argv[1]]))"
 PLAIN = 12
 
 
 def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
     """Open the page, name the judge, agree with another host than in an earlier test, press the button."""
-    page.set_default_timeout(60_000)
-    page.goto(address)
+    visit(page, address)
     expect(page.get_by_role("textbox", name="Model")).to_be_visible()
     idle(page)
     for label, value in (("Model", "gpt-4o-mini"), ("Address", endpoint.url)):
@@ -50,9 +48,8 @@ def begin(page: Page, endpoint: HeldEndpoint, address: str) -> None:
     page.get_by_role("button", name=re.compile(r"Rejudge \d+ answer")).click()
 
 
-def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, site, endpoint: HeldEndpoint) -> None:
+def test_a_rejudge_shows_progress_and_then_both_verdicts(page: Page, site, endpoint: HeldEndpoint) -> None:
     endpoint.hold_after(5)
-    page = reviewer("Mara")
     begin(page, endpoint, "/rejudge?text=What+is+rock+number")
     panel = page.locator(".st-key-job_panel")
     expect(panel.locator(".jb-tally")).to_contain_text("5 ok", timeout=60_000)  # a worker begins first
@@ -60,7 +57,7 @@ def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, site, endpoin
     expect(panel).to_contain_text(f"5 of {PLAIN}")
     expect(panel).to_contain_text("requested by Mara")
     # The page does not freeze while it waits.
-    page.goto("/runs")
+    visit(page, "/runs")
     expect(page.locator(".jb-note")).to_contain_text("A job is running", timeout=60_000)
     page.get_by_role("button", name="Open job").click()
     expect(panel.locator(".jb-tally")).to_contain_text("5 ok", timeout=60_000)  # a worker begins first
@@ -77,19 +74,17 @@ def test_a_rejudge_shows_progress_and_then_both_verdicts(reviewer, site, endpoin
     page.wait_for_url(re.compile(r"/item\?response=\d+"))
 
 
-def test_one_answer_is_judged_again(reviewer, site, endpoint: HeldEndpoint) -> None:
+def test_one_answer_is_judged_again(page: Page, site, endpoint: HeldEndpoint) -> None:
     # Before the whole log is judged again below: this answer's old verdict is still the first one.
     answer = site.rows.responses["claims"]
-    page = reviewer("Mara")
     begin(page, endpoint, f"/rejudge?response={answer}")
     expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
     expect(page.locator(".jb-beside")).to_contain_text("One is wrong.")
     assert len(endpoint.server.requests) == 1
 
 
-def test_f6_judges_the_item_again_while_keys_and_typing_go_on(reviewer, site, endpoint: HeldEndpoint) -> None:
+def test_f6_judges_the_item_again_while_keys_and_typing_go_on(page: Page, site, endpoint: HeldEndpoint) -> None:
     answer = site.rows.responses["plain-03"]
-    page = reviewer("Mara")
     begin(page, endpoint, f"/rejudge?response={answer}")
     expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
     page.get_by_role("button", name="Open item").first.click()
@@ -116,9 +111,8 @@ def test_f6_judges_the_item_again_while_keys_and_typing_go_on(reviewer, site, en
     assert judge.bounding_box() == place
 
 
-def test_a_job_is_cancelled_from_the_page(reviewer, site, endpoint: HeldEndpoint) -> None:
+def test_a_job_is_cancelled_from_the_page(page: Page, site, endpoint: HeldEndpoint) -> None:
     endpoint.hold_after(2)
-    page = reviewer("Mara")
     begin(page, endpoint, "/rejudge?rows=match")
     panel = page.locator(".st-key-job_panel")
     expect(panel.locator(".jb-tally")).to_contain_text("2 ok")
@@ -154,11 +148,9 @@ def test_a_server_killed_in_the_middle_finishes_the_job_after_a_restart(
         expect(page.locator(".jb-tally")).to_contain_text("5 ok", timeout=60_000)
         until(lambda: len(endpoint.server.requests) == PLAIN, "the other calls in flight")
         first.kill()
-        page.context.close()
     endpoint.release()
     job_id = recent_jobs(store)[0].id
-    with serving(path) as url:
-        page = opened(browser, url)
+    with serving(path, first.port):
         page.goto(f"/rejudge?job={job_id}")
         expect(page.locator(".st-key-job_panel")).to_contain_text("Done in", timeout=60_000)
         expect(page.locator(".jb-tally")).to_contain_text(f"{PLAIN} ok")
@@ -193,7 +185,9 @@ def grade(store: Store) -> None:
 
 def agreement_of_old(path: Path) -> list[str]:
     """What `judgeboard stats --json` says of the first version of the judge, line for line."""
-    printed = subprocess.run([sys.executable, "-c", STATS, path], capture_output=True, text=True, check=True).stdout
-    said: dict[str, Any] = json.loads(printed)
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        assert run(["stats", "--json", "--db", str(path)]) == 0
+    said: dict[str, Any] = json.loads(printed.getvalue())
     old = next(one["fingerprint"] for one in said["judge_versions"] if (one["name"], one["number"]) == ("rag", 1))
     return [json.dumps(row) for row in said["agreement"] if row["judge_version"] == old]

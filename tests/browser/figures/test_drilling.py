@@ -35,8 +35,7 @@ def answers(page: Page) -> int:
     return int(line.inner_text().split(" answer", maxsplit=1)[0].replace(",", ""))
 
 
-def test_a_trend_point_opens_exactly_its_rows(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_a_trend_point_opens_exactly_its_rows(page: Page, site) -> None:
     with site.store.reading() as connection:
         panel = trend(connection, measure="low_share").panels[0]
     opened(page, "/trends?show=Share below 0.5")
@@ -49,8 +48,7 @@ def test_a_trend_point_opens_exactly_its_rows(reviewer, site) -> None:
     assert shown["from"] == [str(as_date(panel.points[-2].start))]
 
 
-def test_back_brings_the_trend_as_it_was_left(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_back_brings_the_trend_as_it_was_left(page: Page, site) -> None:
     opened(page, "/trends?show=Quality&by=Day")
     marks(page, "point").last.click()
     answers(page)
@@ -62,11 +60,10 @@ def test_back_brings_the_trend_as_it_was_left(reviewer, site) -> None:
     expect(page).not_to_have_url(re.compile("query_type"))
 
 
-def test_a_cell_of_the_confusion_table_opens_its_answers(reviewer, site) -> None:
+def test_a_cell_of_the_confusion_table_opens_its_answers(page: Page, site) -> None:
     with site.store.reading() as connection:
         (found,) = (row for row in every_judge(connection, ["label"]) if row.title == site.rows.rag.title)
     assert found.confusion is not None
-    page = reviewer("Mara")
     opened(page, "/agreement")
     cells = marks(page, "rect")
     expect(cells).to_have_count(4)
@@ -75,18 +72,16 @@ def test_a_cell_of_the_confusion_table_opens_its_answers(reviewer, site) -> None
     expect(page.get_by_role("button", name=re.compile("rag v1 hallucinated, people hallucinated"))).to_be_visible()
 
 
-def test_a_cell_of_the_two_signals_opens_its_answers(reviewer, site) -> None:
+def test_a_cell_of_the_two_signals_opens_its_answers(page: Page, site) -> None:
     with site.store.reading() as connection:
         counts = quadrant(connection)
-    page = reviewer("Mara")
     opened(page, "/")
     signals = page.locator("[data-testid=stVegaLiteChart]").last.locator("path[aria-roledescription^='rect']")
     signals.nth(0).click()
     assert answers(page) == counts["low", "down"]
 
 
-def test_a_number_of_what_waits_opens_the_queue(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_a_number_of_what_waits_opens_the_queue(page: Page, site) -> None:
     opened(page, "/")
     table = page.locator("[data-testid=stDataFrame]").first
     table.scroll_into_view_if_needed()
@@ -97,8 +92,7 @@ def test_a_number_of_what_waits_opens_the_queue(reviewer, site) -> None:
     expect(page.locator(".jb-say")).to_contain_text("with open flags in ")
 
 
-def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(page: Page, site) -> None:
     opened(page, "/disagreement?grade=Label")
     before = page.locator(".st-key-foot_disagreement .jb-cap").inner_text()
     marks(page, "rect").nth(3).click()
@@ -112,17 +106,15 @@ def test_a_cell_of_disagreement_filters_its_rows_and_a_chip_brings_them_back(rev
     expect(page.locator(".st-key-foot_disagreement .jb-cap")).to_have_text(before)
 
 
-def test_the_answer_of_a_disagreement_opens(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_the_answer_of_a_disagreement_opens(page: Page, site) -> None:
     opened(page, "/disagreement?version=second+v1")
     page.get_by_role("button", name="Open item").click()
     page.wait_for_url(re.compile(r"/item\?response=\d+"))
     expect(page.locator(".jb-answer")).to_be_visible()
 
 
-def test_back_from_an_item_brings_the_list_as_it_was_left(reviewer, site) -> None:
-    page = reviewer("Mara")
-    page.goto("/responses?query_type=simple&judge_side=high")
+def test_back_from_an_item_brings_the_list_as_it_was_left(page: Page, site) -> None:
+    visit(page, "/responses?query_type=simple&judge_side=high")
     table = page.locator("[data-testid=stDataFrame]").first
     expect(table.locator("canvas").first).to_be_visible()
     idle(page)

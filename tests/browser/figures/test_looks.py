@@ -1,25 +1,40 @@
 """The pages of figures in both looks: nothing is cut, wraps or runs out, charts are drawn in the theme's colours."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from judgeboard_dashboard.theme import DARK, LIGHT
-from page_fit import looks, misfits
+from page_fit import looks, misfits, overflowing
 from page_state import idle, in_the_end, visit
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("/", "/responses", "/disagreement", "/agreement", "/trends")
-
-OTHERWISE = (
+ADDRESSES = (
+    "/responses",
+    "/disagreement",
+    "/disagreement?grade=Label",
     "/agreement?grade=Quality",
     "/agreement?compare=People+and+people",
     "/agreement?compare=Judge+and+judge&by=Generator",
     "/trends?table=true",
-    "/disagreement?grade=Label",
 )
+
+
+@pytest.fixture(autouse=True)
+def own_host(page: Page, site) -> Iterator[None]:
+    """Nothing is asked of other hosts."""
+    asked: list[str] = []
+
+    def note(request: Request) -> None:
+        asked.append(request.url)
+
+    page.on("request", note)
+    yield
+    page.remove_listener("request", note)
+    assert [url for url in asked if not url.startswith((site.url, "data:", "blob:"))] == []
 
 
 def drawn(page: Page, address: str) -> None:
@@ -28,32 +43,27 @@ def drawn(page: Page, address: str) -> None:
     idle(page)
 
 
-def test_nothing_is_cut_wraps_or_runs_out_and_nothing_is_asked_of_other_hosts(reviewer, site) -> None:
-    page = reviewer("Mara", width=800, scheme="dark")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    for address in (*PAGES, *OTHERWISE):
+def test_nothing_is_cut_wraps_or_runs_out(page: Page) -> None:
+    for address in ADDRESSES:
         drawn(page, address)
         assert misfits(page) == {}, address
-    assert asked
-    assert [url for url in asked if not url.startswith((site.url, "data:", "blob:"))] == []
 
 
-def test_the_table_of_flags_shows_all_its_columns(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_the_figures_fit_and_the_table_of_flags_shows_all_its_columns(page: Page) -> None:
     drawn(page, "/agreement")
     scroller = page.locator(".st-key-opens_flags .dvn-scroller")
     expect(scroller).to_be_attached()
     for look in looks(page):
+        assert overflowing(page) == [], look
         wider = "node => node.scrollWidth - node.clientWidth"
         assert in_the_end(partial(scroller.evaluate, wider), 0) == 0, look
 
 
-def test_charts_follow_the_theme_but_do_not_close_the_palette(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_trends_fit_and_charts_follow_the_theme_but_do_not_close_the_palette(page: Page) -> None:
     drawn(page, "/trends")
+    assert misfits(page) == {}
     line = page.locator("[data-testid=stVegaLiteChart] svg .mark-line path").first
-    for scheme, colours in (("light", LIGHT), ("dark", DARK), ("light", LIGHT)):
+    for scheme, colours in (("dark", DARK), ("light", LIGHT)):
         page.emulate_media(color_scheme=scheme)
         expect(line).to_have_attribute("stroke", colours.series[0])
     page.keyboard.press("/")
@@ -69,12 +79,12 @@ def test_charts_follow_the_theme_but_do_not_close_the_palette(reviewer, site) ->
     expect(line).to_have_attribute("stroke", DARK.series[0])
 
 
-def test_columns_stack_on_a_narrow_page(reviewer, site) -> None:
-    page = reviewer("Mara")
+def test_the_overview_fits_and_its_columns_stack_on_a_narrow_page(page: Page) -> None:
     drawn(page, "/")
-    for width, stacked in ((1440, False), (800, True)):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert in_the_end(partial(are_stacked, page), stacked) is stacked
+    for look in looks(page):
+        assert overflowing(page) == [], look
+        stacked = look.startswith("800 ")
+        assert in_the_end(partial(are_stacked, page), stacked) is stacked, look
 
 
 def are_stacked(page: Page) -> bool:
