@@ -181,9 +181,14 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def _opened(database: str | Path) -> Store:
+    """Open a copy, whose schema is known: `open_store` reads it, with several statements."""
+    return Store(connect(database_url(database), create=False))
+
+
 def _copied(template: Path, path: Path) -> Store:
     shutil.copyfile(template, path)
-    store = Store(connect(database_url(path), create=False))  # `open_store` reads the schema, which is known
+    store = _opened(path)
     # No test outlives its process: no commit waits for the disk.
     event.listen(store.engine, "connect", lambda connection, _record: connection.execute("PRAGMA synchronous=OFF"))
     return store
@@ -268,7 +273,7 @@ def postgres_store(postgres_server: Engine, postgres_template: str) -> Iterator[
     """A fresh PostgreSQL database."""
     name = f"judgeboard_{next(_DATABASES)}"
     _copy(postgres_server, postgres_template, name)
-    store = open_store(_address(postgres_server.url, name))
+    store = _opened(_address(postgres_server.url, name))
     yield store
     store.close()
     _execute(postgres_server, f"DROP DATABASE {name} WITH (FORCE)")

@@ -68,7 +68,8 @@ def public_database(
                 store = open_store(unfinished)
                 for name, kind in files:
                     file = shared / "data" / f"{name}.jsonl.gz"
-                    import_file(store, file, kind=kind, rejected=path.with_suffix(".rejected.jsonl"))
+                    summary = import_file(store, file, kind=kind, rejected=path.with_suffix(".rejected.jsonl"))
+                    assert summary.differing == 0
                 store.close()
                 unfinished.rename(path)
         return path

@@ -42,12 +42,12 @@ LATER = datetime(2026, 1, 1, tzinfo=UTC)
 
 def fill(log: GradedLog, shares: list[float], *, query_type: str = "QA", first: int = MONDAY, labelled: int = WEEKLY):
     """Each week has answers of which this share is bad; the judge finds all of them, and people label the first."""
-    version = log.version()
-    for week, share in enumerate(shares):
-        ids = log.answers(WEEKLY, day=first + 7 * week, query_type=query_type)
-        bad = set(ids[:: round(1 / share)]) if share else set()
-        log.say(version, {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
-        log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids[:labelled]})
+    days = [first + 7 * week for week in range(len(shares)) for _ in range(WEEKLY)]
+    ids = log.answers_of({"day": day, "query_type": query_type} for day in days)
+    weeks = [ids[start : start + WEEKLY] for start in range(0, len(ids), WEEKLY)]
+    bad = {id_ for week, share in zip(weeks, shares, strict=True) if share for id_ in week[:: round(1 / share)]}
+    log.say(log.version(), {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids})
+    log.reviews({id_: {"label": BAD if id_ in bad else GOOD} for week in weeks for id_ in week[:labelled]})
 
 
 @pytest.fixture

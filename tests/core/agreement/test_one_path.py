@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import unescape
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.agreement.choice import GRADES, AgreementChoice, By, CountedGrades, GradeName
+from judgeboard.agreement.choice import GRADES, By, CountedGrades, GradeName
 from judgeboard.agreement.measure import agreement_of, measure_agreement
 from judgeboard.agreement.page import AgreementPage, agreement_page
 from judgeboard.agreement.ratings import AnswerRatings, PairSource, grouping_of
@@ -39,6 +39,12 @@ from judging_log import address
 
 SHOWN = tuple(human for human in HUMANS if human != "mean")  # the page does not offer the mean of people
 SLICES: tuple[By | None, ...] = (None, "query_type", "time")
+TURNS = [
+    (grade, human, SLICES[(place + number) % len(SLICES)])
+    for place, grade in enumerate(GRADES)
+    for number, human in enumerate(SHOWN)
+]
+"""Every grade with every way to count people; each slice meets each grade and each way once."""
 
 
 @pytest.fixture(scope="module")
@@ -81,28 +87,36 @@ def pandalm(public_database: Callable[..., Path]) -> Iterator[Store]:
     store.close()
 
 
-@pytest.mark.parametrize("human", SHOWN)
-@pytest.mark.parametrize("grade", GRADES)
+@pytest.mark.parametrize(("grade", "human", "by"), list(zip(GRADES, SHOWN, SLICES, strict=True)))
 def test_every_output_of_the_demo_gives_the_same_figures(
-    demo: Store, grade: GradeName, human: Human, capsys: pytest.CaptureFixture[str]
+    demo: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    all_outputs_agree(demo, "lexical v1", grade, human, ("time", "query_type"), capsys)
+    result = the_command_and_the_page_agree(demo, "lexical v1", grade, human, by, capsys)
+    the_report_agrees(demo, result)
 
 
-@pytest.mark.parametrize("human", SHOWN)
-@pytest.mark.parametrize("grade", GRADES)
+@pytest.mark.parametrize(("grade", "human", "by"), TURNS)
 def test_every_output_of_an_uneven_log_gives_the_same_figures(
-    uneven: Store, grade: GradeName, human: Human, capsys: pytest.CaptureFixture[str]
+    uneven: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    all_outputs_agree(uneven, "one v1", grade, human, SLICES, capsys)
+    result = the_command_and_the_page_agree(uneven, "one v1", grade, human, by, capsys)
+    the_report_agrees(uneven, result)
+
+
+def test_stats_gives_the_figures_of_every_grade(demo: Store, uneven: Store) -> None:
+    stats_agree(demo, "lexical v1", GRADES)
+    stats_agree(uneven, "one v1", GRADES)
 
 
 @pytest.mark.shared
 def test_every_output_of_a_published_set_gives_the_same_figures(
     ragtruth: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for grade in ("label", "groundedness"):
-        all_outputs_agree(ragtruth, "approach_1_modernbert v1", grade, "gold", ("query_type",), capsys)
+    judge = "approach_1_modernbert v1"
+    result = the_command_and_the_page_agree(ragtruth, judge, "label", "gold", "query_type", capsys)
+    the_report_agrees(ragtruth, result)
+    the_command_and_the_page_agree(ragtruth, judge, "groundedness", "gold", "query_type", capsys)
+    stats_agree(ragtruth, judge, ("label", "groundedness"))
 
 
 @pytest.mark.shared
@@ -142,22 +156,15 @@ def test_the_page_and_the_command_resample_a_slice_alike(demo: Store) -> None:
     assert seen.statistics["weighted_kappa"] == measured_slice.statistics["weighted_kappa"]
 
 
-def all_outputs_agree(
-    store: Store,
-    title: str,
-    grade: GradeName,
-    human: Human,
-    slices: tuple[By | None, ...],
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    for by in slices:
-        result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
-        assert result.n
-        the_command_agrees(store, result, capsys)
-        the_page_agrees(store, result)
-    the_report_agrees(store, result)
-    if human == "gold":
-        stats_agree(store, result)
+def the_command_and_the_page_agree(
+    store: Store, title: str, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
+) -> AgreementResult:
+    """Return the figures that both have."""
+    result = measure_agreement(store, judge_versions=[title], grade=grade, human=human, by=by)
+    assert result.n
+    the_command_agrees(store, result, capsys)
+    the_page_agrees(store, result)
+    return result
 
 
 def the_command_agrees(store: Store, result: AgreementResult, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,19 +240,18 @@ def the_report_agrees(store: Store, result: AgreementResult) -> None:
             assert f"<td>{STATISTICS[name].name}</td><td>{shown}</td>" in text
 
 
-def stats_agree(store: Store, result: AgreementResult) -> None:
+def stats_agree(store: Store, title: str, grades: Sequence[GradeName]) -> None:
     with store.reading() as connection:
         rows = stats(connection).agreement
-        by_type = agreement_of(
-            connection, AgreementChoice(judge_versions=(result.title,), grade=result.grade, by="query_type")
-        )
-    fingerprint = result.judge_versions[0].fingerprint
-    figures = {None: result.statistics} | {each.name: each.statistics for each in by_type.slices}
-    mine = [row for row in rows if (row.judge_version, row.grade) == (fingerprint, result.grade)]
-    assert {row.query_type for row in mine} == figures.keys()
-    for row in mine:
-        assert row.statistics
-        assert row.statistics.items() <= figures[row.query_type].items()
+    for grade in grades:
+        result = measure_agreement(store, judge_versions=[title], grade=grade, by="query_type")
+        fingerprint = result.judge_versions[0].fingerprint
+        figures = {None: result.statistics} | {each.name: each.statistics for each in result.slices}
+        mine = [row for row in rows if (row.judge_version, row.grade) == (fingerprint, grade)]
+        assert {row.query_type for row in mine} == figures.keys()
+        for row in mine:
+            assert row.statistics
+            assert row.statistics.items() <= figures[row.query_type].items()
 
 
 def the_page(store: Store, title: str, grade: GradeName, human: Human, by: By) -> AgreementPage:

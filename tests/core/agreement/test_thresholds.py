@@ -2,7 +2,9 @@
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,6 +58,46 @@ def judged(
     log.say(version, {each: {"groundedness": round(scores[each], 4)} for each in ids})
     log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in ids})
     return version
+
+
+LabelledFlags = Callable[..., tuple[GradedLog, StoredVersion]]
+
+
+@pytest.fixture
+def labelled_flags(graded_once: Any) -> LabelledFlags:
+    """Return ``labelled_flags(share_bad, random_share, rest_bad_every)``: a log, and the version of its judge.
+
+    All 240 flagged answers are labelled, a share of them bad. Of the other 600, ``random_share`` are labelled, and
+    every ``rest_bad_every``-th of them is bad (0: none).
+    """
+
+    def labelled(
+        share_bad: float, random_share: float = 0.1, rest_bad_every: int = 10
+    ) -> tuple[GradedLog, StoredVersion]:
+        def draw(log: GradedLog) -> None:
+            with log.store.writing() as connection:
+                set_setting(connection, "random_share", random_share, "test")
+
+        def fill(log: GradedLog) -> StoredVersion:
+            draw(log)
+            version, ids = log.version("rag"), log.answers(840)
+            flagged, rest = ids[:240], ids[240:]
+            log.say(version, {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)})
+            log.say(version, {each: {"groundedness": 0.6 + place / 3000} for place, each in enumerate(rest)})
+            log.reviews(
+                {each: {"label": BAD if place % 10 < 10 * share_bad else GOOD} for place, each in enumerate(flagged)}
+            )
+            with log.store.reading() as connection:
+                drawn = rules_of(connection, np.array(rest))["random_sample"].tolist()
+            bad = {each: rest_bad_every > 0 and place % rest_bad_every == 0 for place, each in enumerate(drawn)}
+            log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in drawn})
+            return version
+
+        log, version = graded_once(f"labelled flags {share_bad} {random_share} {rest_bad_every}", fill)
+        draw(log)  # a log to which a test says more draws nothing
+        return log, version
+
+    return labelled
 
 
 @on_sqlite
@@ -117,9 +159,9 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
     assert "a false omission rate of at most 0.5 %" in strict.sentence
 
 
-def test_a_false_omission_rate_of_unequal_labels_is_weighted(log: GradedLog) -> None:
+def test_a_false_omission_rate_of_unequal_labels_is_weighted(labelled_flags: LabelledFlags) -> None:
     """All 240 flagged answers have a label, and some of the others: only these tell what is let out."""
-    version = fully_labelled_flags(log, 0.8, rest_bad_every=12)
+    log, version = labelled_flags(0.8, rest_bad_every=12)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
         result = measure_threshold(connection, Goal("false_omission", 0.2))
@@ -262,30 +304,9 @@ def test_labels_of_all_flagged_answers_count_only_as_often_as_a_sample_of_the_re
     assert sample.left_out["more_often_labelled"] == sample.labels.n - by_lot.n
 
 
-def fully_labelled_flags(
-    log: GradedLog, share_bad: float, random_share: float = 0.1, rest_bad_every: int = 10
-) -> StoredVersion:
-    """All 240 flagged answers are labelled, a share of them bad, and a tenth of the other 600, of which few are bad.
-
-    Of these 600, ``random_share`` are labelled, and every ``rest_bad_every``-th of them is bad (0: none).
-    """
-    with log.store.writing() as connection:
-        set_setting(connection, "random_share", random_share, "test")
-    version, ids = log.version("rag"), log.answers(840)
-    flagged, rest = ids[:240], ids[240:]
-    log.say(version, {each: {"groundedness": 0.1 + place / 1000} for place, each in enumerate(flagged)})
-    log.say(version, {each: {"groundedness": 0.6 + place / 3000} for place, each in enumerate(rest)})
-    log.reviews({each: {"label": BAD if place % 10 < 10 * share_bad else GOOD} for place, each in enumerate(flagged)})
-    with log.store.reading() as connection:
-        drawn = rules_of(connection, np.array(rest))["random_sample"].tolist()
-    bad = {each: rest_bad_every > 0 and place % rest_bad_every == 0 for place, each in enumerate(drawn)}
-    log.reviews({each: {"label": BAD if bad[each] else GOOD} for each in drawn})
-    return version
-
-
 @on_sqlite
-def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> None:
-    fully_labelled_flags(log, 0.8)
+def test_labels_of_all_flagged_answers_choose_a_precision(labelled_flags: LabelledFlags) -> None:
+    log, _ = labelled_flags(0.8)
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("precision", 0.6))
         (chosen,) = result.thresholds
@@ -320,8 +341,8 @@ def test_labels_of_all_flagged_answers_choose_a_precision(log: GradedLog) -> Non
 
 
 @on_sqlite
-def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> None:
-    fully_labelled_flags(log, 0.8)
+def test_a_threshold_in_force_that_reaches_the_goal_is_kept(labelled_flags: LabelledFlags) -> None:
+    log, _ = labelled_flags(0.8)
     with log.store.reading() as connection:
         (shown,) = measure_threshold(connection, Goal("precision", 0.6)).thresholds
         (measured,) = measure_threshold(connection, Goal("precision", 0.79)).thresholds
@@ -345,9 +366,9 @@ def test_a_threshold_in_force_that_reaches_the_goal_is_kept(log: GradedLog) -> N
 
 
 @on_sqlite
-def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log: GradedLog) -> None:
+def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(labelled_flags: LabelledFlags) -> None:
     """Few labels of 600 answers without a flag: the recall reaches 75 %, but its interval begins far below."""
-    fully_labelled_flags(log, 0.8, random_share=0.025, rest_bad_every=12)
+    log, _ = labelled_flags(0.8, random_share=0.025, rest_bad_every=12)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("recall", 0.75)).thresholds
     assert chosen.in_force is not None
@@ -364,9 +385,9 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(log:
     assert f"{too_few} To show one, label about " in chosen.sentence
 
 
-def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(log: GradedLog) -> None:
+def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(labelled_flags: LabelledFlags) -> None:
     """None of some 60 labels of 600 answers is bad, so up to 6 % of them, 36 answers, may be: recall may be 84 %."""
-    version = fully_labelled_flags(log, 0.8, rest_bad_every=0)
+    log, version = labelled_flags(0.8, rest_bad_every=0)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
         (chosen,) = measure_threshold(connection, Goal("precision", 0.75)).thresholds
@@ -379,8 +400,8 @@ def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(lo
     assert replayed(only_flagged, 0.5).recall.value is None, "nothing is known of the answers without a flag"
 
 
-def test_a_recall_that_rests_on_too_few_labels_promises_nothing(log: GradedLog) -> None:
-    version = fully_labelled_flags(log, 0.8, random_share=0.006, rest_bad_every=0)
+def test_a_recall_that_rests_on_too_few_labels_promises_nothing(labelled_flags: LabelledFlags) -> None:
+    log, version = labelled_flags(0.8, random_share=0.006, rest_bad_every=0)
     with log.store.reading() as connection:
         sampled = load_sample(connection, [version]).labels.n - 240
         recall = measure_threshold(connection, Goal("recall", 0.6))
@@ -402,8 +423,10 @@ def test_a_recall_that_rests_on_too_few_labels_promises_nothing(log: GradedLog) 
 
 
 @on_sqlite
-def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_one_too(log: GradedLog) -> None:
-    fully_labelled_flags(log, 0.7)
+def test_the_threshold_in_force_has_the_figures_of_the_rate_beside_a_proposed_one_too(
+    labelled_flags: LabelledFlags,
+) -> None:
+    log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("cost", 5))
     figures = measure_rate(log.store).in_all_answers
@@ -484,8 +507,10 @@ def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog
 
 
 @on_sqlite
-def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to_help(log: GradedLog) -> None:
-    fully_labelled_flags(log, 0.8, rest_bad_every=4)
+def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to_help(
+    labelled_flags: LabelledFlags,
+) -> None:
+    log, _ = labelled_flags(0.8, rest_bad_every=4)
     with log.store.reading() as connection:
         result = measure_calibration(connection)
     assert result.sentence == (
@@ -498,9 +523,9 @@ def test_labels_of_unequal_weight_are_said_to_tell_less_where_no_map_is_shown_to
 
 
 @on_sqlite
-def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(log: GradedLog) -> None:
+def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(labelled_flags: LabelledFlags) -> None:
     """Some labels stand for 600 of 840 answers: whatever map is fitted, luck is the same and nothing is advised."""
-    fully_labelled_flags(log, 0.8, random_share=0.006, rest_bad_every=2)
+    log, _ = labelled_flags(0.8, random_share=0.006, rest_bad_every=2)
     with log.store.reading() as connection:
         results = [measure_calibration(connection, how=how) for how in HOWS]
     for result in results:
@@ -515,8 +540,8 @@ def test_a_few_heavy_labels_do_not_tell_whether_a_map_helps(log: GradedLog) -> N
 
 
 @on_sqlite
-def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(log: GradedLog) -> None:
-    version = fully_labelled_flags(log, 0.7)
+def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels(labelled_flags: LabelledFlags) -> None:
+    log, version = labelled_flags(0.7)
     with log.store.reading() as connection:
         sample = load_sample(connection, [version], flags=True)
         (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
@@ -534,8 +559,8 @@ def test_a_threshold_in_force_and_a_proposed_one_are_measured_on_the_same_labels
 
 
 @on_sqlite
-def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log: GradedLog) -> None:
-    version = fully_labelled_flags(log, 0.8)
+def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(labelled_flags: LabelledFlags) -> None:
+    log, version = labelled_flags(0.8)
     with log.store.reading() as connection:
         (before,) = measure_threshold(connection, Goal("recall", 0.9)).thresholds
         confident = measure_confident_verdicts(connection, 0.95)
@@ -573,8 +598,8 @@ def test_the_advised_number_of_answers_gives_the_labels_that_a_recall_needs(log:
 
 
 @on_sqlite
-def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(log: GradedLog) -> None:
-    fully_labelled_flags(log, 0.7)
+def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(labelled_flags: LabelledFlags) -> None:
+    log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("recall", 0.8)).thresholds
     rate = measure_rate(log.store)
@@ -584,8 +609,8 @@ def test_the_figures_of_the_threshold_in_force_are_those_of_the_rate(log: Graded
 
 
 @on_sqlite
-def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(log: GradedLog) -> None:
-    fully_labelled_flags(log, 0.7)
+def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(labelled_flags: LabelledFlags) -> None:
+    log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         result = measure_threshold(connection, Goal("precision", 0.95))
     figures = measure_rate(log.store).in_all_answers
@@ -673,8 +698,8 @@ def test_the_threshold_in_force_is_kept_if_it_is_the_cheapest(log: GradedLog) ->
 
 
 @on_sqlite
-def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(log: GradedLog) -> None:
-    fully_labelled_flags(log, 0.7)
+def test_a_cost_that_is_not_shown_names_the_labels_that_are_missing(labelled_flags: LabelledFlags) -> None:
+    log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("cost", 5)).thresholds
     assert chosen.sentence.startswith(
@@ -716,9 +741,11 @@ def test_a_threshold_that_is_shown_to_cost_more_is_said_to_cost_more(log: Graded
 
 
 @on_sqlite
-def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_interval(log: GradedLog) -> None:
+def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_interval(
+    labelled_flags: LabelledFlags,
+) -> None:
     """The percentiles of the scores leave out the answer that it flags last: another threshold would change nothing."""
-    fully_labelled_flags(log, 0.8, random_share=0.006, rest_bad_every=0)
+    log, _ = labelled_flags(0.8, random_share=0.006, rest_bad_every=0)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("precision", 0.6), by_query_type=True).thresholds
     assert chosen.in_force is not None
@@ -730,9 +757,9 @@ def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_
     assert (chosen.is_kept, chosen.low_groundedness) == (True, None)
 
 
-def test_a_change_of_the_cost_is_that_of_all_answers(log: GradedLog) -> None:
+def test_a_change_of_the_cost_is_that_of_all_answers(labelled_flags: LabelledFlags) -> None:
     """All flagged answers are labelled but few others: on the labels alone, each change would be twice as large."""
-    fully_labelled_flags(log, 0.7)
+    log, _ = labelled_flags(0.7)
     with log.store.reading() as connection:
         (chosen,) = measure_threshold(connection, Goal("cost", 0.5)).thresholds
     assert chosen.chosen is not None

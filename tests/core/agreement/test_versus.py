@@ -63,9 +63,9 @@ def expected(shared: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def filled(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Callable[..., Store]:
-    """Return ``filled(is_labelled, share)``: RAGTruth with all verdicts, and labels on some of its answers.
+    """Return ``filled(name, is_labelled, share)``: RAGTruth with all verdicts, and labels on some of its answers.
 
-    ``share`` is that of the random sample.
+    ``share`` is that of the random sample. What has one ``name`` is stored once.
 
     Logs made by hand prove below that both engines give the same figures.
     """
@@ -77,15 +77,19 @@ def filled(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) ->
         import_file(new, data / "ragtruth.responses.jsonl.gz", rejected=rejected)
         import_file(new, data / "ragtruth.judgements.jsonl.gz", kind="verdicts", rejected=rejected)
 
-    def labelled(is_labelled: Callable[[dict[str, Any]], bool], share: float = 0) -> Store:
-        fill_once("ragtruth with all verdicts", sqlite_store, fill)
-        if share:
-            change_settings(sqlite_store, {"random_share": share}, "library")
-            raise_flags(sqlite_store)
-        answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
-        labels = [row for row in records(data / "ragtruth.human.jsonl.gz") if is_labelled(answers[row["response_id"]])]
-        (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
-        import_file(sqlite_store, tmp_path / "people.jsonl", kind="grades", rejected=rejected)
+    def labelled(name: str, is_labelled: Callable[[dict[str, Any]], bool], share: float = 0) -> Store:
+        def label(new: Store) -> None:
+            fill_once("ragtruth with all verdicts", new, fill)
+            if share:
+                change_settings(new, {"random_share": share}, "library")
+                raise_flags(new)
+            answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
+            people = records(data / "ragtruth.human.jsonl.gz")
+            labels = [row for row in people if is_labelled(answers[row["response_id"]])]
+            (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, labels)))
+            import_file(new, tmp_path / "people.jsonl", kind="grades", rejected=rejected)
+
+        fill_once(f"ragtruth with labels: {name}", sqlite_store, label)
         return sqlite_store
 
     return labelled
@@ -120,7 +124,7 @@ def expected_figures(known: Any) -> tuple[Any, ...]:
 def test_judge_versions_compare_as_published(
     filled: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
-    store = filled(lambda _row: True)
+    store = filled("all", lambda _row: True)
     for first, second, name, reached, code in (
         ("approach_1_modernbert", "track_b_modernbert", "v1 approach_1, v2 track_b, all", "better", 0),
         ("track_b_arm_c", "track_b_modernbert", "v1 track_b_arm_c, v2 track_b", "not_shown", 2),
@@ -148,7 +152,7 @@ def test_a_random_sample_compares_as_published(
     filled: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
     words = ("approach_1_modernbert", "track_b_modernbert")
-    store = filled(lambda row: sampling_number("judgeboard", "default", str(row["id"])) < 0.1, 0.1)
+    store = filled("a tenth", lambda row: sampling_number("judgeboard", "default", str(row["id"])) < 0.1, 0.1)
     exit_code, output = command(store, "compare", "versions", *words)
     assert (exit_code, output["differing"], output["answers"], output["alone"]) == (2, 241, 1344, False)
     assert versus_figures(output) == expected_figures(expected["e6_align"]["129 labels"])
@@ -166,7 +170,7 @@ def test_held_out_answers_compare_as_published(
 ) -> None:
     is_held_out = by_source("align", 0.5)
     names = [row["id"] for row in records(shared / "data" / "ragtruth.responses.jsonl.gz") if is_held_out(row)]
-    store, known = filled(lambda _row: True), expected["e6_align"]["held-out half"]
+    store, known = filled("all", lambda _row: True), expected["e6_align"]["held-out half"]
     versions = ("approach_1_modernbert", "track_b_modernbert")
     with store.reading() as connection:
         both = BothJudged(connection, (get_version(connection, versions[0]), get_version(connection, versions[1])))
@@ -199,7 +203,7 @@ def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
     def drawn(row: dict[str, Any]) -> bool:
         return sampling_number("judgeboard", "default", str(row["id"])) < 0.05
 
-    with_sample = filled(lambda row: row["id"] in flagged or drawn(row), 0.05)
+    with_sample = filled("flagged and a sample", lambda row: row["id"] in flagged or drawn(row), 0.05)
     exit_code, output = command(with_sample, "compare", "versions", *words)
     change = output["counts"]["change"]
     assert (output["alone"], exit_code in {1, 2}) == (True, True)
@@ -213,7 +217,7 @@ def test_labels_of_flagged_answers_and_a_random_sample_are_weighted(
 def test_generators_compare_as_published(
     filled: Callable[..., Store], command: Command, expected: dict[str, Any]
 ) -> None:
-    store = filled(by_source("ab", 0.3))
+    store = filled("of some sources", by_source("ab", 0.3))
     reviewed_in_random_order(store)
     for a, b, code in (
         ("llama-2-7b-chat", "llama-2-70b-chat", 0),  # as good: at most 0.0144 more bad answers
@@ -244,7 +248,7 @@ def test_generators_compare_as_published(
 
 @pytest.mark.shared
 def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected: dict[str, Any]) -> None:
-    with filled(lambda _row: True).reading() as connection:
+    with filled("all", lambda _row: True).reading() as connection:
         for name, known in expected["e7_versions"].items():
             b, minus, a = name.partition(" minus ")
             if not minus or name.startswith("pandalm"):
@@ -258,7 +262,7 @@ def test_all_labels_give_the_true_changes(filled: Callable[..., Store], expected
 @pytest.mark.shared
 def test_a_judge_alone_decides_nothing(filled: Callable[..., Store], capsys: pytest.CaptureFixture[str]) -> None:
     """It finds 13b worse than 7b, and people do not."""
-    store = filled(by_source("ab", 0.3))
+    store = filled("of some sources", by_source("ab", 0.3))
     reviewed_in_random_order(store)
     words = ["llama-2-7b-chat", "llama-2-13b-chat", "--judge-version", "track_b_modernbert"]
     assert run(["compare", "sources", "--db", address(store), *words]) == 2

@@ -22,6 +22,21 @@ PAIR = {
     "answer_b": "Paris",
 }
 
+# The model reads 300 tokens a second: half of the built-in prompt does.
+PROMPT = """# Role
+You compare two answers.
+
+# Comparing
+The order of the answers says nothing about them.
+
+# Task
+The token is {fence}.
+
+{material}
+
+Compare the two answers.
+"""
+
 
 @pytest.mark.llm
 @pytest.mark.timeout(900)
@@ -30,10 +45,12 @@ def test_a_real_small_model_goes_through_all_of_it(
 ) -> None:
     pairs = tmp_path / "pairs.jsonl"
     pairs.write_text(json.dumps(PAIR))
+    prompt = tmp_path / "prompt.md"
+    prompt.write_text(PROMPT)
     with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
         model = ["--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "64", "--timeout", "500"]
         # One at a time, the server keeps the part of the prompt that both orders share.
-        model += ["--concurrency", "1"]
+        model += ["--concurrency", "1", "--prompt", str(prompt)]
         command = ["compare", "ssr", "--pairs", str(pairs), *model, "--k", "1", "--conditions", "C", "--json"]
         assert run([*command, "--db", address(sqlite_store)]) == 0
         requests = len(endpoint.requests)

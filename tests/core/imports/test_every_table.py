@@ -148,7 +148,7 @@ def test_every_exported_table_comes_back(filled: Store, store: Store, tmp_path: 
         assert rows_of(store, table) == expected != [], table
     assert chains(store) == [each for each in chains(filled) if each != [None]]  # the last is forgotten
     for table, file in files.items():
-        for again in (store, filled):
+        for again in (store, filled) if store.is_sqlite else (store,):  # the filled one is the same for both engines
             repeated = import_file(again, file, kind=TABLE_KINDS.get(table, table))
             assert (repeated.new, table) == (0, table)
 

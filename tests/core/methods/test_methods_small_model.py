@@ -29,13 +29,36 @@ from judging_log import address, judgments
 from refining_log import generations, refinements, store_bad
 from stored_rows import rows_of
 
+# The model reads 300 tokens a second: a part of the built-in prompts does.
+SHORT_TASK = """
+# Task
+The token is {fence}.
+
+{material}
+
+Judge it.
+"""
+GRADE = f"""# System
+Is the answer right? Reply "correct 1" if it is, "incorrect 0" if not.
+{SHORT_TASK}"""
+RAG = f"""# Role
+You judge an answer.
+
+# Groundedness
+groundedness: 1.0 if all of the answer comes from the passages, 0.0 if nothing does.
+
+# Quality
+quality: 1 (bad), 2, 3 or 4 (good).
+{SHORT_TASK}"""
 INSTRUCTIONS = 'Compare the numbers. Reply "correct 1" if they are equal, "incorrect 0" if not.'
 
 
 @pytest.mark.llm
 def test_a_real_model_proposes_and_judges(
-    small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+    small_model: str, sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    prompt = tmp_path / "grade.md"
+    prompt.write_text(GRADE)
     _, ids = measured_routes(sqlite_store, 40)
     asked, real = itertools.count(), forward_to(small_model)
     second = completion(json.dumps({"why": "Numbers decide.", "instructions": INSTRUCTIONS}))
@@ -45,10 +68,10 @@ def test_a_real_model_proposes_and_judges(
         return second if request["model"] == STRONG and next(asked) else real(request, number)
 
     # The judge's verdicts are stored already, because the model is slow. One of them is wrong.
-    wrong, *right = numbers_of(EvidenceRole.DEVELOP, 40)[:3]
+    wrong, *right = numbers_of(EvidenceRole.DEVELOP, 40)[:2]
     judged = [wrong, *right, *numbers_of(EvidenceRole.HELD_OUT, 40)[:10]]
     with RecordingEndpoint(script) as endpoint:
-        judge = make_judge("grade", model="smollm2", base_url=endpoint.base_url, max_output=8)
+        judge = make_judge("grade", model="smollm2", base_url=endpoint.base_url, max_output=8, prompt=prompt)
         good = {number: (number % 2 == 1) != (number == wrong) for number in judged}
         labels = {number: Label.GROUNDED if good[number] else Label.HALLUCINATED for number in judged}
         with sqlite_store.writing() as connection:
@@ -62,25 +85,28 @@ def test_a_real_model_proposes_and_judges(
     shown = json.loads(capsys.readouterr().out)
     assert code == shown["exit_code"]
     assert code in {0, 1, 2}
-    assert shown["labelled"] == {"held_out": 10, "develop": 3, "examples": 0}
+    assert shown["labelled"] == {"held_out": 10, "develop": 2, "examples": 0}
     assert [each["number"] for each in shown["candidates"]] == [1, 2]
     assert all((each["right"] is None) == (each["refused"] is not None) for each in shown["candidates"])
     assert any(each["right"] is not None for each in shown["candidates"])
-    assert len(rows_of(sqlite_store, JUDGMENT)) == 13
+    assert len(rows_of(sqlite_store, JUDGMENT)) == 12
     with sqlite_store.reading() as connection:
         assert len(stored_looks(connection)) == (shown["look"] is not None)
 
 
 @pytest.mark.llm
-def test_whatever_a_real_model_says_of_a_control_is_accounted_for(small_model: str, sqlite_store: Store) -> None:
+def test_whatever_a_real_model_says_of_a_control_is_accounted_for(
+    small_model: str, sqlite_store: Store, tmp_path: Path
+) -> None:
+    prompt = tmp_path / "rag.md"
+    prompt.write_text(RAG)
     answer = Response("log", "a", "When does Dyneema melt?", "Dyneema melts at 145 degrees.", ("It melts at 145.",))
     with sqlite_store.writing() as connection:
         (original,) = store_responses(connection, [answer]).new
     assert [each.made for each in make_control_answers(sqlite_store, kinds=["passages_removed"])] == [1]
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
-        judge = make_judge(
-            "rag", model="smollm2", base_url=endpoint.base_url, max_output=24, timeout_s=120, concurrency=2
-        )
+        given = {"base_url": endpoint.base_url, "max_output": 24, "timeout_s": 120, "concurrency": 2}
+        judge = make_judge("rag", model="smollm2", prompt=prompt, **given)
         # The original has its verdict already: the model is slow, and one answer shows as much as two.
         with sqlite_store.writing() as connection:
             judgment = NewJudgment(original, 0, 0, Verdict(Status.OK, groundedness=1.0, quality=4))
@@ -110,12 +136,14 @@ cases: [{query: Name a colour., reference: Red.}]
 def test_whatever_a_real_model_says_every_case_is_accounted_for(
     small_model: str, sqlite_store: Store, tmp_path: Path
 ) -> None:
+    prompt = tmp_path / "rubric.md"
+    prompt.write_text(f"# Role\nYou grade an answer.\n{SHORT_TASK}")
     file = tmp_path / "suite.yaml"
     file.write_text(SUITE)
     suite = read_suite(file)
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
         given = {"base_url": endpoint.base_url, "timeout_s": 120}
-        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=24, **given)
+        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=24, prompt=prompt, **given)
         candidate = make_candidate("model:smollm2", max_output=16, **given)
         result = run_suite(sqlite_store, suite, candidate, judge=judge)
     account = result.account
@@ -151,10 +179,13 @@ def statuses(graded: GradedLog, table: Any) -> list[Any]:
 
 
 @pytest.mark.llm
-def test_a_grade_its_repeat_an_audit_and_a_jury(graded: GradedLog, small_model: str) -> None:
-    asked(graded, small_model, "judge", "--judge", "grade", "--model", "smollm2")
-    asked(graded, small_model, "judge", "--judge", "grade", "--model", "smollm2", "--repeats", "2")
-    asked(graded, small_model, "test", "audit", "teacher", "--model", "smollm2", "--sample", "1")
+def test_a_grade_its_repeat_an_audit_and_a_jury(graded: GradedLog, small_model: str, tmp_path: Path) -> None:
+    prompt = tmp_path / "grade.md"  # both judges have these sections
+    prompt.write_text(GRADE)
+    model = ("--model", "smollm2", "--prompt", str(prompt))
+    asked(graded, small_model, "judge", "--judge", "grade", *model)
+    asked(graded, small_model, "judge", "--judge", "grade", *model, "--repeats", "2")
+    asked(graded, small_model, "test", "audit", "teacher", *model, "--sample", "1")
     assert run(["compare", "judges", "teacher", "grade", "--db", address(graded.store)]) == 0
     said = [*statuses(graded, JUDGMENT), *statuses(graded, REVIEWED)]
     assert len(said) == 3

@@ -2,6 +2,8 @@
 
 import json
 from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,6 @@ from judgeboard.cli.repeats import repeats_lines
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.report import measure_health
-from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import (
     RecordingEndpoint,
     Script,
@@ -31,6 +32,7 @@ from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.opening import open_store
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
 from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
@@ -274,16 +276,16 @@ def test_an_error_in_a_repeat_is_1(sqlite_store: Store) -> None:
 
 
 @pytest.mark.shared
-def test_prometheus_says_the_same_on_half_of_the_items(sqlite_store: Store, shared: Path, tmp_path: Path) -> None:
-    file = shared / "data" / "prometheus.samples.jsonl.gz"
-    import_file(sqlite_store, file, kind="repeats", rejected=tmp_path / "rejected.jsonl")
-    with sqlite_store.reading() as connection:
-        (name,) = set(connection.execute(select(VERSION.c.name)).scalars())
-        report = repeats_report(connection, name=name)
+def test_prometheus_says_the_same_on_half_of_the_items(public_database: Callable[..., Path]) -> None:
+    with closing(open_store(public_database(("prometheus.samples", "repeats")))) as store:
+        with store.reading() as connection:
+            (name,) = set(connection.execute(select(VERSION.c.name)).scalars())
+            report = repeats_report(connection, name=name)
+        checks = measure_health(store, name).checks
     assert (report.main.items, len(report.versions), report.repeats) == (640, 117, 3)
     assert report.main.self_consistency.value == pytest.approx(0.531, abs=5e-4)
     assert report.main.krippendorff_alpha.value == pytest.approx(0.8516, abs=5e-5)
-    (same,) = (each for each in measure_health(sqlite_store, name).checks if each.name == "self_consistency")
+    (same,) = (each for each in checks if each.name == "self_consistency")
     assert same.statistic == report.main.self_consistency
 
 

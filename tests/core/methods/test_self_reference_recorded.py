@@ -1,11 +1,11 @@
 """Published figures from recorded samples: the four slices of the method's source, and MMLU-Pro's seven models."""
 
-import gzip
 import io
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,8 +20,10 @@ from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.export import EXPORTS
 from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.samples import NewSample, store_samples
+from recordings import records
 
 # Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference
 # for LLM-as-a-Judge" (FARS, Analemma), as counts.
@@ -91,10 +93,9 @@ def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
 
 
 @pytest.mark.shared
-def test_mmlu_pro_by_its_first_five_models(sqlite_store: Store, shared: Path) -> None:
-    file = shared / "data" / "mmlu_pro.samples.jsonl.gz"
-    import_file(sqlite_store, file, kind="samples")
-    report = measure_self_reference(sqlite_store, k=5)
+def test_mmlu_pro_by_its_first_five_models(public_database: Callable[..., Path], shared: Path) -> None:
+    with closing(open_store(public_database(("mmlu_pro.samples", "samples")))) as store:
+        report = measure_self_reference(store, k=5)
     assert [(level.right, level.n) for level in report.calibration] == [
         (3557, 3905),
         (1864, 2352),
@@ -105,8 +106,7 @@ def test_mmlu_pro_by_its_first_five_models(sqlite_store: Store, shared: Path) ->
     assert (percent(report.gate.on_rate.value), percent(report.gate.precision.value)) == (60.59, 86.64)
     assert (report.account.asked, report.account.unparsable) == (72_282, 2_866)
     assert report.conditions["C"].accuracy.reason == "the judge was not asked"
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        rights = [json.loads(line)["correct"][:5] for line in lines]
+    rights = [row["correct"][:5] for row in records(shared / "data" / "mmlu_pro.samples.jsonl.gz")]
     assert report.samples.mean.value == pytest.approx(sum(map(sum, rights)) / (5 * len(rights)))
     assert report.samples.best.value == pytest.approx(sum(map(any, rights)) / len(rights))
     two = 1 - sum(math.comb(5 - sum(each), 2) / math.comb(5, 2) for each in rights) / len(rights)

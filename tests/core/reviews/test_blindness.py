@@ -33,6 +33,7 @@ from judgeboard.reviews.shown import item_texts
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.audits import audited_judgments
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
+from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, event_page
 from judgeboard.store.export import EXPORTS, export_tables
 from judgeboard.store.filters import RowFilter
@@ -54,7 +55,7 @@ from judgeboard.store.verdict_pairs import judged_texts, pairs_of_run, pairs_of_
 from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard.trends.trend import trend
 from marked_answer import NOW, SCORE, MarkedAnswer, found_in, mark_answer
-from queue_case import QueueCase
+from queue_case import QueueCase, queue_case
 
 CORE = Path(judgeboard.__file__).parent
 
@@ -85,8 +86,13 @@ class Marked:
 
 
 @pytest.fixture
-def marked(case: QueueCase) -> Marked:
-    return Marked(case, mark_answer(case.store, case.ada))
+def marked(store: Store, fill_once: Any) -> Marked:
+    def fill(new: Store) -> tuple[tuple[Reviewer, ...], MarkedAnswer]:
+        case = queue_case(new)
+        return case.people, mark_answer(new, case.ada)
+
+    people, answer = fill_once("marked answer", store, fill)
+    return Marked(QueueCase(store, *people), answer)
 
 
 def everything(connection: Connection) -> list[Any]:

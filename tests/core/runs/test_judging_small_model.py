@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -19,19 +20,39 @@ ANSWERS = [
     ("Is chalk allowed there?", "Yes, everywhere.", ("Chalk is not allowed.",)),
 ]
 
+# The model reads 300 tokens a second: half of the built-in prompt does.
+PROMPT = """# Role
+You judge an answer.
+
+# Groundedness
+groundedness: 1.0 if all of the answer comes from the passages, 0.0 if nothing does.
+
+# Quality
+quality: 1 (bad), 2, 3 or 4 (good).
+
+# Task
+The token is {fence}.
+
+{material}
+
+Judge the answer.
+"""
+
 
 @pytest.mark.llm
 @pytest.mark.timeout(900)
 def test_every_answer_and_anchor_gets_a_judgment_with_all_that_was_said(
-    small_model: str, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+    small_model: str, sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    prompt = tmp_path / "prompt.md"
+    prompt.write_text(PROMPT)
     with sqlite_store.writing() as connection:
         store_responses(connection, [Response("log", str(number), *answer) for number, answer in enumerate(ANSWERS)])
     database = ["--db", address(sqlite_store)]
     with RecordingEndpoint(forward_to(small_model, timeout_s=500)) as endpoint:
         model = ["--judge", "rag", "--model", "smollm2", "--base-url", endpoint.base_url, "--max-output", "48"]
         # One at a time, the server keeps the part of the prompt that all calls share.
-        calls = [*model, "--timeout", "500", "--concurrency", "1", *database]
+        calls = [*model, "--prompt", str(prompt), "--timeout", "500", "--concurrency", "1", *database]
         code = run(["judge", *calls])
         output, requests = capsys.readouterr().out, len(endpoint.requests)
         assert run(["test", "anchors", "make", "--n", "1", *database]) == 0

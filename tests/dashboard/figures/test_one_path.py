@@ -39,8 +39,10 @@ from judgeboard_dashboard.widgets.charts import grid
 from judgeboard_dashboard.widgets.charts.trend import axis_of, frame_of
 from judgeboard_dashboard.widgets.tables import table_frame
 
+LOGS = ("demo", "six weeks")
 
-@pytest.fixture(params=["demo", "six weeks"])
+
+@pytest.fixture(params=LOGS)
 def log(request: pytest.FixtureRequest) -> Store:
     """A database of the test's own: the demo, or six weeks whose flags were decided."""
     if request.param == "demo":
@@ -92,8 +94,18 @@ def test_the_figures_of_overview(log: Store, open_page: OpenPage) -> None:
     assert number_words(errors["kappa"]) in says
 
 
-@pytest.mark.parametrize("period", ["week", "day"])
-@pytest.mark.parametrize("name", [name for name in MEASURES if name != "failed_check_share"])  # needs checks
+DRAWN = [name for name in MEASURES if name != "failed_check_share"]  # which needs checks
+
+
+@pytest.mark.parametrize(
+    ("name", "log", "period"),
+    [
+        (name, log, ("week", "day")[(place + number) % 2])
+        for place, name in enumerate(DRAWN)
+        for number, log in enumerate(LOGS)
+    ],
+    indirect=["log"],
+)
 def test_the_points_of_a_trend(name: Any, period: Any, log: Store, open_page: OpenPage) -> None:
     with log.reading() as connection:
         figures = trend(connection, measure=name, period=period)
@@ -215,9 +227,14 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return seen
 
 
-@pytest.mark.parametrize("by", SLICES)
-@pytest.mark.parametrize("human", PEOPLE)
-@pytest.mark.parametrize("grade", GRADES)
+@pytest.mark.parametrize(
+    ("grade", "human", "by"),
+    [
+        (grade, human, list(SLICES)[(place + number) % 2])
+        for place, grade in enumerate(GRADES)
+        for number, human in enumerate(PEOPLE)
+    ],
+)
 def test_charts_and_files_hold_the_figures_of_the_command(
     open_page: OpenPage,
     figures: FiguresLog,
