@@ -36,7 +36,7 @@ def test_a_filter_stands_in_the_address_and_survives_back(page: Page, site) -> N
     page.get_by_role("button", name="Open an issue").click()
     page.get_by_label("Title").fill("Evil answers")
     page.get_by_role("button", name="Open issue").click()
-    # First: while a page is drawn again, an old text may stand beside the new one.
+    # The first of them: while a page is drawn, the text of the page before may still be there.
     expect(page.locator(".jb-say").first).to_have_text("1: Evil answers")
     expect(page.get_by_text("flag confirmed or flag open, “evil”").first).to_be_visible()
     page.wait_for_url(re.compile(r"/issues\?issue=1$"))

@@ -105,8 +105,8 @@ def test_whatever_a_real_model_says_of_a_control_is_accounted_for(
         (original,) = store_responses(connection, [answer]).new
     assert [each.made for each in make_control_answers(sqlite_store, kinds=["passages_removed"])] == [1]
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
-        given = {"base_url": endpoint.base_url, "max_output": 24, "timeout_s": 120, "concurrency": 2}
-        judge = make_judge("rag", model="smollm2", prompt=prompt, **given)
+        options = {"base_url": endpoint.base_url, "max_output": 24, "timeout_s": 120, "concurrency": 2}
+        judge = make_judge("rag", model="smollm2", prompt=prompt, **options)
         # The original has its verdict already: the model is slow, and one answer shows as much as two.
         with sqlite_store.writing() as connection:
             judgment = NewJudgment(original, 0, 0, Verdict(Status.OK, groundedness=1.0, quality=4))
@@ -142,9 +142,9 @@ def test_whatever_a_real_model_says_every_case_is_accounted_for(
     file.write_text(SUITE)
     suite = read_suite(file)
     with RecordingEndpoint(forward_to(small_model)) as endpoint:
-        given = {"base_url": endpoint.base_url, "timeout_s": 120}
-        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=24, prompt=prompt, **given)
-        candidate = make_candidate("model:smollm2", max_output=16, **given)
+        options = {"base_url": endpoint.base_url, "timeout_s": 120}
+        judge = make_judge("rubric", rubric=suite.rubric, model="smollm2", max_output=24, prompt=prompt, **options)
+        candidate = make_candidate("model:smollm2", max_output=16, **options)
         result = run_suite(sqlite_store, suite, candidate, judge=judge)
     account = result.account
     assert account.asked == account.ok + account.unparsable + account.refused + account.error
