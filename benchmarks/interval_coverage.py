@@ -229,7 +229,7 @@ def narrow_part(draws: int, workers: int, seed: int) -> int:
         ]
         for name, cells in settings.items():
             widest = WIDEST * min((cells[each].mean_width for each in holding), default=math.inf)
-            fails = cells[own].found > 0 and (cells[own].fails(level) or cells[own].mean_width > widest)
+            fails = cells[own].found > 0 and (not cells[own].holds(level) or cells[own].mean_width > widest)
             failed += fails
             print(f"{statistic}, {name}{' !' if fails else ''}")
             for method, each in cells.items():

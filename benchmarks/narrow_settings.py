@@ -10,6 +10,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, grouping
+from judgeboard.stats.confusion import TableEstimates, kappa
 from judgeboard.stats.detection import auroc
 from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.intervals import bootstrapped, mean_estimate, resampled_tables, wilson
@@ -170,6 +171,24 @@ def _share_of_pairs(rng: np.random.Generator, questions: int, size: int, true: f
     }
 
 
+def _kappa(rng: np.random.Generator, true: float, n: int, bad: float) -> Draw:
+    """Draw a table that often has an empty cell: both sides call a share ``bad`` of the answers bad."""
+    good = 1 - bad
+    both = bad * bad + true * bad * good
+    said = rng.choice(4, size=n, p=(both, bad - both, bad - both, 1 - 2 * bad + both))
+    groups = grouping(None, n)
+    tables = resampled_tables(said, 4, groups).reshape(-1, 2, 2)
+    value = float(kappa(np.bincount(said, minlength=4).reshape(2, 2).astype(np.float64)))
+    intervals = {
+        "bootstrap error, with one more answer in empty cells": ends_of(
+            TableEstimates(said.astype(np.int64), 2, groups).kappa()
+        )
+    }
+    if abs(value) < 1:
+        intervals["bootstrap error"] = ends_of(bootstrapped(value, n, kappa(tables), groups, scale="Fisher's z"))
+    return intervals
+
+
 NARROW_SETTINGS: Mapping[str, Mapping[str, NarrowSetting]] = {
     "AUROC": {
         f"{true}, {words}": NarrowSetting(true, partial(_auroc, true=true, n=n, bad_rows=bad, size=size))
@@ -180,6 +199,10 @@ NARROW_SETTINGS: Mapping[str, Mapping[str, NarrowSetting]] = {
             ("n 150, 5 % bad", 150, 8, 1),
             ("12 groups of 10", 120, 36, 10),
         )
+    },
+    "kappa with an empty cell": {
+        f"{true}, {bad * 100:.0f} % bad, n {n}": NarrowSetting(true, partial(_kappa, true=true, n=n, bad=bad))
+        for true, bad, n in ((0.0, 0.15, 31), (0.0, 0.15, 50), (0.0, 0.12, 100), (0.4, 0.15, 31), (0.8, 0.3, 40))
     },
     "rate of these answers": {
         "1 % bad, 15 labels": NarrowSetting(0.01, partial(_rate_of_these, bad_share=0.01, labels=15))

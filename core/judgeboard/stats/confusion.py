@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from judgeboard.stats.arrays import (
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.intervals import (
     RESAMPLES,
+    SEED,
     Transform,
     WithoutOne,
     bootstrapped,
@@ -170,7 +171,7 @@ def matthews(tables: FloatArray) -> FloatArray:
     people, judge = row_sums(tables), column_sums(tables)
     n = row_sums(people)
     covariance = row_sums(_right(tables)) * n - row_sums(people * judge)
-    spreads = [n * n - row_sums(np.square(side)) for side in (people, judge)]
+    spreads = [np.maximum(n * n - row_sums(np.square(side)), 0) for side in (people, judge)]  # sums may be no integers
     return ratio(covariance, np.sqrt(spreads[0] * spreads[1]))
 
 
@@ -201,6 +202,24 @@ class TableEstimates:
         self._patterns = patterns(cells, k * k, groups)
         self._observed = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
         self._resampled = resampled(self._patterns, resamples=resamples).reshape(resamples, k, k)
+
+    @cached_property
+    def _with_one_more(self) -> FloatArray | None:
+        """The bootstrap samples of the table and one more group in its empty cells; None if no cell is empty.
+
+        No sample of the table alone has an answer in such a cell, however probable it is there. If the judge and people
+        were independent, the group would be in each of these cells with the probability that it has here.
+        """
+        expected = np.outer(row_sums(self._observed), column_sums(self._observed))
+        chances = np.where(self._observed == 0, expected, 0.0).ravel()
+        if not chances.any():
+            return None
+        rng = np.random.Generator(np.random.SFC64(SEED + 1))
+        count = self._groups.count
+        times = rng.binomial(count, 1 / (count + 1), size=len(self._resampled))
+        added = rng.multinomial(times, chances / chances.sum()).reshape(self._resampled.shape)
+        kept = (1 - times / count)[:, np.newaxis, np.newaxis]
+        return self._resampled * kept + added * (len(self._cells) / count)
 
     def kappa(self, weights: Weights = "nominal") -> Estimate:
         """Return Cohen's kappa; undefined only if expected agreement is 1."""
@@ -244,4 +263,8 @@ class TableEstimates:
     ) -> Estimate:
         left = self._observed - self._patterns.counts.reshape(-1, *self._observed.shape)
         without = WithoutOne(of_tables(left), self._patterns.shared_by)
-        return bootstrapped(value, n, of_tables(self._resampled), self._groups, named, without=without, scale=scale)
+        draws = of_tables(self._resampled)
+        with_one_more = None if scale is None or self._with_one_more is None else of_tables(self._with_one_more)
+        return bootstrapped(
+            value, n, draws, self._groups, named, without=without, scale=scale, with_one_more=with_one_more
+        )

@@ -324,11 +324,13 @@ def bootstrapped(
     *,
     without: WithoutOne | None = None,
     scale: Transform | None = None,
+    with_one_more: FloatArray | None = None,
 ) -> Estimate:
     """Return ``value`` of ``n`` rows with an interval from its bootstrap ``draws``.
 
     With ``scale`` it is a t interval, else with ``without`` a BCa interval, else a percentile interval. Undefined draws
-    (NaN) are left out; if they are more than 5 %, there is no interval. ``named`` is a prefix of the method.
+    (NaN) are left out; if they are more than 5 %, there is no interval. ``named`` is a prefix of the method. A t
+    interval uses the standard error of the draws ``with_one_more`` group if it is the larger one.
     """
     if groups.count == 1:
         return measured(value, n, reason=f"no interval: one {groups.group} only")
@@ -342,7 +344,10 @@ def bootstrapped(
     drawn = f"{draws.size:,} resamples{left_out}"
     wider = math.sqrt(groups.count / (groups.count - 1))
     if scale is not None:
-        error, skew = wider * float(defined.std()), 0.0 if without is None else without.skew
+        spread = float(defined.std())
+        if with_one_more is not None:
+            spread = max(spread, float(np.nanstd(with_one_more)))
+        error, skew = wider * spread, 0.0 if without is None else without.skew
         method = f"{named}bootstrap error, {drawn},"
         return estimate_with_error(value, n, error, groups, scale, method, skew=skew)
     reach = wider * float(t_quantile(groups.count - 1))

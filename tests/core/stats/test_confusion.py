@@ -146,6 +146,34 @@ def test_kappa_intervals_equal_a_plain_loop_over_groups(agrees_with_plain_bootst
     assert got.unit == ("response" if alone else "evidence group")
 
 
+def test_the_interval_of_an_independent_judge_holds_0_though_a_cell_is_empty():
+    rng = np.random.default_rng(0)
+    holding = with_an_empty_cell = 0
+    for _ in range(200):
+        people, judge = (rng.random((2, 31)) < 0.85).astype(int)
+        got = estimates(people, judge, 2).kappa()
+        if got.low is None or table_of(people, judge, 2).all():
+            continue
+        with_an_empty_cell += 1
+        holding += got.low <= 0 <= got.high
+    assert with_an_empty_cell >= 80
+    assert holding >= 0.93 * with_an_empty_cell
+
+
+@pytest.mark.parametrize("compute", [kappa, matthews], ids=["kappa", "matthews"])
+def test_an_empty_cell_counts_in_the_interval_of_evidence_groups(compute):
+    people, judge = np.repeat([[0] * 5 + [1] * 26, [1] * 5 + [0] * 4 + [1] * 22], 3, axis=1)
+    got = estimates(people, judge, 2, np.repeat(np.arange(31), 3)).statistic(compute, "", scale="Fisher's z")
+    assert got.value == pytest.approx(float(compute(table_of(people, judge, 2))))
+    assert got.low < got.value < 0 < got.high
+
+
+def test_cells_that_a_side_never_uses_are_not_empty_by_chance():
+    people, judge = np.array([0, 1, 2] * 10), np.array([0, 1, 2, 1, 1, 2] * 5)
+    narrow, wide = estimates(people, judge, 3).kappa(), estimates(people, judge, 5).kappa()
+    assert (narrow.low, narrow.high) == pytest.approx((wide.low, wide.high), abs=1e-9)
+
+
 SHARES = detection_shares(2, BAD)
 RATES = {
     "agreement": (at_most_apart(2, 0), lambda people, judge: (people == judge).mean()),
