@@ -127,7 +127,7 @@ BUILT_ON: dict[str, dict[Path, str]] = {
     "pandas": {DASHBOARD / "widgets" / "tables.py": "pandas.DataFrame"},
     "openai": {CORE / "llm" / "endpoint_chat.py": "openai.AsyncOpenAI"},
     "httpx": {
-        CORE / "targets" / "target.py": "httpx.Client",  # pushes and pulls
+        CORE / "targets" / "http.py": "httpx.Client",  # pushes and pulls
         CORE / "client" / "sending.py": "httpx.Client",
     },
     "pydantic-settings": {CORE / "settings" / "model.py": "pydantic_settings.BaseSettings"},

@@ -22,7 +22,6 @@ from judgeboard.imports.exports import langfuse, langsmith
 from judgeboard.imports.exports.entry import as_object, objects
 from judgeboard.imports.exports.traced import BY, EVALUATION, EVENT, PUSHED, Score, nanoseconds, scored
 from judgeboard.imports.fields import MAX_ID, Cells, Unusable, fault_in
-from judgeboard.imports.history.pages import is_own
 from judgeboard.imports.kinds import KINDS, ImportKind, Record
 from judgeboard.imports.reading import read_records
 from judgeboard.imports.recorded import VerdictImport
@@ -31,6 +30,7 @@ from judgeboard.receiving.keys import Sender
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.tables import RESPONSE
 from judgeboard.store.traces import NewFeedback, NewSpan, store_spans, traces_of_spans
+from judgeboard.targets.target import is_own
 from judgeboard.traces import langsmith_runs
 from judgeboard.traces.spans import LogRecord, Span
 

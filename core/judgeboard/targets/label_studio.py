@@ -1,40 +1,11 @@
 """Label Studio: predictions of judges and annotations of people, by the controls of its labeling interface."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
-
 from judgeboard.errors import BadInput, NotSent
-from judgeboard.settings.masking import register_secret
 from judgeboard.store.tools import PushItem
-from judgeboard.targets.target import Access, Http, Refused, Target, stable_id
-
-
-class _PersonalToken(httpx.Auth):
-    """Exchanges a personal token for an access token, which ends after minutes."""
-
-    requires_response_body = True
-
-    def __init__(self, address: str, token: str) -> None:
-        self._refresh = httpx.Request("POST", f"{address}/api/token/refresh", json={"refresh": token})
-        self._access = ""
-
-    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        if self._access:
-            request.headers["authorization"] = f"Bearer {self._access}"
-            if (yield request).status_code != 401:
-                return
-        reply = yield self._refresh
-        if reply.is_success:
-            try:
-                self._access = str(reply.json()["access"])
-                register_secret(self._access)
-            except (ValueError, TypeError, KeyError):
-                words = f"{self._refresh.url} answered without an access token: is it the address of the tool?"
-                raise NotSent(words) from None
-            request.headers["authorization"] = f"Bearer {self._access}"
-        yield request
+from judgeboard.targets.target import Access, Connection, RefreshToken, Refused, Target, stable_id
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -42,11 +13,11 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
     if not token:
         raise BadInput("no token of Label Studio: set LABEL_STUDIO_API_KEY")
     if "." in token:  # a JSON web token; legacy tokens are hex digits
-        return Access(address, auth=_PersonalToken(address, token))
+        return Access(address, auth=RefreshToken("/api/token/refresh", token))
     return Access(address, {"authorization": f"Token {token}"})
 
 
-def _send(http: Http, items: Sequence[PushItem]) -> None:
+def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         task = _task(item)
         project = _read(http, f"/api/tasks/{task}/", "project")
@@ -61,7 +32,7 @@ def _send(http: Http, items: Sequence[PushItem]) -> None:
             _store_prediction(http, task, item, result)
 
 
-def _read(http: Http, path: str, name: str) -> Any:
+def _read(http: Connection, path: str, name: str) -> Any:
     content = http.read_once(path)
     if not isinstance(content, dict) or name not in content:
         raise NotSent(f"{http.address} answered {path} without {name}: is it the address of the tool?")
@@ -95,7 +66,7 @@ def _result(item: PushItem, controls: Mapping[str, Any]) -> list[dict[str, Any]]
     return result
 
 
-def _store_annotation(http: Http, task: int, result: list[dict[str, Any]]) -> None:
+def _store_annotation(http: Connection, task: int, result: list[dict[str, Any]]) -> None:
     # Label Studio gives every annotation a new id: an earlier one is found by the ids of its regions.
     # So a POST without an answer is not repeated: it may be stored, and the next push finds it.
     own = {region["id"] for region in result}
@@ -107,7 +78,7 @@ def _store_annotation(http: Http, task: int, result: list[dict[str, Any]]) -> No
         http.send("POST", f"/api/tasks/{task}/annotations/", {"result": result}, repeat=False)
 
 
-def _store_prediction(http: Http, task: int, item: PushItem, result: list[dict[str, Any]]) -> None:
+def _store_prediction(http: Connection, task: int, item: PushItem, result: list[dict[str, Any]]) -> None:
     version = f"judgeboard/{item.author}"
     score = next((score.value for score in item.scores if score.name == "groundedness"), None)
     body = {"task": task, "result": result, "model_version": version} | ({} if score is None else {"score": score})

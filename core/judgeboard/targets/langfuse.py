@@ -3,11 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
-
 from judgeboard.errors import BadInput
-from judgeboard.store.tools import PushItem, Score
-from judgeboard.targets.target import Access, Http, Target, facts, needed_trace_id, span_id, stable_id, trace_id
+from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.targets.target import Access, Connection, Target, facts, needed_trace_id, span_id, stable_id, trace_id
 from judgeboard.text import iso_z
 
 
@@ -15,16 +13,16 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
     public, secret = (environment.get(f"LANGFUSE_{name}_KEY", "").strip() for name in ("PUBLIC", "SECRET"))
     if not (public and secret):
         raise BadInput("no keys of Langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY")
-    return Access(address, auth=httpx.BasicAuth(public, secret))
+    return Access(address, auth=(public, secret))
 
 
-def _send(http: Http, items: Sequence[PushItem]) -> None:
+def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         for score in item.scores:
             http.send("POST", "/api/public/scores", _score(item, score))
 
 
-def _score(item: PushItem, score: Score) -> dict[str, Any]:
+def _score(item: PushItem, score: PushScore) -> dict[str, Any]:
     body = {
         "id": str(stable_id(item, score.name)),  # an id that is known is overwritten
         "traceId": _trace_id(item),

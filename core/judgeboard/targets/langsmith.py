@@ -7,8 +7,8 @@ from typing import Any
 
 from judgeboard.domain import GRADE_TEXTS
 from judgeboard.errors import BadInput
-from judgeboard.store.tools import PushItem, Score
-from judgeboard.targets.target import Access, Http, Refused, Target, facts, needed_trace_id, stable_id
+from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.targets.target import Access, Connection, Refused, Target, facts, needed_trace_id, stable_id
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -18,7 +18,7 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
     return Access(address, {"x-api-key": key})
 
 
-def _send(http: Http, items: Sequence[PushItem]) -> None:
+def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         for score in item.scores:
             feedback = _feedback(item, score)
@@ -31,7 +31,7 @@ def _send(http: Http, items: Sequence[PushItem]) -> None:
                 http.send("PATCH", f"/feedback/{feedback['id']}", changed)
 
 
-def _feedback(item: PushItem, score: Score) -> dict[str, Any]:
+def _feedback(item: PushItem, score: PushScore) -> dict[str, Any]:
     body = {
         "id": str(stable_id(item, score.name)),
         "run_id": _run_id(item),

@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import httpx
-
 from judgeboard.store.tools import PushItem
-from judgeboard.targets.target import Access, Http, Refused, Target, facts, needed_trace_id, span_id, stable_id
+from judgeboard.targets.target import Access, Connection, Refused, Target, facts, needed_trace_id, span_id, stable_id
 from judgeboard.text import iso_z
 
 
@@ -15,10 +13,10 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
     token, user, password = (environment.get(f"MLFLOW_TRACKING_{name}", "").strip() for name in names)
     if token:
         return Access(address, {"authorization": f"Bearer {token}"})
-    return Access(address, auth=httpx.BasicAuth(user, password) if user else None)
+    return Access(address, auth=(user, password) if user else None)
 
 
-def _send(http: Http, items: Sequence[PushItem]) -> None:
+def _send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         path = f"/api/3.0/mlflow/traces/tr-{needed_trace_id(item)}/assessments"
         for score in item.scores:
@@ -49,7 +47,7 @@ def _assessment(item: PushItem, name: str, content: Mapping[str, Any], reasoning
     return {key: value for key, value in assessment.items() if value is not None}
 
 
-def _store(http: Http, path: str, assessment: dict[str, Any]) -> None:
+def _store(http: Connection, path: str, assessment: dict[str, Any]) -> None:
     try:
         http.send("POST", path, {"assessment": assessment})
     except Refused as error:

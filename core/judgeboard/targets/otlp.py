@@ -5,8 +5,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from judgeboard.settings.masking import without_secrets
-from judgeboard.store.tools import PushItem, Score
-from judgeboard.targets.target import Access, Http, Refused, Target, facts, needed_trace_id, span_id, stable_id
+from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.targets.target import Access, Connection, Refused, Target, facts, needed_trace_id, span_id, stable_id
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -14,7 +14,7 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
     return Access(address.removesuffix("/v1/logs"), {name.strip(): unquote(value).strip() for name, _, value in pairs})
 
 
-def _send(http: Http, items: Sequence[PushItem]) -> None:
+def _send(http: Connection, items: Sequence[PushItem]) -> None:
     records = [_record(item, score) for item in items for score in item.scores]
     scope = {"scope": {"name": "judgeboard"}, "logRecords": records}
     resource = {"attributes": _attributes({"service.name": "judgeboard"})}
@@ -24,7 +24,7 @@ def _send(http: Http, items: Sequence[PushItem]) -> None:
         raise Refused(without_secrets(str(partial.get("errorMessage") or "log records were rejected")))
 
 
-def _record(item: PushItem, score: Score) -> dict[str, Any]:
+def _record(item: PushItem, score: PushScore) -> dict[str, Any]:
     at = str(int(item.at.timestamp() * 1_000_000) * 1_000)
     attributes = {
         "gen_ai.evaluation.name": score.name,

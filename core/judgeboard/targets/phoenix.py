@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from judgeboard.store.tools import PushItem, Score
-from judgeboard.targets.target import Access, Http, Target, facts, needed_trace_id, span_id
+from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.targets.target import Access, Connection, Target, facts, needed_trace_id, span_id
 
 
 def _access(address: str, environment: Mapping[str, str]) -> Access:
@@ -12,7 +12,7 @@ def _access(address: str, environment: Mapping[str, str]) -> Access:
     return Access(address.removesuffix("/v1/traces"), {"authorization": f"Bearer {key}"} if key else {})
 
 
-def _send(http: Http, items: Sequence[PushItem]) -> None:
+def _send(http: Connection, items: Sequence[PushItem]) -> None:
     of_spans = [item for item in items if span_id(item)]
     of_traces = [item for item in items if not span_id(item)]
     data = {
@@ -27,7 +27,7 @@ def _send(http: Http, items: Sequence[PushItem]) -> None:
             http.send("POST", f"/v1/{kind}_annotations?sync=true", {"data": annotations})
 
 
-def _annotation(item: PushItem, score: Score, **subject: str | None) -> dict[str, Any]:
+def _annotation(item: PushItem, score: PushScore, **subject: str | None) -> dict[str, Any]:
     result = {"score": score.value, "label": score.label, "explanation": score.reasoning or item.note}
     return {
         "name": score.name,

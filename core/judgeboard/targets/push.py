@@ -42,13 +42,14 @@ from judgeboard.store.tools import (
     target_named,
     target_states,
 )
+from judgeboard.targets.http import Http
 from judgeboard.targets.label_studio import LABEL_STUDIO
 from judgeboard.targets.langfuse import LANGFUSE
 from judgeboard.targets.langsmith import LANGSMITH
 from judgeboard.targets.mlflow import MLFLOW
 from judgeboard.targets.otlp import OTLP
 from judgeboard.targets.phoenix import PHOENIX
-from judgeboard.targets.target import Http, Refused, Target
+from judgeboard.targets.target import Refused, Target
 from judgeboard.text import unstorable
 
 TARGETS: Mapping[str, Target] = {

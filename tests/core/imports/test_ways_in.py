@@ -14,7 +14,7 @@ from judgeboard.imports.history.pull import TOOLS, pull
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW, TRACE
-from judgeboard.targets.target import Http
+from judgeboard.targets.http import Http
 from judgeboard.text import as_utc
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from tool_histories import TOOLS as FAKES

@@ -11,6 +11,7 @@ from judgeboard.imports.exports.entry import Entries, Entry, as_object, grade_ro
 from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
 from judgeboard.imports.values import spelled_number
+from judgeboard.targets.target import is_own
 from judgeboard.text import EPOCH, as_utc
 from judgeboard.traces.annotations import LINKED, results_in
 from judgeboard.traces.answers import answer_of
@@ -103,8 +104,6 @@ def each_score(read: Callable[[Mapping[str, Any]], tuple[str, Score] | str]) -> 
     """
 
     def entries(rows: Iterable[Row]) -> Entries:
-        from judgeboard.imports.history.pages import is_own  # it reads exports too
-
         scores: dict[str, tuple[Row, list[Score]]] = {}
         for row in rows:
             fault = fault_in(row.values)

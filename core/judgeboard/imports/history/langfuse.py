@@ -7,19 +7,18 @@ from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.exports.langfuse import trace_of_score
 from judgeboard.imports.history.pages import (
     History,
+    JsonRow,
     Names,
     Page,
     QueryValue,
-    Row,
     Window,
-    is_own,
     rows_of_pages,
     whole_traces,
 )
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.targets.langfuse import LANGFUSE
-from judgeboard.targets.target import Http, Refused
+from judgeboard.targets.target import Connection, Refused, is_own
 
 _OBSERVATIONS, _TRACES, _SCORES = 500, 50, 100
 _FIELDS = "core,basic,time,io,metadata,model,usage,trace_context"
@@ -34,12 +33,12 @@ class LangfuseHistory(History):
 
     target = LANGFUSE
 
-    def __init__(self, http: Http, project: str | None) -> None:
+    def __init__(self, http: Connection, project: str | None) -> None:
         own = objects(self._projects(http))
         super().__init__(http, project or (str(own[0].get("name") or own[0].get("id")) if own else None))
 
     @staticmethod
-    def _projects(http: Http) -> Any:
+    def _projects(http: Connection) -> Any:
         content = http.send("GET", "/api/public/projects")
         return content.get("data") if isinstance(content, dict) else None
 
@@ -70,8 +69,8 @@ class LangfuseHistory(History):
         path = "/api/public/v2/observations"
         return self.get(path, fields=_FIELDS, limit=_OBSERVATIONS, cursor=cursor, **query)
 
-    def _scores(self, trace_ids: list[str]) -> dict[str, list[Row]]:
-        scores: dict[str, list[Row]] = {}
+    def _scores(self, trace_ids: list[str]) -> dict[str, list[JsonRow]]:
+        scores: dict[str, list[JsonRow]] = {}
         for ids in batches(trace_ids, _TRACES):
             read = partial(self._scores_at, ",".join(ids))
             for score in rows_of_pages(read, "data", *_CURSOR):
@@ -88,7 +87,7 @@ class LangfuseHistory(History):
         times = window.named("fromTimestamp", "toTimestamp")
         reply = self.get("/api/public/traces", page=number, limit=_TRACES, orderBy="timestamp.asc", **times)
         listed = objects(reply.get("data"))
-        traces: dict[str, list[Row]] = {}
+        traces: dict[str, list[JsonRow]] = {}
         for each in listed:
             try:
                 trace = self.get(f"/api/public/traces/{each['id']}")

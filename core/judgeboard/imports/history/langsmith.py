@@ -7,19 +7,18 @@ from judgeboard.errors import NotFound
 from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.history.pages import (
     History,
+    JsonRow,
     Names,
     Page,
-    Row,
     Window,
     by_key,
-    is_own,
     rows_of_pages,
     whole_traces,
 )
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.targets.langsmith import LANGSMITH
-from judgeboard.targets.target import Http
+from judgeboard.targets.target import Connection, is_own
 from judgeboard.text import iso_z
 
 _MOST = 100  # runs and feedback in one reply
@@ -36,7 +35,7 @@ class LangsmithHistory(History):
 
     target = LANGSMITH
 
-    def __init__(self, http: Http, project: str | None) -> None:
+    def __init__(self, http: Connection, project: str | None) -> None:
         super().__init__(http, project)
         sessions = objects(self.get("/sessions", name=self.project, limit=1))
         if not sessions:
@@ -62,7 +61,7 @@ class LangsmithHistory(History):
         common = {"session": [self._session], "select": list(_FIELDS), "limit": _MOST}
         return self.read("POST", "/runs/query", common | body | ({"cursor": cursor} if cursor else {}))
 
-    def _add_feedback(self, runs: list[Row]) -> None:
+    def _add_feedback(self, runs: list[JsonRow]) -> None:
         for batch in batches(runs, _MOST):
             some = {str(run.get("id")): run for run in batch}
             offset = 0

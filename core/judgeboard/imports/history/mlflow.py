@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from judgeboard.imports.exports.entry import objects
-from judgeboard.imports.history.pages import History, Page, Row, Window, is_own
+from judgeboard.imports.history.pages import History, JsonRow, Page, Window
 from judgeboard.store.statements import batches
 from judgeboard.targets.mlflow import MLFLOW
-from judgeboard.targets.target import Http, Refused
+from judgeboard.targets.target import Connection, Refused, is_own
 
 _TRACES = 100
 _SPANS_OF = 10  # traces whose spans come in one reply
@@ -20,7 +20,7 @@ class MlflowHistory(History):
     target = MLFLOW
     default_project = "Default"
 
-    def __init__(self, http: Http, project: str | None) -> None:
+    def __init__(self, http: Connection, project: str | None) -> None:
         super().__init__(http, project)
         self._experiment = self._id()
 
@@ -52,7 +52,7 @@ class MlflowHistory(History):
             for info in objects(reply.get("traces"))
             if info.get("trace_id") and info.get("state") != _RUNNING
         }
-        spans: dict[str, list[Row]] = {}
+        spans: dict[str, list[JsonRow]] = {}
         for ids in batches(list(infos), _SPANS_OF):
             spans |= self._spans(ids)
         traces = {
@@ -61,7 +61,7 @@ class MlflowHistory(History):
         }
         return Page("MLflow traces", traces, reply.get("next_page_token") or None)
 
-    def _spans(self, trace_ids: Sequence[str]) -> dict[str, list[Row]]:
+    def _spans(self, trace_ids: Sequence[str]) -> dict[str, list[JsonRow]]:
         """Return the spans by trace. Spans that MLflow cannot read are left out, and those of others are not."""
         try:
             reply = self.get("/api/3.0/mlflow/traces/batchGet", trace_ids=trace_ids)

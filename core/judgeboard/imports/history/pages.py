@@ -1,4 +1,4 @@
-"""What the histories of all tools share: windows, pages of whole traces, and scores that Judgeboard itself sent."""
+"""What the histories of all tools share: windows, and pages of whole traces."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,12 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 from urllib.parse import urlencode
 
 from judgeboard.errors import NotSent
-from judgeboard.imports.exports.entry import as_object, objects
+from judgeboard.imports.exports.entry import objects
 from judgeboard.store.filters import value_at
-from judgeboard.targets.target import OWN, SENT_BY, Http, Target
+from judgeboard.targets.target import Connection, Target
 from judgeboard.text import as_utc, iso_z
 
-Row = dict[str, Any]
+JsonRow = dict[str, Any]
+"""A row of the export of a tool, as its REST interface returns it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Page(NamedTuple):
     """
 
     export: str
-    traces: Mapping[str, Sequence[Row]]
+    traces: Mapping[str, Sequence[JsonRow]]
     next: str | None
 
 
@@ -52,7 +53,7 @@ class History(ABC):
     target: ClassVar[Target]
     default_project: ClassVar[str] = "default"
 
-    def __init__(self, http: Http, project: str | None) -> None:
+    def __init__(self, http: Connection, project: str | None) -> None:
         self.http = http
         self.project = project or self.default_project
 
@@ -78,13 +79,13 @@ class History(ABC):
         return content
 
 
-def rows_of_pages(read: Callable[[str | None], Any], rows: str, *next_position: str) -> list[Row]:
+def rows_of_pages(read: Callable[[str | None], Any], rows: str, *next_position: str) -> list[JsonRow]:
     """Return the rows of all pages of a list.
 
     ``read`` returns the reply at a position (None: the first page). It has a page under the name ``rows``, and the next
     position at the path ``next_position``, unless the page is the last one.
     """
-    every: list[Row] = []
+    every: list[JsonRow] = []
     position = None
     while True:
         reply = read(position)
@@ -92,11 +93,6 @@ def rows_of_pages(read: Callable[[str | None], Any], rows: str, *next_position: 
         position = value_at(reply, next_position)
         if not position:
             return every
-
-
-def is_own(metadata: Any) -> bool:
-    """Whether the metadata of a score says that Judgeboard sent it."""
-    return as_object(metadata).get(SENT_BY) == OWN
 
 
 class Names(NamedTuple):
@@ -108,18 +104,18 @@ class Names(NamedTuple):
     end: str
 
 
-def whole_traces(rows: Sequence[Row], names: Names) -> tuple[dict[str, list[Row]], list[str]]:
+def whole_traces(rows: Sequence[JsonRow], names: Names) -> tuple[dict[str, list[JsonRow]], list[str]]:
     """Divide a page of spans, newest first: traces that are whole in it, and ids of those that may be in other pages.
 
     A trace belongs to the page of its root. It is whole if its root ended before the newest span of the page began,
     and began after the oldest one: a span that began with its root may follow it. Traces whose root has not ended are
     left out.
     """
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[JsonRow]] = {}
     for row in objects(list(rows)):
         groups.setdefault(str(row.get(names.trace)), []).append(row)
     times = [time for group in groups.values() for row in group if (time := _time(row.get(names.start)))]
-    whole: dict[str, list[Row]] = {}
+    whole: dict[str, list[JsonRow]] = {}
     divided: list[str] = []
     for trace_id, group in groups.items():
         root = next((row for row in group if not row.get(names.parent)), None)
@@ -141,9 +137,9 @@ def _time(value: Any) -> datetime | None:
         return None
 
 
-def by_key(rows: Iterable[Any], *path: str) -> dict[str, list[Row]]:
+def by_key(rows: Iterable[Any], *path: str) -> dict[str, list[JsonRow]]:
     """Return the objects among the rows by the value at a path of names; rows without it are left out."""
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[JsonRow]] = {}
     for row in objects(list(rows)):
         value: Any = row
         for name in path:

@@ -22,7 +22,8 @@ from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.tools import PullState, get_pull, save_pull
-from judgeboard.targets.target import Http, Refused
+from judgeboard.targets.http import Http
+from judgeboard.targets.target import Refused
 
 TOOLS: Mapping[str, type[History]] = {
     each.target.name: each for each in (PhoenixHistory, MlflowHistory, LangfuseHistory, LangsmithHistory)
