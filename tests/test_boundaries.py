@@ -30,7 +30,7 @@ LAYERS: list[set[str]] = [
     {"domain", "errors", "settings", "text", "client"},
     {"llm", "judges", "flags", "formats", "stats", "traces"},
     {"store"},
-    {"runs", "imports", "people", "targets"},
+    {"runs", "imports", "people", "tools"},
     {"reviews", "agreement", "trends", "receiving"},
     {"methods", "health", "alerts"},
     {"reports"},
@@ -127,7 +127,7 @@ BUILT_ON: dict[str, dict[Path, str]] = {
     "pandas": {DASHBOARD / "widgets" / "tables.py": "pandas.DataFrame"},
     "openai": {CORE / "llm" / "endpoint_chat.py": "openai.AsyncOpenAI"},
     "httpx": {
-        CORE / "targets" / "http.py": "httpx.Client",  # pushes and pulls
+        CORE / "tools" / "http.py": "httpx.Client",  # pushes and pulls
         CORE / "client" / "sending.py": "httpx.Client",
     },
     "pydantic-settings": {CORE / "settings" / "model.py": "pydantic_settings.BaseSettings"},

@@ -42,7 +42,7 @@ from judgeboard.text import EPOCH
 class NewTarget:
     """A push target before it is stored.
 
-    ``tool`` is a name in `TARGETS`, ``what`` are values of `What`. ``judges``, ``source`` and ``since`` restrict what
+    ``tool`` is the name of a target, ``what`` are values of `What`. ``judges``, ``source`` and ``since`` restrict what
     is sent; empty or None: no restriction. A worker pushes every ``every_s`` seconds.
     """
 

@@ -15,7 +15,7 @@ from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
 from judgeboard.llm.reply_body import MB, BodyLimit, UnreadableReply
-from judgeboard.targets import http
+from judgeboard.tools import http
 
 REQUEST = ChatRequest([{"role": "user", "content": "Judge."}], schema=None, schema_name="", max_output=9, parameters={})
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"

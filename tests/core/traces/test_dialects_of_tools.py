@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from captured_spans import captured_spans
-from judgeboard.traces.dialects import langfuse, langsmith, mlflow, openllmetry, trulens
+from judgeboard.tools import langfuse, langsmith, mlflow, openllmetry, trulens
 from judgeboard.traces.spans import Operation, Part, Passage, Span, SpanEvent
 
 DIALECTS = {
@@ -37,7 +37,7 @@ FILES = {
 @cache
 def captured_parts(folder: Path, dialect: str) -> list[tuple[Span, Part]]:
     spans = [span for file in FILES[dialect] for span in captured_spans(folder / file)]
-    return [(span, part) for span in spans if (part := DIALECTS[dialect].read(span, ())) is not None]
+    return [(span, part) for span in spans if (part := DIALECTS[dialect].read_span(span, ())) is not None]
 
 
 @pytest.mark.parametrize("dialect", FILES)
@@ -45,7 +45,7 @@ def test_every_span_of_a_real_request_is_read_by_its_own_dialect_alone(shared: P
     parts = captured_parts(shared / "captures", dialect)
     assert len(parts) == sum(len(captured_spans(shared / "captures" / file)) for file in FILES[dialect])
     others = [module for name, module in DIALECTS.items() if name != dialect]
-    assert not [span.name for span, _ in parts for module in others if module.read(span, ()) is not None]
+    assert not [span.name for span, _ in parts for module in others if module.read_span(span, ()) is not None]
 
 
 @pytest.mark.parametrize("dialect", FILES)
@@ -99,13 +99,13 @@ def test_attributes_of_wrong_types_are_no_errors(shared: Path, dialect: str) -> 
             {"type": {}, "role": 1},
             '{"content": [{"type": {}}], "role": "user"}',
         ):
-            part = DIALECTS[dialect].read(replace(span, attributes=dict.fromkeys(span.attributes, wrong)), ())
+            part = DIALECTS[dialect].read_span(replace(span, attributes=dict.fromkeys(span.attributes, wrong)), ())
             texts = [] if part is None else [part.question, part.answer, part.model, part.session, part.user]
             assert all(isinstance(each, str | None) for each in texts)
 
 
 def part_of(dialect: str, attributes: dict[str, Any], **more: Any) -> Part:
-    part = DIALECTS[dialect].read(made_span(attributes, **more), ())
+    part = DIALECTS[dialect].read_span(made_span(attributes, **more), ())
     assert part is not None
     return part
 
@@ -120,7 +120,7 @@ def made_span(attributes: dict[str, Any], **more: Any) -> Span:
     [{}, {"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"}, {"input.value": "Hi?"}, {"ai.prompt": "{}"}],
 )
 def test_spans_of_other_conventions_are_left_alone(attributes: dict[str, Any]) -> None:
-    assert all(module.read(made_span(attributes), ()) is None for module in DIALECTS.values())
+    assert all(module.read_span(made_span(attributes), ()) is None for module in DIALECTS.values())
 
 
 def test_old_openllmetry_numbers_its_messages() -> None:
@@ -309,7 +309,7 @@ def test_mlflow_in_the_form_of_genai_says_that_documents_are_left_out() -> None:
     root = part_of("mlflow", {"gen_ai.operation.name": "CHAIN"}, scope="mlflow.tracing.provider")
     assert (root.operation, root.missing) == (Operation.APP, retriever.missing)
     model = made_span({"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"}, scope="mlflow.tracing.provider")
-    assert mlflow.read(model, ()) is None
+    assert mlflow.read_span(model, ()) is None
 
 
 def test_the_session_of_langsmith_is_not_its_project() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from judgeboard.errors import BadInput
-from judgeboard.traces.dialects import langsmith
-from judgeboard.traces.langsmith_runs import runs_in
+from judgeboard.tools import langsmith
+from judgeboard.tools.langsmith import runs_in
 from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
 
 ROOT, CHILD = "01a1fc34-4344-777a-bc12-0e905259d0ee", "01a1fc34-4345-74d1-9fe5-be88059afb65"
@@ -35,7 +35,7 @@ def read(*requests: tuple[bytes, str]) -> list[tuple[Span, Part]]:
     sent = [each for body, content_type in requests for each in runs_in(body, content_type)]
     spans = [each for each in sent if isinstance(each, Span)]
     logs = [each for each in sent if isinstance(each, LogRecord)]
-    parts = [(span, langsmith.read(span, [log for log in logs if log.span_id == span.span_id])) for span in spans]
+    parts = [(span, langsmith.read_span(span, [log for log in logs if log.span_id == span.span_id])) for span in spans]
     return [(span, part) for span, part in parts if part is not None]
 
 

@@ -11,7 +11,6 @@ from judgeboard.imports.exports.entry import Entries, Entry, as_object, grade_ro
 from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
 from judgeboard.imports.values import spelled_number
-from judgeboard.targets.target import is_own
 from judgeboard.text import EPOCH, as_utc
 from judgeboard.traces.annotations import LINKED, results_in
 from judgeboard.traces.answers import answer_of
@@ -19,6 +18,8 @@ from judgeboard.traces.attributes import as_text, first, first_scalar
 from judgeboard.traces.spans import LogRecord, Span
 
 EVENT, EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
+SENT_BY, OWN = "sent_by", "judgeboard"
+"""The entry in the metadata of every score that Judgeboard sends; such scores are not read."""
 BY, PUSHED = "judgeboard.evaluator", "judgeboard.id"  # the second is on what `judgeboard push otlp` sends
 _LABELS = frozenset({"grounded", "hallucinated"})
 _UNSPECIFIED = "unspecified"
@@ -120,6 +121,11 @@ def each_score(read: Callable[[Mapping[str, Any]], tuple[str, Score] | str]) -> 
             yield row, replace(entry, answer={"external_id": id_, **(entry.answer or {})})
 
     return entries
+
+
+def is_own(metadata: Any) -> bool:
+    """Whether the metadata of a score, which may be a JSON text, say that Judgeboard sent it."""
+    return as_object(metadata).get(SENT_BY) == OWN
 
 
 def number_in(value: Any) -> Any:
