@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,10 +15,8 @@ from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.reviews import is_current
 from judgeboard.store.tables import REVIEW
 from judgeboard.store.tools import What, target_states
-from judgeboard.tools import label_studio
 from judgeboard.tools import recording_tool as fakes
 from judgeboard.tools.push import PushResult, push
-from judgeboard.tools.target import Refused
 
 TRACE, OTHER, UNKNOWN = "ab" * 16, "cd" * 16, "ef" * 16
 SPAN = "12" * 8
@@ -444,11 +441,6 @@ def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(what: What,
         assert len(tool.scores) == 1
         assert pushed_to(tool, "label-studio", sqlite_log, what=[what]).sent == {what.value: 2}
         assert len(tool.scores) == 2
-
-
-def test_a_name_that_only_looks_like_a_number_is_no_task_of_label_studio() -> None:
-    with pytest.raises(Refused):
-        label_studio._task_of(SimpleNamespace(metadata={}, external_id="\u00b2"))
 
 
 def test_langfuse_gets_scores_only_of_answers_that_have_a_trace(sqlite_log: GradedLog) -> None:

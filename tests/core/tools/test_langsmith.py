@@ -1,6 +1,7 @@
-"""LangSmith's own protocol, as its SDKs send it: several parts a run, starts and ends in one request or in two."""
+"""LangSmith: its exported runs and spans, and its own protocol, in which a run has several parts and requests."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from judgeboard.errors import BadInput
 from judgeboard.tools import langsmith
 from judgeboard.tools.langsmith import runs_in
 from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
+from made_spans import part_of
+from tool_files import records
 
 ROOT, CHILD = "01a1fc34-4344-777a-bc12-0e905259d0ee", "01a1fc34-4345-74d1-9fe5-be88059afb65"
 ORDER = f"20261121T034627440607Z{ROOT}"
@@ -120,3 +123,66 @@ def test_what_is_no_run_is_bad_input(body: bytes, content_type: str) -> None:
 
 def test_a_body_without_runs_is_empty() -> None:
     assert runs_in(*multipart(("feedback.x", {"score": 1}))) == []
+
+
+def test_runs_of_langsmith_become_the_answer_of_their_trace(tmp_path: Path) -> None:
+    common = {"trace_id": "t", "start_time": "2026-11-21T04:00:00", "end_time": "2026-11-21T04:00:01"}
+    common |= {"session_id": "the project", "tags": ["prod"]}
+    runs = [
+        common
+        | {"id": "m", "parent_run_id": "r", "run_type": "llm", "inputs": {"messages": [["user", "q?"]]}}
+        | {"outputs": {"generations": [[{"text": "a."}]]}, "extra": {"metadata": {"ls_model_name": "gpt"}}}
+        | {"prompt_tokens": 7, "completion_tokens": 3},
+        common
+        | {"id": "d", "parent_run_id": "r", "run_type": "retriever", "inputs": {"query": "q?"}}
+        | {"outputs": {"documents": [{"page_content": "p1", "metadata": {}}, {"page_content": "p2"}]}},
+        common
+        | {"id": "r", "parent_run_id": None, "run_type": "chain", "inputs": {"question": "q?"}}
+        | {"outputs": {"output": "a."}, "extra": {"metadata": {"session_id": "s", "user_id": "u"}}}
+        | {"feedback_stats": {"correctness": {"n": 1, "avg": 0.5}, "user_thumbs": {"n": 1, "avg": 1.0}}},
+    ]
+    file = tmp_path / "runs.jsonl"
+    file.write_text("".join(json.dumps(run) + "\n" for run in runs))
+    title, (answer,) = records(file)
+    assert title == "LangSmith runs"
+    assert (answer.query, answer.answer, answer.passages) == ("q?", "a.", ("p1", "p2"))
+    assert (answer.generator_model, answer.metadata["session"], answer.metadata["user"]) == ("gpt", "s", "u")
+    assert [(each.kind, each.value) for each in answer.feedback] == [("thumbs", 1)]
+    _, (verdict,) = records(file, "verdicts")
+    assert [(score.dimension, score.value) for score in verdict.verdict.scores] == [("correctness", 0.5)]
+
+
+def test_the_session_of_langsmith_is_not_its_project() -> None:
+    attributes = {
+        "langsmith.span.kind": "chain",
+        "langsmith.trace.session_id": "project",
+        "gen_ai.prompt": '{"input": "Hi?"}',
+    }
+    assert part_of(langsmith.read_span, attributes).session is None
+    named = part_of(
+        langsmith.read_span,
+        attributes | {"langsmith.metadata.thread_id": "t-1", "langsmith.span.tags": ["a", "seq:step:1"]},
+    )
+    assert (named.session, named.tags, named.question) == ("t-1", ("a",), "Hi?")
+
+
+def test_spans_written_by_hand_for_langsmith() -> None:
+    part = part_of(
+        langsmith.read_span,
+        {
+            "langsmith.span.kind": "LLM",
+            "gen_ai.prompt.0.content": "Hi?",
+            "gen_ai.prompt.0.role": "user",
+            "gen_ai.completion.0.content": "Hello.",
+            "gen_ai.usage.prompt_tokens": 5,
+            "gen_ai.usage.completion_tokens": 2,
+            "gen_ai.request.model": "m",
+        },
+    )
+    assert (part.operation, part.question, part.answer, part.model) == (Operation.MODEL, "Hi?", "Hello.", "m")
+    assert (part.prompt_tokens, part.completion_tokens) == (5, 2)
+
+
+def test_langsmith_without_content_says_which_variables_hide_it() -> None:
+    hidden = {"langsmith.span.kind": "chain", "gen_ai.prompt": "{}", "gen_ai.completion": "{}"}
+    assert "LANGSMITH_HIDE_INPUTS=false" in str(part_of(langsmith.read_span, hidden).missing)
