@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _FIRST = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
-"""How the help orders the tools; others follow."""
+"""The order of the tools in helps; others follow."""
 
 
 def _in_order(names: Iterable[str | None]) -> list[str]:

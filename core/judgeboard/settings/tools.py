@@ -35,7 +35,7 @@ KNOWN_TOOLS = (
     KnownTool("ragas"),
     KnownTool("openai"),
 )
-"""The tools in the order of precedence: in this order their exports are tried, and their readers of spans."""
+"""The tools in the order in which their exports are tried, and in which they read a span."""
 
 
 @cache

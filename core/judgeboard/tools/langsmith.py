@@ -56,6 +56,9 @@ from judgeboard.traces.attributes import (
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
+_OWN = "langsmith."  # how the names of its attributes begin
+_ID, _KIND, _TAGS = _OWN + "span.id", _OWN + "span.kind", _OWN + "span.tags"
+_NAME, _METADATA = _OWN + "trace.name", _OWN + "metadata."
 STARTED = "langsmith.run"
 """The event of a log record with what a run had at its start; its attributes are those of the span."""
 _PART_NAME = re.compile(
@@ -180,10 +183,10 @@ def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
     parameters = parsed_object(extra.get("invocation_params"))
     usage = parsed_object(_inside(outputs, ("usage_metadata", "token_usage", "usage"), 0))
     attributes = {
-        "langsmith.span.id": run.get("id"),
-        "langsmith.span.kind": run.get("run_type"),
-        "langsmith.trace.name": run.get("name"),
-        "langsmith.span.tags": run.get("tags"),
+        _ID: run.get("id"),
+        _KIND: run.get("run_type"),
+        _NAME: run.get("name"),
+        _TAGS: run.get("tags"),
         "gen_ai.prompt": _dumped(run.get("inputs")),
         "gen_ai.completion": _dumped(outputs),
         "gen_ai.response.model": _inside(outputs, ("model_name", "model"), 0),
@@ -193,7 +196,7 @@ def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
         "gen_ai.usage.output_tokens": run.get("completion_tokens")
         or first(usage, ("output_tokens", "completion_tokens")),
         "gen_ai.usage.cost": run.get("total_cost"),
-        **{f"langsmith.metadata.{name}": value for name, value in metadata.items()},
+        **{_METADATA + name: value for name, value in metadata.items()},
     }
     return {name: value for name, value in attributes.items() if value is not None}
 
@@ -236,6 +239,7 @@ def _start_in(run: Mapping[str, Any]) -> int:
 
 
 def _nanoseconds(value: Any) -> int:
+    # Unlike a time in a file, it comes from anybody: a number far ahead is no time.
     if isinstance(value, int | float) and not isinstance(value, bool):
         return int(value * 1_000_000) if 0 < value < 1e14 else 0  # JavaScript sends milliseconds
     try:
@@ -354,28 +358,28 @@ def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
     for log in logs:  # a run that was sent in two parts has its inputs in a log record
         attributes |= log.attributes if log.event == STARTED else {}
     attributes |= span.attributes
-    if not any(name.startswith("langsmith.") for name in attributes):
+    if not any(name.startswith(_OWN) for name in attributes):
         return None
     inputs = first(attributes, _INPUTS) or [{"role": "user", **each} for each in nested(attributes, "gen_ai.prompt")]
     outputs = first(attributes, _OUTPUTS) or [
         {"role": "assistant", **each} for each in nested(attributes, "gen_ai.completion")[:1]
     ]
-    kind = attributes.get("langsmith.span.kind")
+    kind = attributes.get(_KIND)
     operation = _OPERATIONS.get(str(kind).lower(), Operation.OTHER)
     if kind is None and (inputs or outputs):
         operation = Operation.MODEL if "gen_ai.request.model" in attributes else Operation.APP
-    metadata = under(attributes, "langsmith.metadata.")
+    metadata = under(attributes, _METADATA)
     # The session_id of a run is the project; the session of a dialogue is in its metadata.
     session, user = session_and_user(metadata)
-    run_id = first_scalar(attributes, ("langsmith.span.id",))  # feedback goes back to it
+    run_id = first_scalar(attributes, (_ID,))  # feedback goes back to it
     return Part(
         "langsmith",
         operation,
-        **contents(operation, inputs, outputs, str(attributes.get("langsmith.trace.name", span.name))),
+        **contents(operation, inputs, outputs, str(attributes.get(_NAME, span.name))),
         **(_usage(attributes, metadata) if operation is Operation.MODEL else {}),
         session=session or first_scalar(attributes, ("gen_ai.conversation.id", "session.id")),
         user=user or first_scalar(attributes, ("user.id",)),
-        tags=tags_in(attributes.get("langsmith.span.tags")),
+        tags=tags_in(attributes.get(_TAGS)),
         metadata=own_metadata(metadata) | ({"run_id": run_id} if run_id else {}),
         missing=_MISSING if inputs == outputs == "{}" else None,
     )

@@ -28,7 +28,7 @@ def test_commands_offer_each_tool_that_they_can_use_under_its_name() -> None:
     assert set(known_histories()) == set(pulled)
 
 
-def test_tools_are_loaded_for_a_file_and_make_no_connection_possible(tmp_path: Path) -> None:
+def test_tools_are_loaded_where_a_file_must_be_recognised_and_load_no_httpx(tmp_path: Path) -> None:
     """httpx and Protobuf take longer to load than all tools."""
     plain = tmp_path / "plain.jsonl"
     plain.write_text('{"question": "q", "answer": "a"}\n', encoding="utf-8")
