@@ -147,7 +147,7 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
 def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
     ids = log.answers(1)
     log.say_all(log.version(), ids, label=GOOD)
-    with pytest.raises(NotFound, match=r"people graded\. To see how many .*: `judgeboard labels plan --reach 0.07`$"):
+    with pytest.raises(NotFound, match=r"people graded\. To see which .*: `judgeboard labels rate`$"):
         measure(log)
     log.review_all(ids, quality=2)
     with pytest.raises(
