@@ -4,7 +4,7 @@ A browser is sent the same, and takes ten times as long to draw it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ import httpx
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 FILE = re.compile(r'"(/media/[^"]+)"')
 
@@ -70,8 +71,13 @@ class PageSession:
 
 
 @contextmanager
-def page_session(url: str, reviewer: str) -> Iterator[PageSession]:
-    """Begin a session of a reviewer."""
-    cookie = {"Cookie": f"judgeboard_reviewer={reviewer}"}
-    with connect(f"{url.replace('http', 'ws')}/_stcore/stream", additional_headers=cookie, max_size=None) as socket:
+def page_session(url: str, cookies: Mapping[str, str]) -> Iterator[PageSession]:
+    """Begin a session of a browser with these cookies."""
+    with connect(
+        f"{url.replace('http', 'ws')}/_stcore/stream",
+        origin=Origin(url),
+        subprotocols=[Subprotocol(name) for name in ("streamlit", cookies.get("_streamlit_xsrf")) if name],
+        additional_headers={"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())},
+        max_size=None,
+    ) as socket:
         yield PageSession(url, socket)

@@ -83,7 +83,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
 
 def tour(url: str, reviewer: str, places: Sequence[str]) -> dict[str, set[bytes]]:
     """The markers that are sent to a reviewer at these addresses."""
-    with page_session(url, reviewer) as session:
+    with page_session(url, {"judgeboard_reviewer": reviewer}) as session:
         for address in places:
             session.open(address)
     return markers(session)
