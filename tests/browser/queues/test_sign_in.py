@@ -168,10 +168,13 @@ def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(si
     menu = page.get_by_test_id("stToolbar")
     for title in ("Settings", "People"):
         expect(menu).not_to_contain_text(title)
+    details = [event.details for event in site.events(kind="refused", actor=BOB)]
+    assert {(each["action"], each["role"]) for each in details} == {("see_managed", "reviewer")}
     change_role(site.store, BOB, Role.LEAD, "cli:root")
     visit(page, "/settings")
     expect(page.get_by_role("button", name=re.compile("^Apply the rules"))).to_be_visible()
     expect(menu).to_contain_text("Settings")
+    expect(page.get_by_text("Database in use")).to_have_count(0)  # an admin's
     with page_session(site.url, cookies_of(page)) as thief:
         thief.open("/item")
         page.get_by_role("button", name=BOB).click()
