@@ -270,6 +270,17 @@ def test_whom_nobody_added_is_told_whom_to_ask_and_leaves_one_event_a_visit(
     assert told(sqlite_store).count(("refused", "eve@example.org")) == 1
 
 
+def test_an_address_that_nobody_verified_is_nobodys(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
+    who.update(email=ANN, email_verified=False)
+    page = open_signed_in("open_flags")
+    assert "Your identity provider has not verified your e-mail address." in markup(page)
+    assert not page.dataframe
+    assert told(sqlite_store)[:2] == [("refused", "not verified"), ("add_person", "cli:root")]
+
+
 @pytest.mark.parametrize("name", sorted(MANAGED))
 def test_a_page_of_leads_refuses_a_reviewer_and_once_is_one_event(
     page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store, name: str
@@ -371,6 +382,19 @@ def test_a_reviewer_sees_the_queue_without_what_leads_do(
     remove_person(sqlite_store, ANN, "cli:root")
     assert "may not sign in here yet" in markup(page.run())
     assert not page.dataframe
+
+
+def test_a_press_of_somebody_who_was_removed_meanwhile_changes_nothing(
+    page_rows, open_signed_in, who: dict[str, Any], sqlite_store: Store
+) -> None:
+    add_person(sqlite_store, ANN, Role.LEAD, "cli:root")
+    who.update(email=ANN, email_verified=True)
+    page = open_signed_in("settings")
+    [apply] = [button for button in page.button if button.label.startswith("Apply the rules")]
+    remove_person(sqlite_store, ANN, "cli:root")
+    apply.click().run()
+    assert "may not sign in here yet" in markup(page)
+    assert ("apply_rules", ANN) not in told(sqlite_store)
 
 
 def test_who_manages_people_is_told_how_an_annotator_becomes_a_person(
