@@ -9,8 +9,8 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import Page, expect
-from presses import NAME, SURFACES, fill, loaded, walk
+from playwright.sync_api import Browser, Page, expect
+from presses import NAME, SURFACES, fill, walk
 
 from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
@@ -67,31 +67,45 @@ def test_between_two_items_nothing_but_the_texts_changes(page: Page) -> None:
 
 
 @contextmanager
-def slowed(page: Page, server: serving) -> Iterator[None]:
-    """Throttle the browser's processor, and let the server run only a quarter of the time.
+def slowed(*processes: int) -> Iterator[None]:
+    """Let each of these processes run only a quarter of the time.
 
     As beside many other processes, but without taking the processor from other tests, and however many cores there are.
+    Chromium can slow down its pages itself, but by computing nothing in particular for three quarters of the time.
     """
-    pid, over = server.process.pid, threading.Event()
-    assert pid is not None
+    over = threading.Event()
 
-    def interrupt() -> None:
-        while not over.wait(0.05):
-            os.kill(pid, signal.SIGSTOP)
-            over.wait(0.15)
-            os.kill(pid, signal.SIGCONT)
+    def interrupt(process: int, runs: float) -> None:
+        while not over.wait(runs):
+            os.kill(process, signal.SIGSTOP)
+            over.wait(3 * runs)
+            os.kill(process, signal.SIGCONT)
 
-    interrupting = threading.Thread(target=interrupt)
-    with loaded(page, processes=0, slower=4):
-        interrupting.start()
-        try:
-            yield
-        finally:
-            over.set()
-            interrupting.join()
+    # Of different times, so that each also runs while the others do not.
+    interrupting = [
+        threading.Thread(target=interrupt, args=(process, 0.05 - 0.02 * min(place, 1)))
+        for place, process in enumerate(processes)
+    ]
+    for thread in interrupting:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in interrupting:
+            thread.join()
+
+
+def drawing(browser: Browser) -> list[int]:
+    """Return the processes that draw pages."""
+    devtools = browser.new_browser_cdp_session()
+    processes = devtools.send("SystemInfo.getProcessInfo")["processInfo"]
+    devtools.detach()
+    return [each["id"] for each in processes if each["type"] == "renderer"]
 
 
 @pytest.mark.parametrize("name", SURFACES)
-def test_every_press_is_executed_once(page: Page, site, name: str) -> None:
-    walked = walk(page, site.store, name, ITEMS[name], partial(slowed, page, site.server))
+def test_every_press_is_executed_once(page: Page, browser: Browser, site, name: str) -> None:
+    load = partial(slowed, site.server.process.pid, *drawing(browser))
+    walked = walk(page, site.store, name, ITEMS[name], load)
     assert (walked.lost, walked.doubled, walked.stuck) == (0, 0, 0), str(walked)
