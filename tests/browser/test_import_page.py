@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgeboard.imports.importing import import_file
 from judgeboard.store.overview import count_responses
 from page_state import visit
 
@@ -44,16 +43,6 @@ def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -
     expect(page.get_by_role("combobox", name="Answers")).to_have_value("Answers not judged yet")
 
 
-def test_a_wrong_file_gives_its_reason(page: Page, site, tmp_path: Path) -> None:
-    log = tmp_path / "log.jsonl"
-    log.write_bytes(b"PK\x03\x04rest")
-    visit(page, "/import")
-    page.locator("input[type=file]").set_input_files(log)
-    expect(page.locator(".jb-note")).to_contain_text(
-        "log.jsonl is not JSON lines: it starts with 'PK', like a ZIP or Excel file."
-    )
-
-
 def test_nothing_of_a_hostile_file_acts(page: Page, site, tmp_path: Path) -> None:
     evil = "<img src=x onerror='window.hacked=1'> :red[red] ![i](http://evil.example/i.png)"
     log = write(tmp_path / "evil.jsonl", {"id": evil, "question": evil, "response": evil, evil: 1})
@@ -64,28 +53,3 @@ def test_nothing_of_a_hostile_file_acts(page: Page, site, tmp_path: Path) -> Non
     expect(page.locator(".st-key-import_card")).to_contain_text("1 of 1 row can be imported.")
     assert page.evaluate("window.hacked") is None
     assert [url for url in elsewhere if not url.startswith(("data:", "blob:"))] == []
-
-
-def test_grades_of_a_file_are_those_of_the_person_with_that_name(reviewer, site, tmp_path: Path) -> None:
-    grades = write(tmp_path / "grades.jsonl", {"response_id": "claims", "annotator": "zoe", "label": "grounded"})
-    import_file(site.store, grades, kind="grades")
-    page = reviewer("Zoe")
-    page.goto("/my-reviews")
-    expect(page.get_by_text("1 review, newest first.")).to_be_visible()
-
-
-def test_words_for_labels_are_shown_and_chosen(reviewer, tmp_path: Path) -> None:
-    words = (("claims", "inconsistent"), ("good", "so so"))
-    rows = [{"response_id": name, "annotator": "lea", "label": word} for name, word in words]
-    page = reviewer("Mara")
-    page.goto("/import?kind=People%27s+grades")
-    page.locator("input[type=file]").set_input_files(write(tmp_path / "labels.jsonl", *rows))
-    card = page.locator(".st-key-import_card")
-    expect(card).to_contain_text("1 of 2 rows can be imported.")
-    expect(card).to_contain_text("Labels: hallucinated (bad) from 'inconsistent' (1 row).")
-    expect(card).to_contain_text("Some labels are not known: choose what they mean.")
-    words_field = page.locator(".st-key-import_label_words")
-    expect(words_field).to_contain_text("The label so so means")
-    words_field.get_by_text("Grounded (good)").last.click()
-    expect(card).to_contain_text("grounded (good) from 'so so' (1 row)")
-    expect(card).to_contain_text("2 of 2 rows can be imported.")
