@@ -1,4 +1,4 @@
-"""What stands around a decision: the drawers of an item and failure modes."""
+"""What stands around a decision: the drawers of an item."""
 
 import os
 import re
@@ -7,9 +7,7 @@ import signal
 import pytest
 from playwright.sync_api import expect
 
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.failure_modes import save_mode
-from page_state import DECIDE, PAUSE, settled, visit
+from page_state import DECIDE, PAUSE, settled
 
 pytestmark = pytest.mark.browser
 
@@ -46,17 +44,3 @@ def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(revi
         os.kill(site.server.process.pid, signal.SIGCONT)
     expect(page.get_by_role("button", name="In the suite")).to_be_visible()
     expect(page.locator("ins")).to_have_text(re.compile("new decision"))
-
-
-def test_a_failure_mode_is_given_by_its_key_and_counted(reviewer, site) -> None:
-    lead = ensure_reviewer(site.store, "page", "Mara")
-    save_mode(site.store, "wrong rock", "Names another rock", key="P", by=lead)
-    page = reviewer("Mara")
-    page.goto(f"/item?flag={site.rows.flags['no-passages']}")
-    settled(page, DECIDE)
-    page.keyboard.press("Shift+P")
-    expect(page.get_by_role("button", name="wrong rock")).to_have_attribute("kind", "primary")
-    page.keyboard.press("y")
-    expect(page).not_to_have_url(re.compile(rf"flag={site.rows.flags['no-passages']}\b"))
-    visit(page, "/failure-modes")
-    expect(page.locator("[data-testid=stDataFrame] table").first).to_contain_text("wrong rock")
