@@ -16,7 +16,7 @@ from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW
-from page_fit import looks, misfits
+from page_fit import looks, overflowing
 from page_rows import ANSWER, PASSAGES
 from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled, visit
 from stored_rows import rows_of
@@ -131,19 +131,18 @@ def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> 
     def boxes() -> dict[str, Any]:
         return {name: page.locator(name).bounding_box() for name in anchors}
 
-    def places() -> dict[str, dict[str, Any]]:
-        return {look: boxes() for look in looks(page)}
-
     before = {look: at_rest(boxes) for look in looks(page)}
     press(page, "1", "o", "v", "p")
     expect(page.get_by_role("button", name="Judge missed support")).to_be_visible()
-    assert in_the_end(places, before) == before
-    assert misfits(page) == {}
+    for look in looks(page):
+        assert in_the_end(boxes, before[look]) == before[look], look
+        assert overflowing(page) == [], look
     press(page, "i")
     expect(page.locator(".jb-sentence").first).to_be_visible()
-    assert misfits(page) == {}
-    bars = {look: one[".st-key-bar"] for look, one in before.items()}
-    assert in_the_end(lambda: {look: one[".st-key-bar"] for look, one in places().items()}, bars) == bars
+    for look in looks(page):
+        bar = before[look][".st-key-bar"]
+        assert in_the_end(page.locator(".st-key-bar").bounding_box, bar) == bar, look
+        assert overflowing(page) == [], look
 
 
 SPANS = """
