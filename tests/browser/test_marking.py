@@ -163,14 +163,13 @@ EDGES = """(box, text) => {
 UNREPORTED = "addEventListener('selectionchange', (event) => event.stopImmediatePropagation(), true)"
 
 
-def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(reviewer, site) -> None:
+def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: Page, site) -> None:
     with site.store.writing() as connection:
         store_responses(connection, [Response("log", "spans", "Which rock?", ANSWER, PASSAGES, "spans")])
-    lead = ensure_reviewer(site.store, "page", "Spanner")
+    lead = ensure_reviewer(site.store, "page", "Mara")
     add_schema(site.store, schema_in(SPANS), by=lead)
     rules = QueueRules("spans", RowFilter(query_types=("spans",)), order="random", flagged_only=False, max_items=1)
     create_queue(site.store, rules, by=lead, schema="spans")
-    page = reviewer("Spanner")
     opened(page, "/item?queue=spans")
     answer, marked = page.locator(".jb-answer"), page.locator(".st-key-rubric_group_fields .jb-line")
     for count, (text, digit) in enumerate((("Granite cools", "1"), ("cools slowly", "2")), start=1):

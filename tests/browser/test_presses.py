@@ -14,7 +14,7 @@ from presses import NAME, SURFACES, fill, walk
 
 from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
-from page_state import idle, settled
+from page_state import idle, settled, visit
 from served import serving
 
 pytestmark = pytest.mark.browser
@@ -107,5 +107,5 @@ def drawing(browser: Browser) -> list[int]:
 @pytest.mark.parametrize("name", SURFACES)
 def test_every_press_is_executed_once(page: Page, browser: Browser, site, name: str) -> None:
     load = partial(slowed, site.server.process.pid, *drawing(browser))
-    walked = walk(page, site.store, name, ITEMS[name], load)
+    walked = walk(page, site.store, name, ITEMS[name], load, visit)
     assert (walked.lost, walked.doubled, walked.stuck) == (0, 0, 0), str(walked)

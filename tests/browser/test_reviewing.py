@@ -1,13 +1,18 @@
-"""Reviewing with keys: what a press does, and what it must not do."""
+"""Reviewing with keys: what a press does, and what it must not do; many answers at once."""
 
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import text
+from sqlalchemy import func, select, text
 
+from judgeboard.domain import Decision, Grade
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
+from judgeboard.store.tables import FLAG
 from page_state import DECIDE, hold, idle, mash, settled, visit
+from queue_case import queue_case
 
 pytestmark = pytest.mark.browser
 
@@ -122,22 +127,20 @@ def test_a_held_key_and_mashed_keys_decide_one_each(page: Page, site) -> None:
     assert len(decisions(site.store)) == before + 1
 
 
-def test_two_reviewers_on_one_flag_give_one_decision_and_one_refusal(page: Page, reviewer, site) -> None:
+def test_a_decision_that_somebody_else_made_meanwhile_is_refused_and_its_note_kept(page: Page, site) -> None:
     flag = site.rows.flags["claims"]
-    mara, jon = page, reviewer("Jon")
-    opened(mara, f"/item?flag={flag}")
-    opened(jon, f"/item?flag={flag}")
+    opened(page, f"/item?flag={flag}")
     before = len(decisions(site.store))
-    jon.keyboard.press("y")
-    expect(jon.locator(".jb-head")).to_contain_text("Saved: confirmed claims")
-    mara.keyboard.press("m")
-    mara.keyboard.type("Basalt is younger.")
-    mara.keyboard.press("Escape")
-    mara.keyboard.press("n")
-    refused = mara.locator(".jb-head .jb-refused")
+    jon = ensure_reviewer(site.store, "page", "Jon")
+    decide(site.store, flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
+    page.keyboard.press("m")
+    page.keyboard.type("Basalt is younger.")
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    refused = page.locator(".jb-head .jb-refused")
     expect(refused).to_contain_text("Not saved: Jon confirmed claims at")
     expect(refused).to_contain_text("note is kept")
-    expect(mara).not_to_have_url(re.compile(rf"flag={flag}\b"))  # the next item is there
+    expect(page).not_to_have_url(re.compile(rf"flag={flag}\b"))  # the next item is there
     after = decisions(site.store)[before:]
     assert [(name, decision) for name, decision, _ in after if decision] == [("Jon", "confirm")]
     assert ("Mara", None, "Basalt is younger.") in after
@@ -235,3 +238,35 @@ def test_a_name_given_on_the_settings_page_is_kept_at_once(reviewer, site) -> No
     name.press("Enter")
     expect(name).to_have_count(0)
     page.wait_for_function("document.cookie.includes('judgeboard_reviewer=Quinn')")
+
+
+def test_rows_are_selected_with_shift_and_all_of_a_filter_is_confirmed_and_undone(page: Page, site) -> None:
+    def still_open() -> int:
+        with site.store.reading() as connection:
+            return connection.execute(select(func.count()).where(FLAG.c.state == "open")).scalar_one()
+
+    queue_case(site.store).flagged(*(0.1 for _ in range(45)))  # more than one page
+    before = still_open()
+    visit(page, "/open_flags")
+    words = page.locator(".st-key-open_flags_bulk .jb-say")
+    expect(page.locator(".st-key-queue_start .jb-say")).to_contain_text("with open flags")
+    page.keyboard.press("x")
+    expect(words).to_have_text("0 answers selected")
+    idle(page)
+    table = page.locator("[data-testid=stDataFrame] canvas").first
+    table.click(position={"x": 15, "y": 55}, force=True)
+    expect(words).to_have_text("1 answer selected")
+    idle(page)
+    table.click(position={"x": 15, "y": 125}, modifiers=["Shift"], force=True)
+    expect(words).to_have_text("3 answers selected")
+    page.get_by_text("in this filter").click()
+    expect(words).not_to_have_text("3 answers selected")
+    idle(page)
+    page.keyboard.press("y")
+    page.get_by_role("button", name="answers?").first.click()
+    done = page.locator(".st-key-bulk_done .jb-say")
+    expect(done).to_contain_text("Confirmed")
+    assert still_open() < before - 50
+    page.keyboard.press("u")
+    expect(done).to_contain_text("Undone")
+    assert still_open() == before

@@ -34,7 +34,7 @@ BUTTONS = """() => [...document.querySelectorAll('button:not(:disabled) kbd[aria
 GRADES = (*"1234", *"ASDFG", *"QW", f"Shift+{MODE_KEY}")
 READING = ("H", *"VBXP", "I", "F4", "F7", "F2", "F9", "F8", "M", "T", "O")
 SHARED = {*GRADES, *READING}  # the same parts on all screens: each key is pressed on the item page, some on the others
-ELSEWHERE = {"F6", "F10"}  # these need a judge and a trace: see test_rejudge.py and test_trace.py
+ELSEWHERE = {"F6", "F10"}  # these need a judge and a trace: see test_rejudge.py and test_beside_the_answer.py
 
 
 def keys_of(entry: str) -> Iterator[str]:
