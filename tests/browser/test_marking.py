@@ -124,27 +124,6 @@ def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_pag
     assert page.evaluate("getSelection().toString()") != ""
 
 
-def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> None:
-    opened(page, f"/item?flag={site.rows.flags['two-judges']}")
-    anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
-
-    def boxes() -> dict[str, Any]:
-        return {name: page.locator(name).bounding_box() for name in anchors}
-
-    before = {look: at_rest(boxes) for look in looks(page)}
-    press(page, "1", "o", "v", "p")
-    expect(page.get_by_role("button", name="Judge missed support")).to_be_visible()
-    for look in looks(page):
-        assert in_the_end(boxes, before[look]) == before[look], look
-        assert overflowing(page) == [], look
-    press(page, "i")
-    expect(page.locator(".jb-sentence").first).to_be_visible()
-    for look in looks(page):
-        bar = before[look][".st-key-bar"]
-        assert in_the_end(page.locator(".st-key-bar").bounding_box, bar) == bar, look
-        assert overflowing(page) == [], look
-
-
 SPANS = """
 name: spans
 fields:
@@ -205,3 +184,24 @@ def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: P
         ("source", "cools slowly"),
         ("fact", "below the"),
     ]
+
+
+def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> None:
+    opened(page, f"/item?flag={site.rows.flags['two-judges']}")
+    anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
+
+    def boxes() -> dict[str, Any]:
+        return {name: page.locator(name).bounding_box() for name in anchors}
+
+    before = {look: at_rest(boxes) for look in looks(page)}
+    press(page, "1", "o", "v", "p")
+    expect(page.get_by_role("button", name="Judge missed support")).to_be_visible()
+    for look in looks(page):
+        assert in_the_end(boxes, before[look]) == before[look], look
+        assert overflowing(page) == [], look
+    press(page, "i")
+    expect(page.locator(".jb-sentence").first).to_be_visible()
+    for look in looks(page):
+        bar = before[look][".st-key-bar"]
+        assert in_the_end(page.locator(".st-key-bar").bounding_box, bar) == bar, look
+        assert overflowing(page) == [], look
