@@ -67,8 +67,8 @@ def test_between_two_items_nothing_but_the_texts_changes(page: Page) -> None:
 
 
 @contextmanager
-def slowed(*processes: int) -> Iterator[None]:
-    """Let each of these processes run only a quarter of the time.
+def slowed(browser: Browser, server: serving) -> Iterator[None]:
+    """Let the process that draws the page run only a quarter of the time, and the server too.
 
     As beside many other processes, but without taking the processor from other tests, and however many cores there are.
     Chromium can slow down its pages itself, but by computing nothing in particular for three quarters of the time.
@@ -81,11 +81,10 @@ def slowed(*processes: int) -> Iterator[None]:
             over.wait(3 * runs)
             os.kill(process, signal.SIGCONT)
 
-    # Of different times, so that each also runs while the others do not.
-    interrupting = [
-        threading.Thread(target=interrupt, args=(process, 0.05 - 0.02 * min(place, 1)))
-        for place, process in enumerate(processes)
-    ]
+    assert server.process.pid is not None
+    # Of different times, so that each also runs while the other does not.
+    stopped = ((server.process.pid, 0.05), (drawing(browser), 0.03))
+    interrupting = [threading.Thread(target=interrupt, args=each) for each in stopped]
     for thread in interrupting:
         thread.start()
     try:
@@ -96,16 +95,16 @@ def slowed(*processes: int) -> Iterator[None]:
             thread.join()
 
 
-def drawing(browser: Browser) -> list[int]:
-    """Return the processes that draw pages."""
+def drawing(browser: Browser) -> int:
+    """Return the process that draws the pages of an address: it worked most, others are empty."""
     devtools = browser.new_browser_cdp_session()
     processes = devtools.send("SystemInfo.getProcessInfo")["processInfo"]
     devtools.detach()
-    return [each["id"] for each in processes if each["type"] == "renderer"]
+    renderers = {each["cpuTime"]: each["id"] for each in processes if each["type"] == "renderer"}
+    return int(renderers[max(renderers)])
 
 
 @pytest.mark.parametrize("name", SURFACES)
 def test_every_press_is_executed_once(page: Page, browser: Browser, site, name: str) -> None:
-    load = partial(slowed, site.server.process.pid, *drawing(browser))
-    walked = walk(page, site.store, name, ITEMS[name], load, visit)
+    walked = walk(page, site.store, name, ITEMS[name], partial(slowed, browser, site.server), visit)
     assert (walked.lost, walked.doubled, walked.stuck) == (0, 0, 0), str(walked)
