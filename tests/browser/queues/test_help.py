@@ -14,7 +14,7 @@ from page_state import idle, in_the_end, settled, visit
 pytestmark = pytest.mark.browser
 
 FIELDS = {"M": '[class*="st-key-note_"] input:visible', "T": '[class*="st-key-comment_"] input:visible'}
-STREAMLITS = {"F10"}  # our script leaves it to Streamlit: see test_trace.py
+STREAMLITS = {"F10"}  # our script leaves it to Streamlit: see test_beside_the_answer.py
 # Which press the server handled last, and which it did not execute.
 DONE = "() => { const {done, returned} = document.querySelector('.jb-head').dataset; return [Number(done), returned]; }"
 # From now on the page keeps what it would send. These keys have a button each, without any action.
