@@ -5,6 +5,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.rates import measure_rate
@@ -28,6 +29,7 @@ class Tags(HTMLParser):
         self.loads += [value or "" for name, value in attrs if name in {"src", "href"}]
 
 
+@on_sqlite
 def test_the_share_of_low_groundedness_counts_answers_without_a_time(log: GradedLog) -> None:
     version = log.version()
     dated, timeless = [log.answers(10, day=day) for day in (0, 7)], log.answers(20)

@@ -557,6 +557,7 @@ def two_sources(log: GradedLog, n: int, *, labelled: int, bad_b: int = 0) -> tup
     return sides[0], sides[1]
 
 
+@on_sqlite
 def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) -> None:
     two_sources(log, 30, labelled=20, bad_b=5)
     reviewed_in_random_order(log.store)

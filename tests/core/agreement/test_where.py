@@ -92,6 +92,7 @@ def fill_pairs(store: Store) -> None:
         people_say(store, pair, *("ab" if place % 4 == 0 else "aa"))
 
 
+@on_sqlite
 @pytest.mark.parametrize("of", ["judge", "people", "judges", "repeats"])
 def test_pairs_are_filtered_by_their_own_fields(compared: Store, of: Any) -> None:
     every, result = (measure_agreement(compared, of=of, unit="pairs", where=where) for where in (None, ONE_TYPE))
@@ -119,6 +120,7 @@ def test_pairs_are_filtered_by_the_model_of_either_answer(store: Store, models: 
         assert measure_agreement(store, unit="pairs", where=where).n == n
 
 
+@on_sqlite
 def test_the_commands_take_the_filter_and_their_json_names_it(
     compared: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
