@@ -4,7 +4,8 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from judgeboard.agreement.thresholds import Goal, measure_threshold
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
-from judgeboard.people.roster import ensure_reviewer
+from judgeboard.people.roster import change_settings, ensure_reviewer, raise_flags
 from judgeboard.reports.agreement import in_all_title
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
@@ -45,7 +46,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.opening import open_store
 from judgeboard.store.queues import QueueRules
-from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 from recordings import records
@@ -54,13 +54,14 @@ JUDGE = "track_b_modernbert"
 
 
 @pytest.fixture(scope="module")
-def drawn_ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
+def drawn_ragtruth(
+    shared: Path, unlabelled_ragtruth_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     """RAGTruth with labels of people only on the answers that a random share of 0.15 draws."""
     folder = tmp_path_factory.mktemp("drawn")
-    store = open_store(folder / "drawn.db", create=True)
-    with store.writing() as connection:
-        set_setting(connection, "random_share", 0.15, "test")
-        set_setting(connection, "low_groundedness", 0, "test")
+    store = open_store(shutil.copyfile(unlabelled_ragtruth_file, folder / "drawn.db"))
+    change_settings(store, {"random_share": 0.15, "low_groundedness": 0.0}, "test")
+    raise_flags(store)
     labelled = folder / "human.jsonl.gz"
     rows = [
         row
@@ -69,14 +70,9 @@ def drawn_ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> St
     ]
     with gzip.open(labelled, "wt") as file:
         file.writelines(f"{json.dumps(row)}\n" for row in rows)
-    data = shared / "data"
-    for path, kind in (
-        (data / "ragtruth.responses.jsonl.gz", "responses"),
-        (labelled, "grades"),
-        (data / "ragtruth.judgements.jsonl.gz", "verdicts"),
-    ):
-        import_file(store, path, kind=kind, rejected=folder / "rejected.jsonl")
-    return store
+    import_file(store, labelled, kind="grades", rejected=folder / "rejected.jsonl")
+    yield store
+    store.close()
 
 
 def planned(store: Store | Seen, reach: float, question: str = "rate", *judges: str, **chosen) -> LabelPlan:
