@@ -143,7 +143,7 @@ def act(case: QueueCase, leased: LeasedItem, who: Reviewer, chance: random.Rando
 
 
 @on_sqlite
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [2, 4, 5, 10])  # which bring up 21 reasons; the first six bring up 19
 def test_nothing_is_left_exactly_where_no_item_can_be_leased(case: QueueCase, seed: int) -> None:
     chance = random.Random(seed)
     case.queue(needed=2, repeat_rate=0.5, test_rate=0.3, lease_seconds=3_600)
