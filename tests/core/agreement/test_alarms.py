@@ -506,10 +506,10 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Stor
     log = GradedLog(store)
     version = log.version()
     for week in range(16):
-        ids = [
-            log.answers(1, day=MONDAY + 7 * week, group=1_000 * week + (place // 10 if week < 8 else place))[0]
+        ids = log.answers_of(
+            {"day": MONDAY + 7 * week, "group": 1_000 * week + (place // 10 if week < 8 else place)}
             for place in range(WEEKLY)
-        ]
+        )
         bad = set(ids[: 10 if week < 8 else 36 - week % 3])
         labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
         log.say(version, labels)

@@ -116,9 +116,10 @@ def test_unlabelled_answers_fill_what_labels_leave_open(log: GradedLog) -> None:
 @on_sqlite
 def test_evidence_groups_are_drawn_whole(store: Store) -> None:
     log = GradedLog(store)
-    for group in range(30):
-        for number, id_ in enumerate(log.answers(4, group=group)):
-            log.review(id_, label=BAD if number == 0 and group % 2 else GOOD)
+    groups = [group for group in range(30) for _ in range(4)]
+    ids = log.answers_of({"group": group} for group in groups)
+    first_of_odd_groups = {ids[4 * group] for group in range(1, 30, 2)}
+    log.reviews({id_: {"label": BAD if id_ in first_of_odd_groups else GOOD} for id_ in ids})
     made = make_anchors(store, n=40, by="cli:mara")
     assert (made.anchors, made.evidence_groups) == (40, 10)
 

@@ -805,9 +805,9 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
     log: GradedLog, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    ids = [
-        log.answers(1, group=int(rng.integers(20)), query_type=str(rng.choice(["QA", "Summary"])))[0] for _ in range(70)
-    ]
+    ids = log.answers_of(
+        {"group": int(rng.integers(20)), "query_type": str(rng.choice(["QA", "Summary"]))} for _ in range(70)
+    )
     version = log.version()
 
     def judge_at_random(answers: Collection[int]) -> dict[int, dict[str, Any]]:

@@ -50,7 +50,7 @@ def test_the_share_of_low_groundedness_counts_answers_without_a_time(log: Graded
 def test_the_share_of_low_groundedness_has_the_interval_of_the_rate(sqlite_log: GradedLog) -> None:
     """Answers with one evidence are alike, so 200 answers in 20 groups say less than 200 single ones."""
     version = sqlite_log.version()
-    ids = [sqlite_log.answers(1, group=at % 20)[0] for at in range(200)]
+    ids = sqlite_log.answers_of({"group": at % 20} for at in range(200))
     sqlite_log.say(version, {each: {"groundedness": 0.2 if at % 20 < 7 else 0.9} for at, each in enumerate(ids)})
     sqlite_log.review_all(ids[:40], label=GOOD)
     share = measure_rate(sqlite_log.store).judge_share

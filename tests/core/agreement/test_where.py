@@ -32,12 +32,15 @@ def graded(graded_once: Any) -> GradedLog:
 
 def fill(log: GradedLog) -> None:
     first, second = log.version("one"), log.version("two")
-    for place in range(30):
-        ids = log.answers(1, query_type="sql" if place % 2 else "plain")
-        for version, every in ((first, 3), (second, 5)):
-            log.say_all(version, ids, label=BAD if place % every else GOOD, groundedness=place % 7 / 7)
-        for person, every in (("mara", 4), ("jon", 6)):
-            log.review_all(ids, person, label=BAD if place % every else GOOD, groundedness=place % every / every)
+    placed = list(enumerate(log.answers_of({"query_type": "sql" if place % 2 else "plain"} for place in range(30))))
+    for version, every in ((first, 3), (second, 5)):
+        said = {id_: {"label": BAD if place % every else GOOD, "groundedness": place % 7 / 7} for place, id_ in placed}
+        log.say(version, said)
+    for person, every in (("mara", 4), ("jon", 6)):
+        labels = {id_: BAD if place % every else GOOD for place, id_ in placed}
+        log.reviews(
+            {id_: {"label": labels[id_], "groundedness": place % every / every} for place, id_ in placed}, person
+        )
 
 
 @on_sqlite
