@@ -139,13 +139,14 @@ def walk(
     name: str,
     items: int,
     load: Callable[[], AbstractContextManager[None]] = nullcontext,
+    go: Callable[[Page, str], object] = Page.goto,
 ) -> Walked:
     """Review so many items with keys under a load, and compare what is stored with what was pressed."""
     surface = SURFACES[name]
     with store.reading() as connection:
         last = connection.execute(text("SELECT coalesce(max(id), 0) FROM review")).scalar_one()
         conflict = connection.execute(text("SELECT min(id) FROM queue_item WHERE state = 'conflict'")).scalar_one()
-    page.goto(surface.address.format(conflict=conflict))
+    go(page, surface.address.format(conflict=conflict))
     walked = Walked(items, items * surface.presses)
     page.wait_for_selector(".jb-head[data-row]", timeout=60_000)
     page.wait_for_selector("button kbd")

@@ -29,6 +29,7 @@ hypothesis.settings.load_profile("shared machine")
 collect_ignore_glob = [] if shutil.which("phoenix") and shutil.which("mlflow") else ["integrations/*"]
 _DATABASES = count(1)
 NO_REAL_DATA = "no real data"
+CURRENT_TEST = "PYTEST_CURRENT_TEST"  # pytest sets it before each part of a test, and takes it away at the end
 # By the names of the files: all that a scheduler is told.
 BROWSER, SMALL_MODEL = "tests/browser/", "small_model.py"
 LONG = (BROWSER, "tests/test_docs.py")  # begun last, they would keep one process busy when the others have ended
@@ -169,8 +170,14 @@ def shared() -> Path:
 def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the settings of whoever runs the tests out of them."""
     for name in os.environ:
-        if name.startswith(("JUDGEBOARD_", "OPENAI_", "OTEL_")) and name != "JUDGEBOARD_SHARED":
+        if name.startswith(("JUDGEBOARD_", "OPENAI_", "OTEL_", CURRENT_TEST)) and name != "JUDGEBOARD_SHARED":
             monkeypatch.delenv(name)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call() -> None:
+    """Leave no name of the test in the environment: settings are parsed again for each one that is new."""
+    os.environ.pop(CURRENT_TEST, None)
 
 
 @pytest.fixture(scope="session")

@@ -68,9 +68,13 @@ class ServedQueues:
             return [tuple(row) for row in connection.execute(text(query))]
 
 
-@contextmanager
-def served_queues(store: Store, port: int | None = None) -> Iterator[ServedQueues]:
+def queues_in(store: Store, url: str = "") -> ServedQueues:
     with store.writing() as connection:
         set_setting(connection, "implied_labels", ("low_groundedness",), "test")  # else the first decision asks
+    return ServedQueues(url, store, queue_case(store))
+
+
+@contextmanager
+def served_queues(store: Store, port: int | None = None) -> Iterator[ServedQueues]:
     with serving(address(store), port) as url:
-        yield ServedQueues(url, store, queue_case(store))
+        yield queues_in(store, url)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from graphlib import TopologicalSorter
 from importlib.metadata import files as packaged
@@ -40,16 +41,36 @@ LAYERS: list[set[str]] = [
 LEVELS = {name: level for level, layer in enumerate(LAYERS) for name in layer}
 
 
+Import = ast.Import | ast.ImportFrom
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What the tests ask of a file, which is parsed once."""
+
+    imports: frozenset[str]
+    in_functions: tuple[Import, ...]
+    docstring: str | None
+
+
 @cache
-def imports_of(path: Path) -> set[str]:
+def source_of(path: Path) -> Source:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = list(ast.walk(tree))
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = {node for function in functions for node in ast.walk(function) if isinstance(node, Import)}
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes:
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module)
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
+    return Source(frozenset(names), tuple(inside), ast.get_docstring(tree))
+
+
+def imports_of(path: Path) -> frozenset[str]:
+    return source_of(path).imports
 
 
 def package_of(path: Path) -> str:
@@ -241,14 +262,7 @@ REASON = re.compile("  # (?!noqa|type:)")
 """A comment that is no order to a linter."""
 
 
-def imports_in_functions(path: Path) -> list[ast.Import | ast.ImportFrom]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inside = {node for function in functions for node in ast.walk(function)}
-    return [node for node in inside if isinstance(node, ast.Import | ast.ImportFrom)]
-
-
-def says_why_it_imports(source: str, node: ast.Import | ast.ImportFrom) -> bool:
+def says_why_it_imports(source: str, node: Import) -> bool:
     """Whether the import has a comment, or a sentence of the module's docstring speaks of importing what it loads."""
     if REASON.search(source.splitlines()[(node.end_lineno or node.lineno) - 1]):
         return True
@@ -282,13 +296,13 @@ def parts_of(module: str) -> list[str]:
 )
 def test_the_reason_of_a_late_import_names_what_is_imported(docstring: str, line: str, *, says_why: bool) -> None:
     source = f'"""{docstring}"""\n\n\ndef read():\n    {line}\n'
-    [node] = [each for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Import | ast.ImportFrom)]
+    [node] = [each for each in ast.walk(ast.parse(source)) if isinstance(each, Import)]
     assert says_why_it_imports(source, node) is says_why
 
 
 def test_an_import_within_a_function_spares_start_up_and_says_why() -> None:
     """Elsewhere it hides what a module needs. The reason is a comment at the import, or in its module's docstring."""
-    late = {path: found for path in files(CORE) if package_of(path) != "cli" and (found := imports_in_functions(path))}
+    late = {path: source_of(path).in_functions for path in files(CORE) if package_of(path) != "cli"}
     assert sum(map(len, late.values())) <= MOST_IMPORTS_IN_FUNCTIONS
     without_reason = {
         f"{path.relative_to(CORE).as_posix()}:{node.lineno}"
@@ -307,4 +321,4 @@ def test_sources_stay_readable_in_one_sitting() -> None:
 
 def test_every_module_says_what_it_is_for() -> None:
     for path in (*files(CORE), *files(DASHBOARD)):
-        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+        assert source_of(path).docstring, path

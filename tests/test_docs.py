@@ -55,20 +55,13 @@ def in_shell(script: str, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The database that `judgeboard quickstart` fills. Pages that fill one find a copy; a second run completes it."""
-    folder = tmp_path_factory.mktemp("demo")
-    in_shell("judgeboard quickstart --no-serve --db demo.db", folder)
-    return folder / "demo.db"
-
-
 @pytest.mark.parametrize(
     "page",
     [page for page in PAGES if blocks(page, "sh") and page.name != "get-started.md"],  # test_get_started.py runs it
     ids=lambda page: page.name,
 )
 def test_the_commands_of_a_page_run_in_order(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Pages that fill the demo find a copy of it; `judgeboard quickstart` finds nothing to add."""
     script = "set -eu\n" + "\n".join(blocks(page, "sh"))
     for database in re.findall(r"^ *judgeboard quickstart --no-serve --db (\S+)$", script, re.MULTILINE):
         shutil.copyfile(request.getfixturevalue("demo"), tmp_path / database)

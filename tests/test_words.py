@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 SUFFIXES = {".py", ".pyi", ".md", ".css", ".js", ".toml", ".yaml"}
 PLACES = (
@@ -56,13 +54,14 @@ def sources() -> list[Path]:
     return sorted(files)
 
 
-@pytest.mark.parametrize("pattern", REPLACED)
-def test_replaced_terms_are_gone(pattern: str) -> None:
-    term = re.compile(rf"(?<![A-Za-z])(?:{pattern})(?![A-Za-z])", re.IGNORECASE)
-    hits = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
-        for path in sources()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if term.search(line)
-    ]
-    assert not hits, f"write {REPLACED[pattern]!r} instead:\n" + "\n".join(hits[:20])
+def test_replaced_terms_are_gone() -> None:
+    # All terms at once, in lower case: one by one, or without regard to case, it takes ten times as long.
+    replaced = re.compile(rf"(?<![a-z])(?:{'|'.join(REPLACED)})(?![a-z])")
+    hits = []
+    for path in sources():
+        text = path.read_text(encoding="utf-8").lower()
+        for found in replaced.finditer(text):
+            term = next(each for pattern, each in REPLACED.items() if re.fullmatch(pattern, found[0]))
+            line = text.count("\n", 0, found.start()) + 1
+            hits.append(f"{path.relative_to(ROOT)}:{line}: write {term!r} instead of {found[0]!r}")
+    assert not hits, "\n".join(hits[:20])

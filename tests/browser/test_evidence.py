@@ -2,14 +2,17 @@
 
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from browser_windows import Reviewers, Windows
-from judgeboard.domain import Response
-from judgeboard.store.storing import store_responses
+from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, Response, Status, Verdict
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
 from page_rows import HOSTILE, as_read
 from page_state import idle, visit
 
@@ -37,21 +40,38 @@ def window(windows: Windows) -> Iterator[tuple[Page, set[str | None]]]:
     opened.close()
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_every_hostile_text_is_shown_as_it_was(window, site, name: str) -> None:
+def test_hostile_texts_are_shown_as_they_were(window, site) -> None:
+    """All in one answer, its question, passage and verdict, with a claim across each two; the longest alone."""
+    texts = [text for name, text in HOSTILE.items() if name != "long"]
+    together, starts = "\n".join(texts), [0]
+    for text in texts:
+        starts.append(starts[-1] + len(text) + 1)
+    claims = []
+    for start, end in pairwise(start + 7 for start in starts[:-1]):
+        quote = together[start:end]
+        claims.append(Claim(quote, ClaimStatus.CONTRADICTED, quote, 1, quote, start, end, start, end))
+    verdict = Verdict(Status.OK, groundedness=0.4, reasoning=together, claims=tuple(claims))
+    with site.store.writing() as connection:
+        response = Response("texts", "together", together, together, (together, *texts))
+        (id_,) = store_responses(connection, [response]).new
+        judge = ensure_version(connection, JudgeVersion("rag", "rag"))
+        store_judgments(connection, judge, None, [NewJudgment(id_, 0, 0, verdict)])
     page, hosts = window
-    visit(page, f"/item?response={site.rows.responses[f'hostile-{name}']}")
-    expect(page.locator(".jb-id")).to_have_text(f"hostile-{name}")  # and no longer the one of before
-    expect(page.locator(".jb-answer")).to_be_visible()
+    visit(page, f"/item?response={id_}")
+    expect(page.locator(".jb-id")).to_have_text("together")
+    expect(page.locator(".jb-answer mark").first).to_be_visible()
     idle(page)
-    stored = as_read(HOSTILE[name])
-    if len(stored) > 100_000:
-        page.get_by_role("button", name="Show all").first.click()
-        expect(page.get_by_role("button", name="Show all")).to_have_count(0)
-    assert contents(page, ".jb-answer") == stored
-    assert contents(page, ".jb-question") == stored[:900]
-    assert contents(page, ".jb-passage .jb-evidence") == stored[:4000]
-    assert contents(page, ".jb-reason") == stored[:4000]
+    for place in (".jb-answer", ".jb-question", ".jb-passage .jb-evidence", ".jb-reason"):
+        assert contents(page, place) == as_read(together), place
+    shown = page.locator(".jb-passage .jb-evidence").all_text_contents()
+    assert shown == [as_read(text) for text in (together, *texts)]
+    visit(page, f"/item?response={site.rows.responses['hostile-long']}")
+    expect(page.locator(".jb-id")).to_have_text("hostile-long")
+    idle(page)
+    page.get_by_role("button", name="Show all").first.click()
+    expect(page.get_by_role("button", name="Show all")).to_have_count(0)
+    assert contents(page, ".jb-answer") == HOSTILE["long"]
+    assert contents(page, ".jb-passage .jb-evidence") == HOSTILE["long"][:4000]
     assert page.evaluate("window.hacked") is None
     assert hosts == {"localhost"}
 

@@ -1,4 +1,4 @@
-"""A new database in a browser: answers are tried with a judge and a typed key, then judged, and compared by tenant."""
+"""A new database in a browser: answers are tried with a judge and a typed key, then judged."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,30 +10,25 @@ from playwright.sync_api import expect
 from graded_log import GradedLog
 from held_endpoint import HeldEndpoint
 from judgeboard.store.engine import Store
-from page_state import idle, visit
+from page_state import idle
 from served import serving
 
 pytestmark = pytest.mark.browser
 
 KEY = "sk-typed-in-a-browser"
-DAY = 20_000
 
 
 @pytest.fixture(scope="module")
 def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]:
-    """A server on five answers of two tenants that nobody judged."""
+    """A server on five answers that nobody judged."""
     store = new_store()
-    log = GradedLog(store)
-    for tenant, answers in (("acme", 3), ("globex", 2)):
-        log.answers(answers, day=DAY, metadata={"tenant": tenant})
+    GradedLog(store).answers(5)
     path = Path(str(store.engine.url.database))
     with serving(path, port) as url:
         yield SimpleNamespace(url=url, path=path)
 
 
-def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(
-    reviewer, site, endpoint: HeldEndpoint
-) -> None:
+def test_three_answers_are_tried_before_all_are_judged(reviewer, site, endpoint: HeldEndpoint) -> None:
     page = reviewer("Mara")
     page.goto("/")
     page.get_by_role("button", name="Judge answers").click()
@@ -58,15 +53,3 @@ def test_three_answers_are_tried_before_all_are_judged_and_compared_by_tenant(
     expect(page.locator(".st-key-job_panel")).to_contain_text("Done in")
     assert {request.headers["authorization"] for request in endpoint.server.requests} == {f"Bearer {KEY}"}
     assert not [file for file in site.path.parent.iterdir() if file.is_file() and KEY.encode() in file.read_bytes()]
-    visit(page, "/trends")
-    split = page.get_by_role("combobox", name="Split by")
-    expect(split).to_be_visible()
-    idle(page)
-    split.click()
-    page.get_by_role("option", name="metadata.tenant").click()
-    expect(page.locator(".jb-part")).to_have_text(["All answers", "acme", "globex"])
-    expect(page.locator("[data-testid=stVegaLiteChart] svg")).to_have_count(3)
-    page.get_by_text("Table", exact=True).click()
-    cells = page.locator("[data-testid=stDataFrame] table")
-    for words in ("metadata.tenant", "acme", "globex"):
-        expect(cells).to_contain_text(words)

@@ -16,7 +16,7 @@ from judgeboard.store.queues import QueueRules
 from judgeboard.store.reviews import comments_on
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW
-from page_fit import looks, misfits
+from page_fit import looks, overflowing
 from page_rows import ANSWER, PASSAGES
 from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled, visit
 from stored_rows import rows_of
@@ -124,28 +124,6 @@ def test_a_key_after_selecting_text_with_the_mouse_draws_no_frame_around_the_pag
     assert page.evaluate("getSelection().toString()") != ""
 
 
-def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> None:
-    opened(page, f"/item?flag={site.rows.flags['two-judges']}")
-    anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
-
-    def boxes() -> dict[str, Any]:
-        return {name: page.locator(name).bounding_box() for name in anchors}
-
-    def places() -> dict[str, dict[str, Any]]:
-        return {look: boxes() for look in looks(page)}
-
-    before = {look: at_rest(boxes) for look in looks(page)}
-    press(page, "1", "o", "v", "p")
-    expect(page.get_by_role("button", name="Judge missed support")).to_be_visible()
-    assert in_the_end(places, before) == before
-    assert misfits(page) == {}
-    press(page, "i")
-    expect(page.locator(".jb-sentence").first).to_be_visible()
-    assert misfits(page) == {}
-    bars = {look: one[".st-key-bar"] for look, one in before.items()}
-    assert in_the_end(lambda: {look: one[".st-key-bar"] for look, one in places().items()}, bars) == bars
-
-
 SPANS = """
 name: spans
 fields:
@@ -164,14 +142,13 @@ EDGES = """(box, text) => {
 UNREPORTED = "addEventListener('selectionchange', (event) => event.stopImmediatePropagation(), true)"
 
 
-def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(reviewer, site) -> None:
+def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(page: Page, site) -> None:
     with site.store.writing() as connection:
         store_responses(connection, [Response("log", "spans", "Which rock?", ANSWER, PASSAGES, "spans")])
-    lead = ensure_reviewer(site.store, "page", "Spanner")
+    lead = ensure_reviewer(site.store, "page", "Mara")
     add_schema(site.store, schema_in(SPANS), by=lead)
     rules = QueueRules("spans", RowFilter(query_types=("spans",)), order="random", flagged_only=False, max_items=1)
     create_queue(site.store, rules, by=lead, schema="spans")
-    page = reviewer("Spanner")
     opened(page, "/item?queue=spans")
     answer, marked = page.locator(".jb-answer"), page.locator(".st-key-rubric_group_fields .jb-line")
     for count, (text, digit) in enumerate((("Granite cools", "1"), ("cools slowly", "2")), start=1):
@@ -207,3 +184,24 @@ def test_spans_are_selected_with_the_mouse_and_with_keys_and_may_overlap(reviewe
         ("source", "cools slowly"),
         ("fact", "below the"),
     ]
+
+
+def test_tools_comments_and_sentences_fit_and_move_nothing(page: Page, site) -> None:
+    opened(page, f"/item?flag={site.rows.flags['two-judges']}")
+    anchors = (".st-key-head", ".st-key-tools", "[class*='st-key-pane_judge']:visible", ".st-key-bar", ".st-key-decide")
+
+    def boxes() -> dict[str, Any]:
+        return {name: page.locator(name).bounding_box() for name in anchors}
+
+    before = {look: at_rest(boxes) for look in looks(page)}
+    press(page, "1", "o", "v", "p")
+    expect(page.get_by_role("button", name="Judge missed support")).to_be_visible()
+    for look in looks(page):
+        assert in_the_end(boxes, before[look]) == before[look], look
+        assert overflowing(page) == [], look
+    press(page, "i")
+    expect(page.locator(".jb-sentence").first).to_be_visible()
+    for look in looks(page):
+        bar = before[look][".st-key-bar"]
+        assert in_the_end(page.locator(".st-key-bar").bounding_box, bar) == bar, look
+        assert overflowing(page) == [], look

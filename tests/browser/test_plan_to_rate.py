@@ -20,7 +20,7 @@ from served import serving
 
 pytestmark = pytest.mark.browser
 
-ANSWERS, TYPED = 600, 4
+ANSWERS, TYPED = 600, 2
 MADE_UP = "The wall is made of cheese."
 QUEUE = "Share of bad answers: 200 labels"
 
@@ -30,13 +30,9 @@ def site(new_store: Callable[[], Store], port: int) -> Iterator[SimpleNamespace]
     """A server on answers of which 30 % are bad; the judge finds two of three, and raises some false alarms."""
     store = new_store()
     log = GradedLog(store)
-    verdicts = {}
-    for place in range(ANSWERS):
-        bad = place % 10 < 3
-        (answer,) = log.answers(answer=MADE_UP) if bad else log.answers()
-        judged_bad = place % 10 in {0, 1, 9}
-        verdicts[answer] = {"label": BAD if judged_bad else GOOD, "groundedness": 0.1 if judged_bad else 0.9}
-    log.say(log.version(), verdicts)
+    ids = log.answers_of({"answer": MADE_UP} if place % 10 < 3 else {} for place in range(ANSWERS))
+    bad, good = ({"label": label, "groundedness": score} for label, score in ((BAD, 0.1), (GOOD, 0.9)))
+    log.say(log.version(), {answer: bad if place % 10 in {0, 1, 9} else good for place, answer in enumerate(ids)})
     with serving(str(store.engine.url.database), port) as url:
         yield SimpleNamespace(url=url, case=queue_case(store))
 

@@ -9,12 +9,12 @@ from functools import partial
 from types import SimpleNamespace
 
 import pytest
-from playwright.sync_api import Page, expect
-from presses import NAME, SURFACES, fill, loaded, walk
+from playwright.sync_api import Browser, Page, expect
+from presses import NAME, SURFACES, fill, walk
 
 from browser_windows import Reviewers, Windows
 from judgeboard.store.engine import Store
-from page_state import idle, settled
+from page_state import idle, settled, visit
 from served import serving
 
 pytestmark = pytest.mark.browser
@@ -67,31 +67,44 @@ def test_between_two_items_nothing_but_the_texts_changes(page: Page) -> None:
 
 
 @contextmanager
-def slowed(page: Page, server: serving) -> Iterator[None]:
-    """Throttle the browser's processor, and let the server run only a quarter of the time.
+def slowed(browser: Browser, server: serving) -> Iterator[None]:
+    """Let the process that draws the page run only a quarter of the time, and the server too.
 
     As beside many other processes, but without taking the processor from other tests, and however many cores there are.
+    Chromium can slow down its pages itself, but by computing nothing in particular for three quarters of the time.
     """
-    pid, over = server.process.pid, threading.Event()
-    assert pid is not None
+    over = threading.Event()
 
-    def interrupt() -> None:
-        while not over.wait(0.05):
-            os.kill(pid, signal.SIGSTOP)
-            over.wait(0.15)
-            os.kill(pid, signal.SIGCONT)
+    def interrupt(process: int, runs: float) -> None:
+        while not over.wait(runs):
+            os.kill(process, signal.SIGSTOP)
+            over.wait(3 * runs)
+            os.kill(process, signal.SIGCONT)
 
-    interrupting = threading.Thread(target=interrupt)
-    with loaded(page, processes=0, slower=4):
-        interrupting.start()
-        try:
-            yield
-        finally:
-            over.set()
-            interrupting.join()
+    assert server.process.pid is not None
+    # Of different times, so that each also runs while the other does not.
+    stopped = ((server.process.pid, 0.05), (drawing(browser), 0.03))
+    interrupting = [threading.Thread(target=interrupt, args=each) for each in stopped]
+    for thread in interrupting:
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        for thread in interrupting:
+            thread.join()
+
+
+def drawing(browser: Browser) -> int:
+    """Return the process that draws the pages of an address: it worked most, others are empty."""
+    devtools = browser.new_browser_cdp_session()
+    processes = devtools.send("SystemInfo.getProcessInfo")["processInfo"]
+    devtools.detach()
+    renderers = {each["cpuTime"]: each["id"] for each in processes if each["type"] == "renderer"}
+    return int(renderers[max(renderers)])
 
 
 @pytest.mark.parametrize("name", SURFACES)
-def test_every_press_is_executed_once(page: Page, site, name: str) -> None:
-    walked = walk(page, site.store, name, ITEMS[name], partial(slowed, page, site.server))
+def test_every_press_is_executed_once(page: Page, browser: Browser, site, name: str) -> None:
+    walked = walk(page, site.store, name, ITEMS[name], partial(slowed, browser, site.server), visit)
     assert (walked.lost, walked.doubled, walked.stuck) == (0, 0, 0), str(walked)

@@ -1,13 +1,18 @@
-"""Reviewing with keys: what a press does, and what it must not do."""
+"""Reviewing with keys: what a press does, and what it must not do; many answers at once."""
 
 import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from sqlalchemy import text
+from sqlalchemy import func, select, text
 
+from judgeboard.domain import Decision, Grade
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
+from judgeboard.store.tables import FLAG
 from page_state import DECIDE, hold, idle, mash, settled, visit
+from queue_case import queue_case
 
 pytestmark = pytest.mark.browser
 
@@ -70,7 +75,7 @@ def test_enter_presses_the_button_that_the_tab_key_reached(page: Page, site) -> 
     expect(page.get_by_role("textbox", name="Title")).to_be_visible()
 
 
-def test_five_flags_are_decided_with_keys_only(page: Page, site) -> None:
+def test_flags_are_decided_with_keys_only(page: Page, site) -> None:
     visit(page, "/open_flags?rule=low_groundedness&query_type=simple&query_type=complex")
     expect(page.get_by_role("button", name="Start reviewing")).to_be_visible()
     idle(page)
@@ -79,28 +84,16 @@ def test_five_flags_are_decided_with_keys_only(page: Page, site) -> None:
     settled(page, DECIDE)
     before = len(decisions(site.store))
     seen = [shown(page)]
-    for place, key in enumerate("YNUNY"):
+    for place, key in enumerate("YNU"):
         page.keyboard.press("3")
         page.keyboard.press("D")
         seen.append(press_and_follow(page, key))
         expect(page.locator(".jb-head")).to_contain_text("Saved:")
         assert len(decisions(site.store)) == before + place + 1
     made = [decision for _, decision, _ in decisions(site.store)[before:]]
-    assert made == [{"Y": "confirm", "N": "dismiss", "U": "unsure"}[key] for key in "YNUNY"]
-    assert len(set(seen)) == 6, "every press was for another flag"
+    assert made == [{"Y": "confirm", "N": "dismiss", "U": "unsure"}[key] for key in "YNU"]
+    assert len(set(seen)) == 4, "every press was for another flag"
     assert {each[:2] for each in grades(site.store)[before:]} == {(3, 0.5)}
-
-
-def test_grades_typed_in_one_go_with_the_decision_are_all_stored(page: Page, site) -> None:
-    opened(page, "/item?query_type=odd&rule=low_groundedness")
-    before = len(grades(site.store))
-    for _ in range(2):
-        flag = shown(page)
-        for key in "3Dy":
-            page.keyboard.press(key)
-        page.wait_for_url(other_flag(flag))
-        settled(page, DECIDE)
-    assert grades(site.store)[before:] == [(3, 0.5, "confirm")] * 2
 
 
 def test_the_grades_typed_again_after_an_undo_are_stored(page: Page, site) -> None:
@@ -134,22 +127,20 @@ def test_a_held_key_and_mashed_keys_decide_one_each(page: Page, site) -> None:
     assert len(decisions(site.store)) == before + 1
 
 
-def test_two_reviewers_on_one_flag_give_one_decision_and_one_refusal(page: Page, reviewer, site) -> None:
+def test_a_decision_that_somebody_else_made_meanwhile_is_refused_and_its_note_kept(page: Page, site) -> None:
     flag = site.rows.flags["claims"]
-    mara, jon = page, reviewer("Jon")
-    opened(mara, f"/item?flag={flag}")
-    opened(jon, f"/item?flag={flag}")
+    opened(page, f"/item?flag={flag}")
     before = len(decisions(site.store))
-    jon.keyboard.press("y")
-    expect(jon.locator(".jb-head")).to_contain_text("Saved: confirmed claims")
-    mara.keyboard.press("m")
-    mara.keyboard.type("Basalt is younger.")
-    mara.keyboard.press("Escape")
-    mara.keyboard.press("n")
-    refused = mara.locator(".jb-head .jb-refused")
+    jon = ensure_reviewer(site.store, "page", "Jon")
+    decide(site.store, flag_id=flag, reviewer=jon, decision=Decision.CONFIRM, grade=Grade(), request_key="first")
+    page.keyboard.press("m")
+    page.keyboard.type("Basalt is younger.")
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    refused = page.locator(".jb-head .jb-refused")
     expect(refused).to_contain_text("Not saved: Jon confirmed claims at")
     expect(refused).to_contain_text("note is kept")
-    expect(mara).not_to_have_url(re.compile(rf"flag={flag}\b"))  # the next item is there
+    expect(page).not_to_have_url(re.compile(rf"flag={flag}\b"))  # the next item is there
     after = decisions(site.store)[before:]
     assert [(name, decision) for name, decision, _ in after if decision] == [("Jon", "confirm")]
     assert ("Mara", None, "Basalt is younger.") in after
@@ -195,17 +186,16 @@ def test_undo_brings_the_item_back_with_its_draft(page: Page, site) -> None:
     expect(page.get_by_role("button", name="Weak")).to_have_attribute("kind", "primary")
 
 
-def test_an_answer_that_nobody_flagged_is_graded(reviewer, site) -> None:
-    page = reviewer("Pia")
-    page.goto(f"/item?response={site.rows.responses['good']}")
-    expect(page.get_by_role("button", name="Save grade")).to_be_enabled()
+def test_an_answer_that_nobody_flagged_is_graded(page: Page, site) -> None:
+    visit(page, f"/item?response={site.rows.responses['not-judged']}")
+    expect(page.locator(".jb-id")).to_have_text("not-judged")
     settled(page, DECIDE)
-    before = len(decisions(site.store))
+    before = len(grades(site.store))
     page.keyboard.press("4")
     page.keyboard.press("G")
     page.keyboard.press("Control+Enter")
-    expect(page.locator(".jb-head")).to_contain_text("Saved: your grade of good")
-    assert decisions(site.store)[before:] == [("Pia", None, None)]
+    expect(page.locator(".jb-head")).to_contain_text("Saved: your grade of not-judged")
+    assert grades(site.store)[before:] == [(4, 1.0, None)]
 
 
 def test_the_suggested_name_is_replaced_at_the_top_and_kept_over_a_reload(reviewer, site) -> None:
@@ -248,6 +238,35 @@ def test_a_name_given_on_the_settings_page_is_kept_at_once(reviewer, site) -> No
     name.press("Enter")
     expect(name).to_have_count(0)
     page.wait_for_function("document.cookie.includes('judgeboard_reviewer=Quinn')")
-    page.reload()
-    expect(page.get_by_role("button", name="Save", exact=True)).to_be_visible()
-    expect(name).to_have_count(0)
+
+
+def test_rows_are_selected_with_shift_and_all_of_a_filter_is_confirmed_and_undone(page: Page, site) -> None:
+    def still_open() -> int:
+        with site.store.reading() as connection:
+            return connection.execute(select(func.count()).where(FLAG.c.state == "open")).scalar_one()
+
+    queue_case(site.store).flagged(*(0.1 for _ in range(45)))  # more than one page
+    before = still_open()
+    visit(page, "/open_flags")
+    words = page.locator(".st-key-open_flags_bulk .jb-say")
+    expect(page.locator(".st-key-queue_start .jb-say")).to_contain_text("with open flags")
+    page.keyboard.press("x")
+    expect(words).to_have_text("0 answers selected")
+    idle(page)
+    table = page.locator("[data-testid=stDataFrame] canvas").first
+    table.click(position={"x": 15, "y": 55}, force=True)
+    expect(words).to_have_text("1 answer selected")
+    idle(page)
+    table.click(position={"x": 15, "y": 125}, modifiers=["Shift"], force=True)
+    expect(words).to_have_text("3 answers selected")
+    page.get_by_text("in this filter").click()
+    expect(words).not_to_have_text("3 answers selected")
+    idle(page)
+    page.keyboard.press("y")
+    page.get_by_role("button", name="answers?").first.click()
+    done = page.locator(".st-key-bulk_done .jb-say")
+    expect(done).to_contain_text("Confirmed")
+    assert still_open() < before - 50
+    page.keyboard.press("u")
+    expect(done).to_contain_text("Undone")
+    assert still_open() == before

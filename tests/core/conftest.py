@@ -53,23 +53,24 @@ def public_database(
 ) -> Callable[..., Path]:
     """Return ``public_database((file, kind), …)``: a database of a public set, which tests only read.
 
-    Each set is imported once for all processes of a run, as its own documentation says.
+    Each set is imported once for all processes of a run, as its own documentation says; sets that begin with the same
+    files share what these bring.
     """
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
     def database(*files: tuple[str, str]) -> Path:
-        path = folder / f"{files[0][0].partition('.')[0]}.db"
+        *before, (name, kind) = files
+        path = folder / f"{'+'.join(each for each, _ in files)}.db"
         with path.with_suffix(".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists():
                 unfinished = path.with_suffix(".unfinished")
-                shutil.copyfile(sqlite_template, unfinished)
+                shutil.copyfile(database(*before) if before else sqlite_template, unfinished)
                 store = open_store(unfinished)
-                for name, kind in files:
-                    file = shared / "data" / f"{name}.jsonl.gz"
-                    summary = import_file(store, file, kind=kind, rejected=path.with_suffix(".rejected.jsonl"))
-                    assert summary.differing == 0
+                file = shared / "data" / f"{name}.jsonl.gz"
+                summary = import_file(store, file, kind=kind, rejected=path.with_suffix(".rejected.jsonl"))
+                assert summary.differing == 0
                 store.close()
                 unfinished.rename(path)
         return path
@@ -77,12 +78,19 @@ def public_database(
     return database
 
 
+RAGTRUTH = (("ragtruth.responses", "responses"), ("ragtruth.judgements", "verdicts"))
+
+
+@pytest.fixture(scope="session")
+def unlabelled_ragtruth_file(public_database: Callable[..., Path]) -> Path:
+    """A database of RAGTruth without people: its answers and the verdicts of seven recorded detectors."""
+    return public_database(*RAGTRUTH)
+
+
 @pytest.fixture(scope="session")
 def ragtruth_file(public_database: Callable[..., Path]) -> Path:
     """A database of RAGTruth: its answers, people's grades and the verdicts of seven recorded detectors."""
-    return public_database(
-        ("ragtruth.responses", "responses"), ("ragtruth.human", "grades"), ("ragtruth.judgements", "verdicts")
-    )
+    return public_database(*RAGTRUTH, ("ragtruth.human", "grades"))
 
 
 @pytest.fixture(scope="module")

@@ -77,6 +77,7 @@ def additions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
     for add in (
         *(add_rule, add_judge, add_command, add_role, add_tool),
         *(add_format, add_kind, add_statistic),
+        *(add_provider, add_threshold, add_check, add_page),
     ):
         add(copy)
     yield copy
@@ -137,7 +138,7 @@ def test_a_judge(added: Copy) -> None:
     assert "| `contrary` | The judge that contradicts. |" in added.documented("judges")
 
 
-def test_a_provider(copy: Copy) -> None:
+def add_provider(copy: Copy) -> None:
     imported = "from judgeboard.llm.openai_provider"
     copy.add(
         "llm/other_provider.py",
@@ -146,10 +147,14 @@ def test_a_provider(copy: Copy) -> None:
         ("(OPENAI, ANTHROPIC)", "(OPENAI, ANTHROPIC, OTHER)"),
         (imported, f"from judgeboard.llm.other_provider import OTHER\n{imported}"),
     )
-    answer = json.loads(copy.run(ASK, OTHER_API_KEY="k-other", OPENAI_API_KEY="k-openai"))
-    assert answer == ["ok", "/v1/talk", "k-other", False]
-    assert "OTHER_API_KEY" in copy.commands("config")[0]
-    assert "https://other.example/v1" in copy.documented("providers")
+
+
+def test_a_provider(added: Copy) -> None:
+    added.run("import os; os.environ |= {'OTHER_API_KEY': 'k-other', 'OPENAI_API_KEY': 'k-openai'}")
+    assert json.loads(added.run(ASK)) == ["ok", "/v1/talk", "k-other", False]
+    assert "OTHER_API_KEY" in added.commands("config")[0]
+    assert "https://other.example/v1" in added.documented("providers")
+    added.run("import os; del os.environ['OTHER_API_KEY'], os.environ['OPENAI_API_KEY']")
 
 
 COMMAND = """
@@ -195,17 +200,20 @@ def test_a_role_is_a_line(added: Copy) -> None:
     assert added.run(code) == "[False, False, False, True, False, True, True]\n"
 
 
-def test_a_default_threshold_is_one_number(copy: Copy) -> None:
+def add_threshold(copy: Copy) -> None:
     copy.line(
         "settings/model.py",
         "low_groundedness: Number = number(\n        0.5,",
         "low_groundedness: Number = number(\n        0.6,",
     )
-    verdicts = copy.folder / "verdicts.jsonl"
+
+
+def test_a_default_threshold_is_one_number(added: Copy) -> None:
+    verdicts = added.folder / "verdicts.jsonl"
     verdicts.write_text('{"response_id": "1", "judge": "other", "groundedness": 0.55}\n', encoding="utf-8")
-    copy.commands(f"import {rows(copy)}", f"import --kind verdicts {verdicts}")
-    assert "| `low_groundedness` | `0.6` |" in copy.documented("thresholds")
-    with closing(sqlite3.connect(copy.folder / "log.db")) as database:
+    added.commands(f"import {rows(added)}", f"import --kind verdicts {verdicts}")
+    assert "| `low_groundedness` | `0.6` |" in added.documented("thresholds")
+    with closing(sqlite3.connect(added.folder / "log.db")) as database:
         assert database.execute("SELECT count(*) FROM flag WHERE rule = 'low_groundedness'").fetchone() == (1,)
 
 
@@ -400,13 +408,13 @@ import judgeboard_dashboard
 from streamlit.testing.v1 import AppTest
 
 app = AppTest.from_file(str(Path(judgeboard_dashboard.__file__).parent / "app.py"), default_timeout=60)
-app.switch_page("views/parrots.py").run()
+app.switch_page("views/{name}.py").run()
 assert not app.exception, app.exception
-print([each.value for each in app.text])
+print([each.value for each in (*app.text, *app.markdown, *app.get("html"), *app.code)])
 """
 
 
-def test_a_page_of_the_app(copy: Copy) -> None:
+def add_page(copy: Copy) -> None:
     dashboard = copy.with_dashboard()
     (dashboard / "views" / "parrots.py").write_text(VIEW, encoding="utf-8")
     app = dashboard / "app.py"
@@ -416,8 +424,46 @@ def test_a_page_of_the_app(copy: Copy) -> None:
     app.write_text(
         text.replace(line, f'    "Parrots": {{"parrots": Tab("Parrots", "index.md")}},\n{line}'), encoding="utf-8"
     )
-    copy.commands(f"import {rows(copy)}")
-    assert "Polly" in copy.run(SHOW)
+
+
+def test_a_page_of_the_app(added: Copy) -> None:
+    added.commands(f"import {rows(added)}")
+    assert "Polly" in added.run(SHOW.format(name="parrots"))
+
+
+CHECK = """
+from judgeboard.health.record import Check, JudgeRecord, State
+from judgeboard.stats.intervals import share_intervals
+
+
+def haste(record: JudgeRecord) -> Check:
+    return Check("haste", State.WARNING, share_intervals(3, 4)[0], f"{record.version.title} is hasty.", "sleep 1")
+"""
+GATE = "from judgeboard.cli.app import run; print(run({words}))"
+
+
+def add_check(copy: Copy) -> None:
+    imported, line = "from judgeboard.health.family import", '        "family": family,\n'
+    copy.add(
+        "health/haste.py",
+        CHECK,
+        "health/report.py",
+        (imported, f"from judgeboard.health.haste import haste\n{imported}"),
+        (line, f'        "haste": haste,\n{line}'),
+    )
+
+
+def test_a_check_of_a_judges_health(added: Copy) -> None:
+    added.commands(f"import {rows(added)}", "judge --judge lexical")
+    gate = ["test", "health", "lexical", "--gate"]
+    command, as_json = (added.run(GATE.format(words=[*gate, *more])) for more in ([], ["--json"]))
+    assert "warning  haste: lexical v1 is hasty.\n    for more data: sleep 1" in command
+    assert command.endswith("\n1\n"), "the gate fails"
+    check = json.loads(as_json[: as_json.rindex("}") + 1])["checks"][0]
+    assert (check["name"], check["state"], check["statistic"]["value"]) == ("haste", "warning", 0.75)
+    page = added.run(SHOW.format(name="judges"))
+    for shown in ("(haste", "<b>Haste</b>", "lexical v1 is hasty.", "sleep 1"):
+        assert shown in page
 
 
 PLACES = """

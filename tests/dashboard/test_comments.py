@@ -72,6 +72,18 @@ def test_comments_of_others_have_no_buttons_and_nobody_comments_without_a_name(
     assert not [one for one in nobody.text_input if one.key and one.key.startswith("comment_")]
 
 
+def test_nobody_comments_on_a_blind_item_before_the_judge_is_shown(open_page, page_store: Store) -> None:
+    case = queue_case(page_store)
+    case.flagged(0.1)
+    case.queue(blind_judge=True, blind_people=True, order="oldest", grades=("label",), optional_grades=())
+    page = open_page("item", queue="q")
+    for key in ("Q", "Y"):
+        assert not [one for one in page.text_input if one.key and one.key.startswith("comment_")]
+        [button] = [each for each in page.button if each.proto.shortcut.upper() == key]
+        page = press(page, f"{button.key}_")
+    assert [one for one in page.text_input if one.key and one.key.startswith("comment_")]
+
+
 def test_a_mention_in_a_queue_that_is_not_blind_reaches_the_person(sqlite_store) -> None:
     case = queue_case(sqlite_store)
     case.flagged(0.1)

@@ -50,6 +50,9 @@ def test_the_next_conflict_follows_an_adjudication_then_the_list_and_undo_leads_
     assert "1 open conflict" in texts(page, "jb-head")[0]
     assert page.query_params["conflict"] in {second, (second,)}
     assert "is adjudicated" in texts(page, "jb-head")[0]
+    told = open_page("conflicts", conflict=first)
+    assert "why" in texts(told, "jb-review jb-gold")[0]
+    assert "Jon" in shown(told), "reviewers see each other's reviews once a lead has adjudicated"
     page = adjudicated(page)
     assert "conflict" not in page.query_params
     assert case.item_states() == ["adjudicated", "adjudicated"]

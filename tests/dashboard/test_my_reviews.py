@@ -1,5 +1,7 @@
 """My reviews: what one said, newest first; a click opens it, to be changed by another row or undone."""
 
+import io
+import json
 import re
 from dataclasses import fields, replace
 from datetime import UTC, datetime
@@ -8,6 +10,7 @@ import pytest
 
 from app_pages import press, shown, table
 from judgeboard.domain import ClaimMark, ClaimStatus, Decision, Grade, Preference, QueueOrder, Shown
+from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide, grade
 from judgeboard.reviews.queue_decisions import decide_item
@@ -85,6 +88,12 @@ def test_a_blind_word_and_the_one_after_the_judge_are_told_apart(page_rows, sqli
 def test_nothing_reviewed_is_said_and_nobody_is_asked_who_they_are(page_rows, open_page) -> None:
     assert "You have not reviewed any answers yet." in shown(open_page("my_reviews"))
     assert open_page("my_reviews", reviewer="").text_input(key="who_name")
+
+
+def test_grades_of_a_file_are_those_of_the_person_with_that_name(page_rows, page_store: Store, open_page) -> None:
+    row = json.dumps({"response_id": "claims", "annotator": "zoe", "label": "grounded"})
+    import_file(page_store, io.BytesIO(row.encode()), kind="grades", name="grades.jsonl")
+    assert "1 review, newest first." in shown(open_page("my_reviews", reviewer="Zoe"))
 
 
 def test_a_line_leads_to_its_answer_with_the_review_to_be_changed(mine, page_rows, sqlite_store) -> None:

@@ -17,7 +17,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import load_preferences
-from judgeboard.store.tables import REVIEW
+from judgeboard.store.tables import PREFERENCE_SCORE, REVIEW
 from judgeboard_dashboard import session
 from judgeboard_dashboard.review.drafts import ReviewSession
 from judgeboard_dashboard.review.pairs import PairActions, PairAddress, screen_row
@@ -277,3 +277,25 @@ def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
     assert "Which answer is better?" in [each.label for each in app.get("button_group")] + texts(app)
     listed = next(each.value for each in open_page("queues").dataframe if "Queue" in each.value)
     assert dict(zip(listed["Queue"], listed["Items"], strict=True))["old or new"] == "3 pairs"
+
+
+def test_pairs_of_a_queue_are_decided_by_the_sides_of_the_reader_and_nothing_hidden_is_shown(
+    page_store: Store, open_page: OpenPage
+) -> None:
+    case = queue_case(page_store)
+    ids = add_pairs(page_store, 6, gold=Preference.B, model_a="hiddenmodel", model_b="hiddenwriter")
+    record(page_store, ids, {"ab": "aaaaaa", "ba": "aaaaaa"}, name="hiddenjudge")
+    case.queue("pairs", subject="pairs", order=QueueOrder.OLDEST, assigned=(case.mara,))
+    app = open_page("item", queue="pairs")
+    lefts, said = set(), []
+    for side in ("left", "tie", "right", "right", "tie", "left"):
+        assert not app.dataframe
+        assert "hidden" not in " ".join(texts(app) + labels(app))
+        [pair] = texts(app, "jb-pane jb-pair")
+        left = pair.index("left-") < pair.index("right-")
+        lefts.add(left)
+        said.append({"left": "a" if left else "b", "tie": "tie", "right": "b" if left else "a"}[side])
+        app = press(app, f"{side}_")
+    assert "Nothing is left for you" in texts(app, "jb-empty")[0]
+    assert [row["preference"] for row in rows_of(page_store, PREFERENCE_SCORE)] == said
+    assert lefts == {True, False}

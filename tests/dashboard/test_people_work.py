@@ -83,6 +83,8 @@ def test_a_notification_opens_what_it_is_about_and_is_read_then(open_page, case:
     press(page, "notifications_read")
     with case.store.reading() as connection:
         assert len(latest_events(connection, EventFilter(kind="mention"), limit=5)) == 1
+    next(each for each in page.button if each.label.startswith("Jon mentioned you")).click().run()
+    assert page.query_params["response"] == str(answer)
 
 
 def test_in_training_the_gold_label_is_told_after_each_item(open_page, case: QueueCase) -> None:

@@ -209,6 +209,25 @@ def test_a_preset_fills_the_form_which_says_how_many_match(queues, open_page) ->
     assert (row["grades"], row["optional_grades"]) == (("label", "groundedness"), ("quality",))
 
 
+def test_a_lead_makes_a_queue_of_what_a_filter_found(page_rows, open_page) -> None:
+    flags = open_page("open_flags", reviewer="Lead", query_type="complex", rule="low_groundedness")
+    page = open_page("queues", reviewer="Lead", **press(flags, "open_flags_queues").query_params)
+    assert "Which: flagged answers: complex, low groundedness" in shown(page)
+    assert "6 answers match." in shown(page)
+    page.text_input(key="nq_name").set_value("Of the form").run()
+    order = next(field for field in page.selectbox if field.label == "Order")
+    assert "Most doubtful first" in order.options
+    page = page.checkbox(key="nq_blind_judge").check().run()
+    order = next(field for field in page.selectbox if field.label == "Order")
+    assert order.options == ["In random order", "Oldest first"], "the worst first would tell what the judge said"
+    order.select("Oldest first").run()
+    page.multiselect(key="nq_people").set_value(["Lead"]).run()
+    page = press(page, "nq_create")
+    assert "Created: Of the form with 6 answers" in shown(page)
+    page = press(page, "queue_review")
+    assert "in “Of the form”" in shown(page)
+
+
 def test_reviewing_starts_only_where_something_is_left_and_the_end_says_why_nothing_is(queues, open_page) -> None:
     queues.queue("legal")
 

@@ -259,13 +259,17 @@ def test_what_was_decided_in_another_window_does_not_come_to_the_screen(case) ->
     other.lease_items(READ_AHEAD)
     assert [card.lease.token for card in other.items] == [card.lease.token for card in work.items]
     there = ReviewSession()
+    there.draft(ids[0]).notes["note"] = "typed in vain?"
     press(work, session)
     press(work, session)
     press(other, there)
-    assert there.message == "Not saved: You decided this item already."
+    assert there.message == "Not saved: You decided this item already. Your note is kept."
     assert other.current.item.response_id == ids[2], "the one after the two that the first window decided"
     press(other, there)
-    assert [row["response_id"] for row in case.reviews()] == ids
+    decided = [row for row in case.reviews() if row["decision"]]
+    assert [row["response_id"] for row in decided] == ids
+    [kept] = [row for row in case.reviews() if not row["decision"]]
+    assert (kept["response_id"], kept["note"]) == (ids[0], "typed in vain?")
 
 
 @on_sqlite

@@ -1,11 +1,13 @@
 """The fields of a label schema beside an answer: drawn by type, filled in with keys, required, conditional."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app_pages import OpenPage, labels, press, shown, texts
+from judgeboard.cli.app import run
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.label_schema import as_yaml, read_schema, schema_in
@@ -27,7 +29,9 @@ from stored_rows import rows_of
 SCHEMA = read_schema(Path("examples/schema.yaml"))
 
 
-def test_the_fields_of_a_queue_are_filled_in_and_required(open_page: OpenPage, page_rows, page_store: Store) -> None:
+def test_the_fields_of_a_queue_are_filled_in_required_shown_and_filtered(
+    open_page: OpenPage, page_rows, page_store: Store, tmp_path: Path
+) -> None:
     lead = ensure_reviewer(page_store, "page", "Mara")
     add_schema(page_store, SCHEMA, by=lead)
     create_queue(page_store, QueueRules("fields", RowFilter(), order="oldest"), by=lead, schema="support")
@@ -51,6 +55,17 @@ def test_the_fields_of_a_queue_are_filled_in_and_required(open_page: OpenPage, p
         item = shown(open_page("item", reviewer=person, response=row["response_id"]))
         for words in ("verdict: fix", "causes: retrieval", "policy: yes", "tone: 4"):
             assert words in item, (person, words)
+    app = open_page("responses", reviewer="Jon")
+    field = next(each for each in app.multiselect if each.label == "Own labels")
+    app = field.select("tone: 4 friendly").run()
+    assert texts(app, "jb-say")[0] == "1 answer · tone 4 · newest first"
+    exported = tmp_path / "answers.csv"
+    where = ["--where", "own_label=verdict=fix", "--where", "own_label=tone=4"]
+    assert run(["export", "responses", *where, "-o", str(exported), "--db", str(page_store.engine.url.database)]) == 0
+    with exported.open(encoding="utf-8", newline="") as lines:
+        assert len(list(csv.DictReader(lines))) == 1
+    drawn = open_page("trends", reviewer="Jon", show="Own label", own_label="tone", table="true")
+    assert drawn.dataframe[0].value["tone"].tolist() == [4]
 
 
 def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPage, page_store: Store) -> None:

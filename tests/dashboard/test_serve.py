@@ -12,11 +12,15 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from streamlit import config as streamlit_config
 
+from held_endpoint import HeldEndpoint
+from job_steps import ANSWERS, ask, asked, ended, fill, rag
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.receiving.keys import from_own_page
+from judgeboard.store.engine import Store
 from judgeboard_dashboard.server import POLICY, OwnPages, check_free, serve, server_options
 from judgeboard_dashboard.theme import streamlit_options
+from judging_log import time_passes, until
 from served import serving
 
 ROOT = Path(__file__).parents[2]
@@ -108,6 +112,26 @@ def port(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     server = serving(database)
     with server:
         yield server.port
+
+
+def test_a_server_killed_in_the_middle_of_a_job_finishes_it_after_a_restart(
+    sqlite_store: Store, endpoint: HeldEndpoint
+) -> None:
+    fill(sqlite_store)
+    endpoint.hold_after(5)
+    first = serving(str(sqlite_store.engine.url.database))
+    with first:
+        job_id = ask(sqlite_store, rag(endpoint))
+        asked(sqlite_store, job_id, 5)
+        until(lambda: len(endpoint.server.requests) == 9, "the other calls in flight")
+        first.kill()
+    time_passes(sqlite_store)
+    endpoint.release()
+    with serving(first.database, first.port):
+        job = ended(sqlite_store, job_id)
+    assert (job.state, job.ok, job.waiting) == ("done", ANSWERS, 0)
+    assert len(endpoint.server.requests) == ANSWERS + 4
+    assert set(endpoint.asked.values()) == {1, 2}
 
 
 @pytest.mark.parametrize(

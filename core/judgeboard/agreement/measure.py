@@ -548,7 +548,7 @@ def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
                 "with. To decide: `judgeboard queue adjudicate`"
             )
         if isinstance(source, AnswerRatings) and not why:
-            why = ". To see how many answers people must label: `judgeboard labels plan --reach 0.07`"
+            why = ". To see which answers people should label: `judgeboard labels rate`"
         raise NotFound(f"no judge version has a verdict on {choice.things} that people graded{why}")
     return version
 

@@ -96,9 +96,9 @@ def verbosity(record: JudgeRecord) -> Check:
     defined = {measure: both for measure, both in by_measure.items() if both[0].value is not None}
     if not defined:
         n = max((int((~np.isnan(each)).sum()) for each in record.scored.scores.values()), default=0)
+        if by_measure:  # more of the same does not help
+            return not_measured("verbosity", "All its scores, or all lengths of the answers, are the same.", None, n)
         why = f"Too few scores (n = {n:,}, at least {LEAST} needed)."
-        if by_measure:
-            why = "All its scores, or all lengths of the answers, are the same."
         return not_measured("verbosity", why, judge_answers(record), n)
     measure = max(defined, key=lambda each: _low(defined[each][0]))
     correlation, rise = defined[measure]

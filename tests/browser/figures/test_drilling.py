@@ -35,10 +35,10 @@ def answers(page: Page) -> int:
     return int(line.inner_text().split(" answer", maxsplit=1)[0].replace(",", ""))
 
 
-def test_a_trend_point_opens_exactly_its_rows(page: Page, site) -> None:
+def test_a_trend_point_opens_exactly_its_rows_and_back_brings_the_trend_as_it_was_left(page: Page, site) -> None:
     with site.store.reading() as connection:
-        panel = trend(connection, measure="low_share").panels[0]
-    opened(page, "/trends?show=Share below 0.5")
+        panel = trend(connection, measure="low_share", period="day", last=30).panels[0]
+    opened(page, "/trends?show=Share below 0.5&by=Day")
     points = marks(page, "point")
     expect(points).to_have_count(len(panel.points))
     points.nth(len(panel.points) - 2).click()
@@ -46,18 +46,12 @@ def test_a_trend_point_opens_exactly_its_rows(page: Page, site) -> None:
     shown = parse_qs(urlsplit(page.url).query)
     assert "query_type" not in shown, "the first panel has all answers"
     assert shown["from"] == [str(as_date(panel.points[-2].start))]
-
-
-def test_back_brings_the_trend_as_it_was_left(page: Page, site) -> None:
-    opened(page, "/trends?show=Quality&by=Day")
-    marks(page, "point").last.click()
-    answers(page)
     page.go_back()
-    page.wait_for_url(re.compile(r"/trends\?.*show=Quality"))
+    page.wait_for_url(re.compile(r"/trends\?.*show=Share"))
     expect(page.locator("[data-testid=stVegaLiteChart] svg").first).to_be_visible()
     chosen = page.locator("[data-testid=stButtonGroup] button[data-selected=true]")
-    expect(chosen).to_have_text(["Quality", "Day"])
-    expect(page).not_to_have_url(re.compile("query_type"))
+    expect(chosen).to_have_text(["Share below 0.5", "Day"])
+    expect(page).not_to_have_url(re.compile("from="))
 
 
 def test_a_cell_of_the_confusion_table_opens_its_answers(page: Page, site) -> None:

@@ -13,13 +13,11 @@ from page_state import idle, in_the_end, visit
 pytestmark = pytest.mark.browser
 
 ADDRESSES = (
-    "/responses",
     "/disagreement",
     "/disagreement?grade=Label",
     "/agreement?grade=Quality",
     "/agreement?compare=People+and+people",
     "/agreement?compare=Judge+and+judge&by=Generator",
-    "/trends?table=true",
 )
 
 
@@ -61,11 +59,13 @@ def test_the_figures_fit_and_the_table_of_flags_shows_all_its_columns(page: Page
 
 def test_trends_fit_and_charts_follow_the_theme_but_do_not_close_the_palette(page: Page) -> None:
     drawn(page, "/trends")
-    assert misfits(page) == {}
     line = page.locator("[data-testid=stVegaLiteChart] svg .mark-line path").first
-    for scheme, colours in (("dark", DARK), ("light", LIGHT)):
-        page.emulate_media(color_scheme=scheme)
+    for look in looks(page):
+        assert overflowing(page) == [], look
+        colours = DARK if look.endswith("dark") else LIGHT
         expect(line).to_have_attribute("stroke", colours.series[0])
+    page.emulate_media(color_scheme="light")
+    expect(line).to_have_attribute("stroke", LIGHT.series[0])
     page.keyboard.press("/")
     palette = page.locator("[role=dialog] input")
     palette.fill("queue")

@@ -128,6 +128,7 @@ def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
     assert [(each.name, each.n) for each in shown.result.slices] == [("simple", 20), ("sql", 20)]
 
 
+@on_sqlite
 def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> None:
     version = log.version()
     judged(log, version, log.answers(20, query_type="simple"), wrong=1)
@@ -142,6 +143,7 @@ def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> N
     )
 
 
+@on_sqlite
 def test_agreement_over_time_goes_by_the_week_asked(log: GradedLog) -> None:
     version = log.version()
     for week, wrong in ((0, 0), (1, 5), (3, 10)):
@@ -191,6 +193,7 @@ def test_groundedness_over_time_is_the_mean_difference(sqlite_log: GradedLog) ->
     assert point.estimate.value == pytest.approx(0.3)
 
 
+@on_sqlite
 def test_what_flags_are_worth_and_how_long_they_take(log: GradedLog) -> None:
     version = log.version()
     ids = log.answers(12)
@@ -237,6 +240,7 @@ def test_the_share_of_bad_answers_of_a_rule_is_that_of_the_rate(log: GradedLog) 
     assert worth.rules[0].bad == replace(rate.estimate, unit=worth.rules[0].bad.unit)
 
 
+@on_sqlite
 def test_flagged_answers_are_harder_and_the_page_warns(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(20)
     log.say(version, {each: {"groundedness": 0.1 if index < 10 else 0.9} for index, each in enumerate(ids)})

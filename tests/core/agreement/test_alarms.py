@@ -61,6 +61,7 @@ def risen(log: GradedLog) -> Store:
     return log.store
 
 
+@on_sqlite
 def test_hidden_answers_are_the_reason_why_a_trend_has_no_points(store: Store) -> None:
     log = GradedLog(store)
     fill(log, [0.1] * 4, labelled=0)
@@ -96,6 +97,7 @@ def test_two_models_that_are_reported_at_once_are_one_alarm(store: Store) -> Non
     assert alarm_sentence(alarm).endswith("changed: rag v1 from m-1 to m-2.")
 
 
+@on_sqlite
 def test_a_rise_raises_one_alarm_however_often_somebody_looks(risen: Store) -> None:
     result = watch(risen, by="cli:mara", now=LATER)
     assert len(result.new) == 1
@@ -184,6 +186,7 @@ def test_a_plan_over_a_change_is_not_done_for_today(risen: Store) -> None:
     assert not any("Alarm" in sentence for sentence in plan_words("from=2024-11-04"))
 
 
+@on_sqlite
 def test_a_judge_that_calls_more_answers_bad_raises_an_alarm_of_its_own(store: Store) -> None:
     log = GradedLog(store)
     version = log.version()
@@ -503,10 +506,10 @@ def test_after_an_acknowledgement_only_the_weeks_that_are_read_count(store: Stor
     log = GradedLog(store)
     version = log.version()
     for week in range(16):
-        ids = [
-            log.answers(1, day=MONDAY + 7 * week, group=1_000 * week + (place // 10 if week < 8 else place))[0]
+        ids = log.answers_of(
+            {"day": MONDAY + 7 * week, "group": 1_000 * week + (place // 10 if week < 8 else place)}
             for place in range(WEEKLY)
-        ]
+        )
         bad = set(ids[: 10 if week < 8 else 36 - week % 3])
         labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
         log.say(version, labels)
@@ -540,6 +543,7 @@ def test_answers_without_a_time_are_left_out_and_not_asked_for_labels(sqlite_sto
         assert words.endswith("12 answers have no time and are left out. Labels of these do not help.")
 
 
+@on_sqlite
 def test_wrong_dates_move_no_detector_and_are_counted(store: Store) -> None:
     log = GradedLog(store)
     fill(log, [0.1] * 4)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import insert
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.page import agreement_page
@@ -175,6 +176,7 @@ def test_other_grades_say_that_they_are_not_all_answers(flagged_and_drawn: Grade
     )
 
 
+@on_sqlite
 def test_answers_with_a_quality_count_for_quality_whether_they_have_a_label_or_not(log: GradedLog) -> None:
     version = log.version()
     with_label, with_quality = log.answers(30), log.answers(10)

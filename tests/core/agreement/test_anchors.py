@@ -107,6 +107,7 @@ def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log: Grad
         assert stored_anchors(connection).response_ids != first
 
 
+@on_sqlite
 def test_unlabelled_answers_fill_what_labels_leave_open(log: GradedLog) -> None:
     made = make_anchors(log.store, n=80, by="cli:mara")
     assert (made.anchors, made.labelled) == (80, 60)
@@ -115,13 +116,15 @@ def test_unlabelled_answers_fill_what_labels_leave_open(log: GradedLog) -> None:
 @on_sqlite
 def test_evidence_groups_are_drawn_whole(store: Store) -> None:
     log = GradedLog(store)
-    for group in range(30):
-        for number, id_ in enumerate(log.answers(4, group=group)):
-            log.review(id_, label=BAD if number == 0 and group % 2 else GOOD)
+    groups = [group for group in range(30) for _ in range(4)]
+    ids = log.answers_of({"group": group} for group in groups)
+    first_of_odd_groups = {ids[4 * group] for group in range(1, 30, 2)}
+    log.reviews({id_: {"label": BAD if id_ in first_of_odd_groups else GOOD} for id_ in ids})
     made = make_anchors(store, n=40, by="cli:mara")
     assert (made.anchors, made.evidence_groups) == (40, 10)
 
 
+@on_sqlite
 def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
     log = GradedLog(store)
     ids = log.answers(20)
@@ -133,6 +136,7 @@ def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
         assert stored_anchors(connection).response_ids == tuple(ids[1:])
 
 
+@on_sqlite
 def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(store: Store, tmp_path: Path) -> None:
     _, ids = measured_routes(store, 80)
     with RecordingEndpoint(script([CAREFUL] * 2)) as endpoint:
@@ -159,6 +163,7 @@ def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(st
         assert stored_anchors(connection).response_ids == (*first, *unlabelled)
 
 
+@on_sqlite
 def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:
     store = log.store
     make_anchors(store, by="cli:mara")
@@ -169,6 +174,7 @@ def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:
     assert (figures(store), stored(store)) == before
 
 
+@on_sqlite
 def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(log: GradedLog) -> None:
     make_anchors(log.store, by="cli:mara")
     again(log.store, saying(every_third))
@@ -222,6 +228,7 @@ def test_without_anchors_or_verdicts_the_report_says_what_to_do(log: GradedLog) 
         report(log.store)
 
 
+@on_sqlite
 def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> None:
     store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
     assert watch(store, by="cli:mara", now=later).new == ()

@@ -29,6 +29,7 @@ def own_scale(log: GradedLog, bring_grades) -> GradedLog:
     return log
 
 
+@on_sqlite
 def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(own_scale: GradedLog) -> None:
     both = "Both gave score (12 answers). To compare them: `judgeboard agreement"
     says = f"No answer has the grade label from both prometheus v1 and a person. {both} --judge-version 'prometheus v1'"
@@ -41,6 +42,7 @@ def test_scores_of_both_on_a_scale_of_their_own_are_named_with_the_command(own_s
     assert run(["agreement", "--grade", "score", "--db", address(own_scale.store)]) == 0
 
 
+@on_sqlite
 def test_scores_under_different_names_are_named_too(own_scale: GradedLog) -> None:
     scored(own_scale, "other", [1, 2, 3], "depth")
     says = measure_agreement(own_scale.store, judge_versions=["other"]).sentence
@@ -77,6 +79,7 @@ def test_without_common_answers_the_next_step_is_to_grade(log: GradedLog) -> Non
     assert measure_agreement(log.store, judge_versions=["rag"]).sentence == EMPTY
 
 
+@on_sqlite
 def test_people_who_have_another_grade_in_common_hear_which(log: GradedLog) -> None:
     ids = log.answers(12)
     for reviewer in ("mara", "jon"):

@@ -59,6 +59,7 @@ def test_a_page_of_rows_is_cut_from_the_whole_list(log: GradedLog) -> None:
     assert (ids_of(shown), shown.total) == ([ids[2]], 3)
 
 
+@on_sqlite
 def test_direction_query_type_and_reviewer_narrow(log: GradedLog) -> None:
     ids = scored_log(log)
     assert ids_of(page(log, direction="too_kind")) == [ids[2]]

@@ -35,6 +35,7 @@ fields:
 """)
 
 
+@on_sqlite
 def test_each_field_has_the_statistic_of_its_scale(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*[0.1] * 12)

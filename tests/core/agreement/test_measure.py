@@ -95,6 +95,7 @@ def test_the_grades_of_an_unsure_review_count_as_they_were_given(log: GradedLog)
     assert measure(log).n == 12
 
 
+@on_sqlite
 def test_whoever_was_served_answers_again_is_held_against_themselves(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids[:6], quality=3)
@@ -108,6 +109,7 @@ def test_whoever_was_served_answers_again_is_held_against_themselves(log: Graded
     assert result.n == 0
 
 
+@on_sqlite
 def test_a_later_grade_on_a_page_is_no_repeat(log: GradedLog) -> None:
     ids = log.answers(12)
     log.review_all(ids, quality=3, stage="blind")
@@ -127,6 +129,7 @@ def notes_on_other_grades(result: AgreementResult) -> list[str]:
     return [each.text for each in result.notes if each.code == "other_grades"]
 
 
+@on_sqlite
 @pytest.mark.parametrize("of", ["people", "judge"])
 def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(log: GradedLog, of: str) -> None:
     ids = two_people(log)
@@ -147,7 +150,7 @@ def test_reviews_without_the_grade_are_counted_with_the_grades_that_count_them(l
 def test_where_nobody_gave_the_grade_the_error_says_which_grades_they_gave(log: GradedLog) -> None:
     ids = log.answers(1)
     log.say_all(log.version(), ids, label=GOOD)
-    with pytest.raises(NotFound, match=r"people graded\. To see how many .*: `judgeboard labels plan --reach 0.07`$"):
+    with pytest.raises(NotFound, match=r"people graded\. To see which .*: `judgeboard labels rate`$"):
         measure(log)
     log.review_all(ids, quality=2)
     with pytest.raises(
@@ -178,6 +181,7 @@ def test_a_dimension_of_a_rubric_is_a_grade_of_declared_levels(log: GradedLog) -
         measure(log, grade="stile")
 
 
+@on_sqlite
 def test_judges_with_judges_need_no_people(log: GradedLog) -> None:
     ids = log.answers(12)
     log.say(log.version("one"), {each: {"label": BAD if place % 2 else GOOD} for place, each in enumerate(ids)})
@@ -211,6 +215,7 @@ def test_a_rarer_class_of_under_15_is_told_and_one_that_prevails(log: GradedLog)
         assert "few_of_rarer" in codes
 
 
+@on_sqlite
 def test_slices_have_their_own_n_and_ten_at_least(log: GradedLog) -> None:
     short, long = log.answers(12, day=40, query_type="sql"), log.answers(3, day=75, answer="x" * 700)
     version = log.version()
@@ -262,6 +267,7 @@ def test_slices_of_long_names_that_begin_alike_have_a_stand_in_test_each(log: Gr
     assert tested == {f"{long}old papers": 30, f"{long}new papers": 40}
 
 
+@on_sqlite
 def test_how_far_people_move_to_the_judge_after_it_was_shown(log: GradedLog) -> None:
     ids, version = log.answers(12), log.version()
     log.say_all(version, ids, groundedness=0.8)
@@ -298,6 +304,7 @@ def test_what_does_not_go_together_is_said(sqlite_log: GradedLog, choice: dict[s
         measure(sqlite_log, **choice)
 
 
+@on_sqlite
 def test_without_people_or_judges_it_is_said_what_is_missing(log: GradedLog) -> None:
     assert measure(log, of="people").n == 0
     for choice in ({}, {"of": "judges"}, {"of": "repeats"}):

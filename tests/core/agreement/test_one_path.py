@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,12 +40,9 @@ from judging_log import address
 
 SHOWN = tuple(human for human in HUMANS if human != "mean")  # the page does not offer the mean of people
 SLICES: tuple[By | None, ...] = (None, "query_type", "time")
-TURNS = [
-    (grade, human, SLICES[(place + number) % len(SLICES)])
-    for place, grade in enumerate(GRADES)
-    for number, human in enumerate(SHOWN)
-]
-"""Every grade with every way to count people; each slice meets each grade and each way once."""
+IN_ORDER = list(zip(GRADES, SHOWN, SLICES, strict=True))
+SHIFTED = list(zip(GRADES, (*SHOWN[1:], SHOWN[0]), (*SLICES[2:], *SLICES[:2]), strict=True))
+"""Every grade, every way to count people and every slice once, each with another one than in `IN_ORDER`."""
 
 
 @pytest.fixture(scope="module")
@@ -60,23 +58,23 @@ def uneven(new_store: Callable[[], Store]) -> Store:
     store = new_store()
     log = GradedLog(store)
     first, second = log.version("one"), log.version("two")
-    ids = [
-        each
-        for place in range(18)
-        for each in log.answers(4, query_type=("sql", "plain", "rare")[min(place % 7, 2)], group=place // 2, day=place)
-    ]
+    ids = log.answers_of(
+        {"query_type": ("sql", "plain", "rare")[min(four % 7, 2)], "group": four // 2, "day": four}
+        for four in range(18)
+        for _ in range(4)
+    )
+    of_first, of_mara = dict[int, dict[str, Any]](), dict[int, dict[str, Any]]()
     for place, each in enumerate(ids):
         given = {"label": BAD if place % 3 else GOOD, "quality": 1 + place % 4, "groundedness": place % 11 / 10}
-        log.say_all(first, [each], **(given if place % 9 else {"status": Status.UNPARSABLE}))
-        if place % 2:
-            log.say_all(second, [each], groundedness=place % 5 / 5)
-        log.review(each, "mara", label=BAD if place % 4 else GOOD, quality=1 + place % 3, groundedness=place % 7 / 7)
-        if place % 2:
-            log.review(each, "jon", label=GOOD, quality=2, groundedness=0.5)
-        if place % 5 == 0:
-            log.review(each, "lee", label=BAD)
-        if place % 12 == 0:
-            log.review(each, "lead", label=GOOD, quality=4, groundedness=1.0, stage="adjudication")
+        of_first[each] = given if place % 9 else {"status": Status.UNPARSABLE}
+        labels = {"label": BAD if place % 4 else GOOD, "quality": 1 + place % 3}
+        of_mara[each] = labels | {"groundedness": place % 7 / 7}
+    log.say(first, of_first)
+    log.say(second, {each: {"groundedness": place % 5 / 5} for place, each in enumerate(ids) if place % 2})
+    log.reviews(of_mara, "mara")
+    log.review_all(ids[1::2], "jon", label=GOOD, quality=2, groundedness=0.5)
+    log.review_all(ids[::5], "lee", label=BAD)
+    log.review_all(ids[::12], "lead", label=GOOD, quality=4, groundedness=1.0, stage="adjudication")
     return store
 
 
@@ -87,7 +85,7 @@ def pandalm(public_database: Callable[..., Path]) -> Iterator[Store]:
     store.close()
 
 
-@pytest.mark.parametrize(("grade", "human", "by"), list(zip(GRADES, SHOWN, SLICES, strict=True)))
+@pytest.mark.parametrize(("grade", "human", "by"), IN_ORDER)
 def test_every_output_of_the_demo_gives_the_same_figures(
     demo: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,7 +93,7 @@ def test_every_output_of_the_demo_gives_the_same_figures(
     the_report_agrees(demo, result)
 
 
-@pytest.mark.parametrize(("grade", "human", "by"), TURNS)
+@pytest.mark.parametrize(("grade", "human", "by"), SHIFTED)
 def test_every_output_of_an_uneven_log_gives_the_same_figures(
     uneven: Store, grade: GradeName, human: Human, by: By | None, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,8 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Callable, Iterable
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from judgeboard.agreement.thresholds import Goal, measure_threshold
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.imports.importing import import_file
-from judgeboard.people.roster import ensure_reviewer
+from judgeboard.people.roster import change_settings, ensure_reviewer, raise_flags
 from judgeboard.reports.agreement import in_all_title
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
@@ -45,7 +46,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.opening import open_store
 from judgeboard.store.queues import QueueRules
-from judgeboard.store.settings import set_setting
 from judgeboard.store.tables import FLAG
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case
 from recordings import records
@@ -54,13 +54,14 @@ JUDGE = "track_b_modernbert"
 
 
 @pytest.fixture(scope="module")
-def drawn_ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
+def drawn_ragtruth(
+    shared: Path, unlabelled_ragtruth_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Store]:
     """RAGTruth with labels of people only on the answers that a random share of 0.15 draws."""
     folder = tmp_path_factory.mktemp("drawn")
-    store = open_store(folder / "drawn.db", create=True)
-    with store.writing() as connection:
-        set_setting(connection, "random_share", 0.15, "test")
-        set_setting(connection, "low_groundedness", 0, "test")
+    store = open_store(shutil.copyfile(unlabelled_ragtruth_file, folder / "drawn.db"))
+    change_settings(store, {"random_share": 0.15, "low_groundedness": 0.0}, "test")
+    raise_flags(store)
     labelled = folder / "human.jsonl.gz"
     rows = [
         row
@@ -69,14 +70,9 @@ def drawn_ragtruth(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> St
     ]
     with gzip.open(labelled, "wt") as file:
         file.writelines(f"{json.dumps(row)}\n" for row in rows)
-    data = shared / "data"
-    for path, kind in (
-        (data / "ragtruth.responses.jsonl.gz", "responses"),
-        (labelled, "grades"),
-        (data / "ragtruth.judgements.jsonl.gz", "verdicts"),
-    ):
-        import_file(store, path, kind=kind, rejected=folder / "rejected.jsonl")
-    return store
+    import_file(store, labelled, kind="grades", rejected=folder / "rejected.jsonl")
+    yield store
+    store.close()
 
 
 def planned(store: Store | Seen, reach: float, question: str = "rate", *judges: str, **chosen) -> LabelPlan:
@@ -151,6 +147,7 @@ def judged(log: GradedLog, scores: Iterable[float]) -> list[int]:
     return ids
 
 
+@on_sqlite
 def test_without_labels_the_plan_assumes_the_worst(log: GradedLog) -> None:
     judged(log, [0.9] * 60)
     plan = planned(log.store, 0.1)
@@ -162,6 +159,7 @@ def test_without_labels_the_plan_assumes_the_worst(log: GradedLog) -> None:
     assert "the plan assumes the worst" in " ".join(these.sentences)
 
 
+@on_sqlite
 def test_more_labels_to_choose_from_are_more_precise(log: GradedLog) -> None:
     judged(log, [0.1] * 30 + [0.9] * 220)
     with log.store.reading() as connection:
@@ -174,6 +172,7 @@ def test_more_labels_to_choose_from_are_more_precise(log: GradedLog) -> None:
     assert exact.sentences[0].endswith("the share of bad answers to ±0 percentage points.")
 
 
+@on_sqlite
 def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) -> None:
     ids = judged(log, [0.1] * 40 + [0.9] * 100)
     log.review_all(ids[:40], label=BAD)
@@ -190,6 +189,7 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) 
     assert kappa.more > 30, "labels of flagged answers alone give no kappa of all answers"
 
 
+@on_sqlite
 def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
     ids = judged(log, [0.9] * 60)
     log.reviews({ids[0]: {"label": GOOD, "seconds": 20}, ids[1]: {"label": GOOD, "seconds": 40}})
@@ -199,6 +199,7 @@ def test_minutes_come_from_the_time_of_reviews(log: GradedLog) -> None:
     assert "Minutes are not available" not in " ".join(plan.sentences)
 
 
+@on_sqlite
 def test_without_a_judge_labels_are_by_lot(log: GradedLog) -> None:
     log.answers(1000)
     plan = planned(log.store, 0.1)
@@ -209,6 +210,7 @@ def test_without_a_judge_labels_are_by_lot(log: GradedLog) -> None:
         planned(log.store, 0.1, "kappa")
 
 
+@on_sqlite
 def test_a_plan_that_cannot_be_is_refused(log: GradedLog) -> None:
     with pytest.raises(BadInput, match="needs answers"):
         planned(log.store, 0.1)
@@ -315,6 +317,7 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     assert "that you may see" not in measure_rate(everybody, target="these").sentence
 
 
+@on_sqlite
 def test_a_queue_with_all_answers_labelled_is_about_the_answers_that_it_was_drawn_from(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
@@ -337,6 +340,7 @@ def test_a_queue_with_all_answers_labelled_is_about_the_answers_that_it_was_draw
     assert "300 answers were logged or judged later, and these labels say nothing about them." in told
 
 
+@on_sqlite
 def test_an_outcome_with_all_answers_labelled_does_not_ask_for_0_labels(log: GradedLog) -> None:
     log.review_all(judged(log, [0.9] * 12), label=GOOD)
     first, *others = planned(log.store, 0.2, "outcome").sentences
@@ -344,6 +348,7 @@ def test_an_outcome_with_all_answers_labelled_does_not_ask_for_0_labels(log: Gra
     assert others == ["`judgeboard labels rate` shows the share with its interval."]
 
 
+@on_sqlite
 def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_the_bound(
     flagged: tuple[GradedLog, list[int]],
 ) -> None:
@@ -373,6 +378,7 @@ def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_
     assert nearer > plan.more, "a bound nearer to the share needs more labels"
 
 
+@on_sqlite
 def test_an_outcome_needs_no_more_labels_than_a_rate_as_precise_as_the_bound_is_far(
     flagged: tuple[GradedLog, list[int]],
 ) -> None:
@@ -392,6 +398,7 @@ def test_an_outcome_needs_no_more_labels_than_a_rate_as_precise_as_the_bound_is_
         assert outcome.enough == precise.enough
 
 
+@on_sqlite
 def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[GradedLog, list[int]]) -> None:
     """People worked the flags worst first and stopped: the sampled ones count when none of them is open."""
     log, ids = flagged
@@ -417,6 +424,7 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[Grad
     assert planned(log.store, 0.1).to_label is None
 
 
+@on_sqlite
 def test_labels_behind_an_unreviewed_answer_do_not_count_for_an_outcome(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.9] * 100))
@@ -551,6 +559,7 @@ def half_width(log: GradedLog) -> float:
     return (kappa.high - kappa.low) / 2
 
 
+@on_sqlite
 def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are(
     flagged: tuple[GradedLog, list[int]],
 ) -> None:
@@ -567,6 +576,7 @@ def test_labels_of_one_verdict_do_not_tell_how_much_alike_answers_of_a_group_are
     )
 
 
+@on_sqlite
 def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(flagged: tuple[GradedLog, list[int]]) -> None:
     log, ids = flagged
     sample(log, ids, np.concatenate([OTHERS[:40], FLAGGED[::23]]))
@@ -585,6 +595,7 @@ def test_a_plan_without_a_judge_uses_no_scores_of_a_judge() -> None:
     assert of_judge in sentences_of(replace(plan, judges=("rag v1",)))
 
 
+@on_sqlite
 @pytest.mark.parametrize("sampled", [14, 40])
 def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
     flagged: tuple[GradedLog, list[int]], sampled: int
@@ -603,6 +614,7 @@ def test_a_plan_for_kappa_and_the_note_of_agreement_name_the_same_number(
     assert half_width(log) == pytest.approx(0.1, abs=0.02)
 
 
+@on_sqlite
 def test_a_rate_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, list[int]]) -> None:
     log, ids = flagged
     label(log, ids, FLAGGED)
@@ -624,6 +636,7 @@ def test_a_rate_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, 
     assert "If it is still too wide after the last label, plan again." in " ".join(wider.sentences)
 
 
+@on_sqlite
 def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_app(log: GradedLog) -> None:
     log.say(log.version(), {each: {"label": GOOD} for each in log.answers(60)})
     app, these = (planned(log.store, 0.07, "agreement", target=target) for target in ("app", "these"))
@@ -632,6 +645,7 @@ def test_with_few_labels_fewer_more_are_needed_for_these_answers_than_for_the_ap
     assert 0 < these.more < 60
 
 
+@on_sqlite
 def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged: tuple[GradedLog, list[int]]) -> None:
     log, ids = flagged[0], flagged[1][:400]
     flag(log, ids[:100], "random_sample")
@@ -645,6 +659,7 @@ def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged: tuple[GradedLo
         assert plan.shows > 0
 
 
+@on_sqlite
 def test_a_kappa_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog, list[int]]) -> None:
     log, ids = flagged
     label(log, ids, FLAGGED)
@@ -656,6 +671,7 @@ def test_a_kappa_that_is_narrow_enough_needs_no_labels(flagged: tuple[GradedLog,
     assert planned(log.store, reach - 0.002, "kappa").more > 0
 
 
+@on_sqlite
 def test_a_plan_for_the_share_of_right_verdicts_narrows_the_agreement_in_all_answers(
     flagged: tuple[GradedLog, list[int]],
 ) -> None:
@@ -675,6 +691,7 @@ def test_a_plan_for_the_share_of_right_verdicts_narrows_the_agreement_in_all_ans
     assert planned(log.store, reach - 0.002, "agreement").more > 0
 
 
+@on_sqlite
 def test_without_labels_the_share_of_right_verdicts_is_planned_as_any_share(
     flagged: tuple[GradedLog, list[int]],
 ) -> None:

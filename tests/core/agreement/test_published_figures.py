@@ -19,7 +19,7 @@ RAGCHECKER = (
     ("ragchecker.human", "grades"),
     ("ragchecker.judgements", "verdicts"),
 )
-RAGTRUTH = (("ragtruth.responses", "responses"), ("ragtruth.human", "grades"), ("ragtruth.judgements", "verdicts"))
+RAGTRUTH = (("ragtruth.responses", "responses"), ("ragtruth.judgements", "verdicts"), ("ragtruth.human", "grades"))
 
 Agreement = Callable[..., dict[str, Any]]
 

@@ -137,6 +137,7 @@ def test_intervals_resample_questions_not_pairs(store: Store) -> None:
     assert measure(store, of="repeats").statistics["self_consistency"].unit == "question"
 
 
+@on_sqlite
 def test_judges_are_compared_in_the_same_order_and_every_comparison_is_counted(store: Store) -> None:
     pairs = add_pairs(store, 12)
     record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "-"}, name="first")  # contradicts itself on every pair

@@ -54,6 +54,7 @@ def test_each_number_of_people_opens_its_answers(case: GradedLog) -> None:
         assert opened(case, "gold", "label", ids[rater.name], ids[rater.name]) == rater.n
 
 
+@on_sqlite
 def test_each_number_of_judges_opens_its_answers(case: GradedLog) -> None:
     result = measure_agreement(case.store, of="judges")
     (pair,) = result.rater_pairs
@@ -74,6 +75,7 @@ def test_what_names_no_raters_is_refused() -> None:
         Cell("label", ALL, ALL, "people", by="colour", slice="red")  # type: ignore[arg-type]
 
 
+@on_sqlite
 def test_people_are_compared_by_a_metadata_field(log: GradedLog) -> None:
     ids = [*log.answers(14, metadata={"user": {"plan": "free"}}), *log.answers(12, metadata={"user": {"plan": 3}})]
     ids += log.answers(11)

@@ -277,6 +277,7 @@ def test_a_share_that_a_few_labels_decide_is_given_as_its_interval(log: GradedLo
     )
 
 
+@on_sqlite
 def test_picked_labels_are_extras(log: GradedLog, judged: list[int]) -> None:
     flag(log, judged[20:])
     label(log, judged[5:], judged[5:8])
@@ -442,6 +443,7 @@ def test_a_queue_of_flagged_answers_in_random_order_is_a_sample_only_if_none_was
     assert (complete.n_labelled, complete.extras) == (30, 0)
 
 
+@on_sqlite
 def test_few_labels_of_a_random_sample_replace_no_figure_of_the_graded_answers(
     log: GradedLog, judged: list[int]
 ) -> None:
@@ -486,6 +488,7 @@ def random_queue(
         }
 
 
+@on_sqlite
 def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) -> None:
     items = random_queue(log, judged[:20])
     for each in judged[:18]:
@@ -497,6 +500,7 @@ def test_a_queue_in_random_order_is_a_sample(log: GradedLog, judged: list[int]) 
     assert narrower.n_labelled == 18
 
 
+@on_sqlite
 def test_a_sample_says_nothing_of_answers_that_were_logged_after_it_was_drawn(
     log: GradedLog, judged: list[int]
 ) -> None:
@@ -536,6 +540,7 @@ def test_a_planned_queue_says_nothing_of_answers_that_were_judged_after_it_was_d
     assert {(each.N, each.n, each.is_later) for each in result.strata} == {(40, 20, False), (40, 0, True)}
 
 
+@on_sqlite
 def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(log: GradedLog) -> None:
     ids = log.answers(80)
     drawn_for, newer = log.version("rag", prompt=1), log.version("rag", prompt=2)
@@ -550,6 +555,7 @@ def test_a_planned_queue_says_nothing_of_answers_that_only_another_judge_judged(
     assert measure_rate(log.store, judge_version=drawn_for.id).value == 0
 
 
+@on_sqlite
 def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_it_was_drawn(log: GradedLog) -> None:
     ids, versions = log.answers(80), (log.version("rag", prompt=1), log.version("rag", prompt=2))
     for version, verdict in zip(versions, (GOOD, BAD), strict=True):
@@ -570,6 +576,7 @@ def test_a_queue_for_two_judges_says_nothing_of_answers_that_were_judged_after_i
     assert {(each.answers, each.labelled) for each in sample.counts} == {(40, 20), (40, 0)}
 
 
+@on_sqlite
 def test_a_random_queue_with_a_filter_is_a_sample_of_the_answers_that_match_it(
     log: GradedLog, judged: list[int]
 ) -> None:
@@ -737,6 +744,7 @@ def test_the_mean_of_a_number_uses_the_judges_scores(log: GradedLog) -> None:
     ), "the logit differs little from the plain scale here"
 
 
+@on_sqlite
 def test_a_mean_without_an_interval_says_why(log: GradedLog) -> None:
     ids = log.answers(60, query_type="sql")
     log.say_all(log.version(), ids, groundedness=0.9)
@@ -791,14 +799,15 @@ def test_sampled_labels_have_one_row_per_label(log: GradedLog, judged: list[int]
     assert len(sample.query_types) == 20
 
 
+@on_sqlite
 @pytest.mark.parametrize("seed", range(4))
 def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_labelled(
     log: GradedLog, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    ids = [
-        log.answers(1, group=int(rng.integers(20)), query_type=str(rng.choice(["QA", "Summary"])))[0] for _ in range(70)
-    ]
+    ids = log.answers_of(
+        {"group": int(rng.integers(20)), "query_type": str(rng.choice(["QA", "Summary"]))} for _ in range(70)
+    )
     version = log.version()
 
     def judge_at_random(answers: Collection[int]) -> dict[int, dict[str, Any]]:
@@ -836,6 +845,7 @@ def test_any_log_has_rates_and_bounds_within_0_to_1_and_an_exact_one_if_all_is_l
         judge_at_random(ids)
 
 
+@on_sqlite
 def test_degenerate_rates_have_a_sentence(log: GradedLog, judged: list[int]) -> None:
     nothing = parse_where(["source=nowhere"])
     assert measure_rate(log.store, where=nothing).sentence == "No judged answer matches."
@@ -885,6 +895,7 @@ def test_a_part_whose_drawn_answers_wait_is_not_joined_with_another(log: GradedL
     assert measure_rate(log.store).value is not None
 
 
+@on_sqlite
 def test_labelled_answers_are_among_those_that_the_judge_did_not_judge(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(40)
     log.say_all(version, ids[:30], label=GOOD)

@@ -51,6 +51,7 @@ def test_replaced_and_withdrawn_reviews_do_not_count(log: GradedLog) -> None:
     assert (row.n, row.statistics["agreement"].value) == (len(ids) + 1, 1)
 
 
+@on_sqlite
 def test_a_reviewers_latest_review_with_that_grade_counts(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(10)
     log.say(version, {each: {"label": GOOD, "quality": 4} for each in ids})
@@ -61,6 +62,7 @@ def test_a_reviewers_latest_review_with_that_grade_counts(log: GradedLog) -> Non
     assert row_of(log, version, "quality").statistics["agreement"].value == 1
 
 
+@on_sqlite
 def test_a_blind_review_wins_over_what_was_said_after_seeing_the_judge(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(10)
     log.say_all(version, ids, label=GOOD)

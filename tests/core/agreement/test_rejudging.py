@@ -36,9 +36,9 @@ def filled(store: Store, answers: list[Any], *, again: bool) -> None:
     """A log with these answers; without ``again`` each has its latest usable verdict alone, or its latest failure."""
     log = GradedLog(store)
     version, other = log.version("rag"), log.version("other")
-    ids = [
-        log.answers(1, group=group, query_type=f"type {number % 3}")[0] for number, (*_, group) in enumerate(answers)
-    ]
+    ids = log.answers_of(
+        {"group": group, "query_type": f"type {number % 3}"} for number, (*_, group) in enumerate(answers)
+    )
     asked = {each: asks if again else [latest(asks)] for each, (asks, *_) in zip(ids, answers, strict=True)}
     for turn in range(max(map(len, asked.values()))):  # all answers in one transaction, because storing takes long
         log.say(version, {each: verdict(asks[turn]) for each, asks in asked.items() if turn < len(asks)})

@@ -5,6 +5,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.rates import measure_rate
@@ -28,6 +29,7 @@ class Tags(HTMLParser):
         self.loads += [value or "" for name, value in attrs if name in {"src", "href"}]
 
 
+@on_sqlite
 def test_the_share_of_low_groundedness_counts_answers_without_a_time(log: GradedLog) -> None:
     version = log.version()
     dated, timeless = [log.answers(10, day=day) for day in (0, 7)], log.answers(20)
@@ -48,7 +50,7 @@ def test_the_share_of_low_groundedness_counts_answers_without_a_time(log: Graded
 def test_the_share_of_low_groundedness_has_the_interval_of_the_rate(sqlite_log: GradedLog) -> None:
     """Answers with one evidence are alike, so 200 answers in 20 groups say less than 200 single ones."""
     version = sqlite_log.version()
-    ids = [sqlite_log.answers(1, group=at % 20)[0] for at in range(200)]
+    ids = sqlite_log.answers_of({"group": at % 20} for at in range(200))
     sqlite_log.say(version, {each: {"groundedness": 0.2 if at % 20 < 7 else 0.9} for at, each in enumerate(ids)})
     sqlite_log.review_all(ids[:40], label=GOOD)
     share = measure_rate(sqlite_log.store).judge_share

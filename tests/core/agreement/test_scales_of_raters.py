@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engines import on_sqlite
 from graded_log import GradedLog
 from judgeboard.agreement.result import AgreementResult
 from judgeboard.errors import BadInput
@@ -43,6 +44,7 @@ def scored(who: dict[str, str], values: Iterable[Any], scale: str) -> list[dict[
     ]
 
 
+@on_sqlite
 def test_a_judge_on_another_scale_changes_no_figure_of_others(bring: Callable[..., None], measured: Measured) -> None:
     grades = [
         row for who, column in enumerate(PEOPLE.T) for row in scored({"annotator": f"p{who}"}, column.tolist(), "1-5")
@@ -122,6 +124,7 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
         measured(grade="support", human="mean")
 
 
+@on_sqlite
 def test_a_mean_without_scores_names_the_grades_that_there_are(bring: Callable[..., None], measured: Measured) -> None:
     labels = [{"response_id": f"a{place}", "label": "grounded"} for place in range(1, 4)]
     bring("grades", [{"annotator": who, **row} for row in labels for who in ("p0", "p1")])

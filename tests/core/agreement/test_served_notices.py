@@ -1,6 +1,7 @@
 """Labels of people on served answers, by the notice that their readers saw."""
 
 import judgeboard
+from engines import on_sqlite
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.domain import Grade, Label
 from judgeboard.reports.agreement import result_lines
@@ -12,6 +13,7 @@ GOOD = "Dyneema melts at about 145 degrees."
 PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
 
 
+@on_sqlite
 def test_labels_are_counted_by_notice_and_query_type(store: Store) -> None:
     ann = judgeboard.ensure_reviewer(store, "page", "Ann")
     served = [

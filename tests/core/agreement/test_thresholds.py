@@ -159,6 +159,7 @@ def test_a_threshold_for_a_false_omission_rate_lets_out_as_many_answers_as_the_l
     assert "a false omission rate of at most 0.5 %" in strict.sentence
 
 
+@on_sqlite
 def test_a_false_omission_rate_of_unequal_labels_is_weighted(labelled_flags: LabelledFlags) -> None:
     """All 240 flagged answers have a label, and some of the others: only these tell what is let out."""
     log, version = labelled_flags(0.8, rest_bad_every=12)
@@ -190,6 +191,7 @@ def test_several_query_types_share_the_chance_to_miss_a_goal(log: GradedLog) -> 
     assert all(len(each.curve) > 5 for each in both.thresholds)
 
 
+@on_sqlite
 def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_bad(log: GradedLog) -> None:
     versions = [judged(log, 100, query_type) for query_type in ("sql", "text")]
     with log.store.reading() as connection:
@@ -222,6 +224,7 @@ def test_a_threshold_of_a_query_type_is_replayed_and_decides_which_answers_are_b
         set_setting(connection, "low_groundedness_by_type", ["sql"], "test")
 
 
+@on_sqlite
 def test_evidence_groups_are_read_of_labelled_answers_only(log: GradedLog) -> None:
     version = judged(log, 40)
     log.say(version, {each: {"groundedness": 0.4} for each in log.answers(20)})
@@ -385,6 +388,7 @@ def test_a_threshold_in_force_that_may_be_far_below_the_goal_is_not_advised(labe
     assert f"{too_few} To show one, label about " in chosen.sentence
 
 
+@on_sqlite
 def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(labelled_flags: LabelledFlags) -> None:
     """None of some 60 labels of 600 answers is bad, so up to 6 % of them, 36 answers, may be: recall may be 84 %."""
     log, version = labelled_flags(0.8, rest_bad_every=0)
@@ -400,6 +404,7 @@ def test_a_recall_is_as_uncertain_as_the_few_labels_of_answers_without_a_flag(la
     assert replayed(only_flagged, 0.5).recall.value is None, "nothing is known of the answers without a flag"
 
 
+@on_sqlite
 def test_a_recall_that_rests_on_too_few_labels_promises_nothing(labelled_flags: LabelledFlags) -> None:
     log, version = labelled_flags(0.8, random_share=0.006, rest_bad_every=0)
     with log.store.reading() as connection:
@@ -621,6 +626,7 @@ def test_a_table_without_a_proposed_threshold_has_the_figures_of_the_rate(labell
     )
 
 
+@on_sqlite
 def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
     """Refusals after a search without a result and confident verdicts raise no flag, whatever the threshold."""
     judged(log, 200)
@@ -660,6 +666,7 @@ def test_the_number_of_flags_is_what_the_rules_raise(log: GradedLog) -> None:
         assert connection.execute(of_rule).scalar_one() == chosen.chosen.flags != today
 
 
+@on_sqlite
 def test_a_threshold_that_decides_the_verdicts_says_how_agreement_changes(log: GradedLog) -> None:
     version = judged(log)
     with log.store.writing() as connection:
@@ -757,6 +764,7 @@ def test_a_threshold_in_force_that_reaches_a_precision_is_kept_though_it_has_no_
     assert (chosen.is_kept, chosen.low_groundedness) == (True, None)
 
 
+@on_sqlite
 def test_a_change_of_the_cost_is_that_of_all_answers(labelled_flags: LabelledFlags) -> None:
     """All flagged answers are labelled but few others: on the labels alone, each change would be twice as large."""
     log, _ = labelled_flags(0.7)

@@ -49,6 +49,7 @@ def test_a_run_stands_beside_what_the_same_judge_said_before(log: GradedLog) -> 
     assert shown.sentence.endswith("Of the 1 that people graded, rag v2 is right on 1, rag v1 on 0.")
 
 
+@on_sqlite
 def test_a_rejudge_by_the_same_version_is_compared_with_its_last_usable_verdict(log: GradedLog) -> None:
     version, ids = log.version(), log.answers(2)
     log.say_all(version, ids, groundedness=0.9)
@@ -82,6 +83,7 @@ def test_flips_come_first_then_the_largest_change(log: GradedLog) -> None:
     assert shown.texts.keys() == {ids[0], ids[1]}
 
 
+@on_sqlite
 def test_people_say_which_of_both_is_right(log: GradedLog) -> None:
     old, new = log.version("rag"), log.version("rag", prompt="new")
     ids = log.answers(10)
@@ -129,6 +131,7 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(
     assert [each["pair"]["response_id"] for each in json.loads(capsys.readouterr().out)["answers"]] == [away]
 
 
+@on_sqlite
 def test_the_old_verdict_stays_and_agreement_with_the_old_version_does_not_move(log: GradedLog) -> None:
     from judgeboard.agreement.measure import every_judge
 

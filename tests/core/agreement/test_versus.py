@@ -4,6 +4,7 @@ import json
 import math
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,9 @@ def expected(shared: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def filled(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) -> Callable[..., Store]:
+def filled(
+    sqlite_store: Store, shared: Path, unlabelled_ragtruth_file: Path, tmp_path: Path, fill_once: Any
+) -> Callable[..., Store]:
     """Return ``filled(name, is_labelled, share)``: RAGTruth with all verdicts, and labels on some of its answers.
 
     ``share`` is that of the random sample. What has one ``name`` is stored once.
@@ -71,18 +74,12 @@ def filled(sqlite_store: Store, shared: Path, tmp_path: Path, fill_once: Any) ->
     """
     data, rejected = shared / "data", tmp_path / "rejected.jsonl"
 
-    def fill(new: Store) -> None:
-        with new.writing() as connection:
-            set_setting(connection, "random_share", 0, "test")
-        import_file(new, data / "ragtruth.responses.jsonl.gz", rejected=rejected)
-        import_file(new, data / "ragtruth.judgements.jsonl.gz", kind="verdicts", rejected=rejected)
-
     def labelled(name: str, is_labelled: Callable[[dict[str, Any]], bool], share: float = 0) -> Store:
         def label(new: Store) -> None:
-            fill_once("ragtruth with all verdicts", new, fill)
-            if share:
-                change_settings(new, {"random_share": share}, "library")
-                raise_flags(new)
+            new.close()
+            shutil.copyfile(unlabelled_ragtruth_file, str(new.engine.url.database))
+            change_settings(new, {"random_share": share}, "library")
+            raise_flags(new)
             answers = {row["id"]: row for row in records(data / "ragtruth.responses.jsonl.gz")}
             people = records(data / "ragtruth.human.jsonl.gz")
             labels = [row for row in people if is_labelled(answers[row["response_id"]])]
@@ -557,6 +554,7 @@ def two_sources(log: GradedLog, n: int, *, labelled: int, bad_b: int = 0) -> tup
     return sides[0], sides[1]
 
 
+@on_sqlite
 def test_questions_match_by_their_text_although_passages_differ(log: GradedLog) -> None:
     two_sources(log, 30, labelled=20, bad_b=5)
     reviewed_in_random_order(log.store)

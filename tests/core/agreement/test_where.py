@@ -32,12 +32,15 @@ def graded(graded_once: Any) -> GradedLog:
 
 def fill(log: GradedLog) -> None:
     first, second = log.version("one"), log.version("two")
-    for place in range(30):
-        ids = log.answers(1, query_type="sql" if place % 2 else "plain")
-        for version, every in ((first, 3), (second, 5)):
-            log.say_all(version, ids, label=BAD if place % every else GOOD, groundedness=place % 7 / 7)
-        for person, every in (("mara", 4), ("jon", 6)):
-            log.review_all(ids, person, label=BAD if place % every else GOOD, groundedness=place % every / every)
+    placed = list(enumerate(log.answers_of({"query_type": "sql" if place % 2 else "plain"} for place in range(30))))
+    for version, every in ((first, 3), (second, 5)):
+        said = {id_: {"label": BAD if place % every else GOOD, "groundedness": place % 7 / 7} for place, id_ in placed}
+        log.say(version, said)
+    for person, every in (("mara", 4), ("jon", 6)):
+        labels = {id_: BAD if place % every else GOOD for place, id_ in placed}
+        log.reviews(
+            {id_: {"label": labels[id_], "groundedness": place % every / every} for place, id_ in placed}, person
+        )
 
 
 @on_sqlite
@@ -92,6 +95,7 @@ def fill_pairs(store: Store) -> None:
         people_say(store, pair, *("ab" if place % 4 == 0 else "aa"))
 
 
+@on_sqlite
 @pytest.mark.parametrize("of", ["judge", "people", "judges", "repeats"])
 def test_pairs_are_filtered_by_their_own_fields(compared: Store, of: Any) -> None:
     every, result = (measure_agreement(compared, of=of, unit="pairs", where=where) for where in (None, ONE_TYPE))
@@ -119,6 +123,7 @@ def test_pairs_are_filtered_by_the_model_of_either_answer(store: Store, models: 
         assert measure_agreement(store, unit="pairs", where=where).n == n
 
 
+@on_sqlite
 def test_the_commands_take_the_filter_and_their_json_names_it(
     compared: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Never
 import pytest
 from sqlalchemy import insert, select
 
+from engines import on_sqlite
 from graded_log import GradedLog
 from hook_server import Hook, hook_server
 from judgeboard.alerts import events
@@ -289,6 +290,7 @@ def test_no_secret_is_stored_or_logged(sqlite_store: Store, hook: Hook, caplog: 
     assert "S3CRET" not in repr(rows) + caplog.text
 
 
+@on_sqlite
 def test_a_worker_follows_the_rules(store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "LOOK_SECONDS", 0.01)
     add(store, "flags", when="open_flags", above=0)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from graded_log import GradedLog
 from hook_server import Hook, hook_server
 from judgeboard.alerts import levels
@@ -52,6 +53,7 @@ def sentences(store: Store, **fields: object) -> list[str]:
         return levels_now(connection, checked_rule(level(**fields)), NOW)
 
 
+@on_sqlite
 def test_a_level_sends_one_message_when_it_begins_and_one_when_it_ends(store: Store, hook: Hook) -> None:
     log = GradedLog(store)
     version = log.version()
@@ -71,6 +73,7 @@ def test_a_level_sends_one_message_when_it_begins_and_one_when_it_ends(store: St
     assert hook.kinds == ["opened", "resolved"]
 
 
+@on_sqlite
 def test_a_level_at_the_threshold_is_neither_above_nor_below(store: Store) -> None:
     log = GradedLog(store)
     ids = log.answers(30, day=TODAY)
@@ -86,6 +89,7 @@ def test_a_level_at_the_threshold_is_neither_above_nor_below(store: Store) -> No
     assert sentences(store, **share, above=33)[0].endswith("(threshold: above 33 %).")
 
 
+@on_sqlite
 def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> None:
     log = GradedLog(store)
     assert sentences(store, below=0.7) == ["The primary judge has not judged an answer yet."]
@@ -108,6 +112,7 @@ def test_too_few_answers_say_so_and_do_not_fire(store: Store, hook: Hook) -> Non
         assert [event.subject for _, event in open_events(connection)] == ["query_type=QA"]
 
 
+@on_sqlite
 def test_each_slice_has_its_own_figure(store: Store) -> None:
     log = GradedLog(store)
     version = log.version()
@@ -123,6 +128,7 @@ def test_each_slice_has_its_own_figure(store: Store) -> None:
     ]
 
 
+@on_sqlite
 def test_the_last_answers_are_those_asked_last_and_days_end_today(store: Store) -> None:
     log = GradedLog(store)
     version = log.version()
@@ -134,6 +140,7 @@ def test_the_last_answers_are_those_asked_last_and_days_end_today(store: Store) 
     assert figures(store, below=0.7, last="1d") == [("", 0.9, 10, False)]
 
 
+@on_sqlite
 def test_wrong_dates_do_not_count_and_are_named(store: Store) -> None:
     log = GradedLog(store)
     version = log.version()
@@ -147,6 +154,7 @@ def test_wrong_dates_do_not_count_and_are_named(store: Store) -> None:
     )
 
 
+@on_sqlite
 def test_a_criterion_of_a_rubric_judge_has_a_level(store: Store) -> None:
     log = GradedLog(store)
     ids = log.answers(12, day=TODAY)
@@ -160,6 +168,7 @@ def test_a_criterion_of_a_rubric_judge_has_a_level(store: Store) -> None:
     assert sentences(store, criterion="nope", below=3) == [unknown]
 
 
+@on_sqlite
 def test_a_level_of_an_unknown_judge_or_criterion_is_refused_with_the_known_ones(store: Store, tmp_path: Path) -> None:
     log = GradedLog(store)
     version, ids = log.version("rubric"), log.answers(12, day=TODAY)
@@ -204,6 +213,7 @@ def test_a_level_whose_criterion_vanished_has_a_problem_and_no_traceback(
     assert import_alert_rules(store, file, "Mara").unchanged == ["low"], "other rules of the file can change"
 
 
+@on_sqlite
 def test_a_window_of_days_says_when_it_is_cut(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (day_sums, levels):
         monkeypatch.setattr(module, "NEWEST", 20)
@@ -235,6 +245,7 @@ def test_a_level_reads_the_newest_answers_only(store: Store, monkeypatch: pytest
             assert any("ix_current_judgment_response (response_id>?)" in step for step in steps)
 
 
+@on_sqlite
 def test_a_level_is_stored_listed_and_imported_unchanged(
     store: Store, capsys: pytest.CaptureFixture[str], tmp_path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

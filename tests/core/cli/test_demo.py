@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -105,9 +106,10 @@ def test_both_engines_give_the_same_numbers_to_the_byte(
 
 
 def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, filled: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    database = str(tmp_path / "my demo.db")
+    filled(sqlite_store)
+    database = shutil.copyfile(str(sqlite_store.engine.url.database), str(tmp_path / "my demo.db"))
     assert run(["quickstart", "--no-serve", "--db", database]) == 0
     *_, last = capsys.readouterr().out.splitlines()
     assert shlex.split(last.partition(": ")[2]) == ["judgeboard", "serve", "--db", database]

@@ -5,6 +5,7 @@ import re
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,14 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
         assert run(suggested) == 0
 
 
+def two_judges_and_a_queue(store: Store) -> None:
+    store_answers(store, 2)
+    db = ["--db", address(store)]
+    for name in ("lexical", "other"):
+        assert run(["judge", name, "--judge", "lexical", *db]) == 0
+    assert run(["queue", "create", "legal", *db]) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "command"),
     [
@@ -107,17 +116,15 @@ def test_without_a_judge_the_refusal_ends_with_the_command_that_names_one(
 )
 def test_a_refusal_ends_with_the_command_of_this_database(
     sqlite_store: Store,
+    fill_once: Any,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     words: list[str],
     command: list[str],
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    store_answers(sqlite_store, 2)
+    fill_once("two judges and a queue", sqlite_store, two_judges_and_a_queue)
     db = ["--db", address(sqlite_store)]
-    for name in ("lexical", "other"):
-        assert run(["judge", name, "--judge", "lexical", *db]) == 0
-    assert run(["queue", "create", "legal", *db]) == 0
     capsys.readouterr()
     assert run([*words, *db]) == 2
     assert sorted(last_command(capsys.readouterr().err)) == sorted([*command, *db])

@@ -10,7 +10,7 @@ import pytest
 
 from judgeboard.cli.app import run
 
-ROWS = 3_000
+ROWS = 1_000
 
 
 class Terminal(io.StringIO):

@@ -17,7 +17,6 @@ from stored_rows import rows_of
 PAIR = {
     "id": "q",
     "question": "Capital of Italy?",
-    "options": ["Paris", "Rome"],
     "answer_a": "Rome",
     "answer_b": "Paris",
 }

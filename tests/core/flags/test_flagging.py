@@ -73,6 +73,7 @@ def states(store) -> dict[str, int]:
     return {state: states.count(state) for state in sorted(set(states))}
 
 
+@on_sqlite
 def test_raising_again_adds_nothing(judged) -> None:
     before = states(judged)
     told: list[tuple[int, int]] = []
@@ -125,6 +126,7 @@ def test_a_smaller_share_keeps_the_drawn_answers_that_people_reviewed(judged) ->
     assert states(judged) == {"open": 1_150 + 9, "superseded": raised - 9}
 
 
+@on_sqlite
 def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:
     put(judged, "random_share", 0.02)
     first = raise_flags(judged).raised
@@ -137,6 +139,7 @@ def test_a_larger_share_draws_more_and_keeps_what_was_drawn(judged) -> None:
     assert {flag.inclusion_probability for flag in drawn} == {0.02, 0.1}
 
 
+@on_sqlite
 def test_current_judgments_are_repaired(judged) -> None:
     table = CURRENT
     with judged.writing() as connection:

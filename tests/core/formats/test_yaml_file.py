@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ConfigDict, Field
 
 from judgeboard.errors import BadInput
+from judgeboard.formats import yaml_file
 from judgeboard.formats.yaml_file import YamlFile, parse_yaml, read_yaml
 from judgeboard.settings.fields import CLOSED, Number, Text
 
@@ -41,7 +42,7 @@ def test_an_alias_stands_for_the_value_it_names() -> None:
         ("a: &x [1, *x]\n", "line 1: this value contains itself"),
         ("a: 1\n? [x]\n: 2\n", "line 2: the name of a field must be a text"),
         ("a: 1\nb: !!int seven\n", "line 2: invalid literal"),
-        ("[" * 5_000, "nested too deeply"),
+        ("[" * 1_000, "nested too deeply"),
     ],
 )
 def test_what_is_no_usable_yaml_names_its_line(text: str, said: str) -> None:
@@ -101,10 +102,11 @@ def test_a_wrong_value_names_file_line_and_field(text: str, said: str) -> None:
     assert str(refused.value) == f"f.yaml, {said}"
 
 
-def test_aliases_of_aliases_do_not_fill_the_memory() -> None:
+def test_aliases_of_aliases_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml_file, "MOST_VALUES", 200_000)  # counting to the real limit takes seconds
     text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     text += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))
-    with pytest.raises(BadInput, match="more than 2,000,000 values"):
+    with pytest.raises(BadInput, match="more than 200,000 values"):
         parse_yaml(text, "f.yaml")
 
 

@@ -29,6 +29,7 @@ def receive(store: Store, source: str, last_at: datetime, state: str = "made") -
         connection.execute(insert(TRACE), row | {"first_at": last_at, "last_at": last_at})
 
 
+@on_sqlite
 def test_a_source_is_silent_from_a_day_to_a_month(store: Store) -> None:
     receive(store, "shop", NOW - timedelta(days=3))
     receive(store, "shop", NOW - timedelta(days=2), "waiting")
@@ -100,6 +101,7 @@ def test_a_push_that_stopped_or_was_refused_is_listed_while_it_is_active(store: 
     }
 
 
+@on_sqlite
 def test_an_open_alert_of_a_source_replaces_its_silence(store: Store) -> None:
     receive(store, "shop", NOW - timedelta(days=3))
     common = {"threshold": None, "period_s": 3600.0, "subjects": (), "destinations": (), "remind_s": None}

@@ -210,6 +210,7 @@ def test_a_version_answers_for_its_own_repeats_alone(log: GradedLog) -> None:
     assert record(log, combined).repeats.same.tolist() == [True, False] * 10
 
 
+@on_sqlite
 def test_recorded_repeats_are_one_judge_with_a_version_for_each_rubric(log: GradedLog) -> None:
     one, two, live = of_kind(log, "replay", "gpt", r=1), of_kind(log, "replay", "gpt", r=2), log.version("gpt")
     a, b, c, d, e = log.answers(5)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import parse_mapping
@@ -161,6 +162,7 @@ def written(folder: Path, *rows: object) -> Path:
     return file
 
 
+@on_sqlite
 def test_values_inside_objects_and_lists_are_fields(store: Store, tmp_path: Path) -> None:
     (record,) = read_records(written(tmp_path, ROW), mapping=MAPPING)
     assert (record.query, record.answer, record.external_id, record.passages) == ("q", "a", "r1", ("p",))

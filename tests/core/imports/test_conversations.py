@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
 from judgeboard.imports.importing import ImportSummary, import_file
@@ -79,6 +80,7 @@ def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(sto
     assert [[turn.text for turn in each.turns] for each in seen.values()] == [[], ["q1", "a1"]]
 
 
+@on_sqlite
 def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: Store, bring) -> None:
     rated = {"rating": "up", "comment": "Helped me.", "at": "2026-10-01T10:00:00Z"}
     objects = [
@@ -103,6 +105,7 @@ def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: S
     assert summary.messages == (NO_PASSAGES,)
 
 
+@on_sqlite
 def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedback(store: Store, bring) -> None:
     """Earlier releases kept an object with a rating in the metadata, and read a bare rating beside it."""
     rated = turns(1, feedback={"rating": 4, "comment": "fine", "by": {"name": "ann"}})
@@ -119,6 +122,7 @@ def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedbac
     assert [each["value"] for each in rows_of(store, FEEDBACK)] == [5, 4]
 
 
+@on_sqlite
 def test_a_rating_of_the_last_reply_that_comes_later_is_added_to_it(store: Store, bring) -> None:
     messages = turns(1, 2, lang="de")
     bring({"id": "c", "messages": messages}, kind="responses")
@@ -127,6 +131,7 @@ def test_a_rating_of_the_last_reply_that_comes_later_is_added_to_it(store: Store
     assert (counts(later), later.feedback_added) == ((0, 2, 0), 1)
 
 
+@on_sqlite
 def test_a_rating_that_is_mapped_is_read_once(store: Store, bring) -> None:
     rated = [
         each
@@ -138,6 +143,7 @@ def test_a_rating_that_is_mapped_is_read_once(store: Store, bring) -> None:
     assert [each["value"] for each in rows_of(store, FEEDBACK)] == [1, 0]
 
 
+@on_sqlite
 def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(store: Store, bring) -> None:
     huge = turns(1, feedback={"kind": "stars", "value": 10**400})
     summary = bring({"id": "c", "messages": huge}, {"id": "d", "messages": turns(2)}, kind="responses")
@@ -145,6 +151,7 @@ def test_a_number_without_end_in_the_feedback_of_a_message_rejects_its_row(store
     assert "beyond 64 bits" in summary.first_rejected[0].reason
 
 
+@on_sqlite
 def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Store, bring) -> None:
     call = {"tool_calls": [{"id": "1", "function": {"name": "search", "arguments": "{}"}}]}
     found = json.dumps([{"page_content": "p1", "metadata": {"source": "s1"}}, {"page_content": "p2"}])
@@ -163,6 +170,7 @@ def test_the_result_of_a_tool_is_the_passages_and_a_call_is_no_answer(store: Sto
     assert stored(store)["c-1"]["extra"]["context_details"] == [{"source": "s1"}, {}]
 
 
+@on_sqlite
 def test_a_conversation_that_grows_keeps_the_ids_of_its_turns(store: Store, bring) -> None:
     bring({"id": "c", "messages": turns(1)}, kind="responses")
     assert texts(store) == [("c", "q1", "a1")]  # the only turn of a row has its id, as a stored completion has
@@ -173,6 +181,7 @@ def test_a_conversation_that_grows_keeps_the_ids_of_its_turns(store: Store, brin
     assert counts(bring({"messages": turns(4, 5, 6)}, kind="responses")) == (1, 2, 0)
 
 
+@on_sqlite
 def test_a_file_of_an_earlier_release_keeps_the_answers_that_are_stored(store: Store, bring) -> None:
     """Earlier releases stored the last reply, with the id of the conversation and nothing from its messages."""
     messages = turns(1, 2, context=["p"], ts=1_700_000_000, thumbs=1)
@@ -185,6 +194,7 @@ def test_a_file_of_an_earlier_release_keeps_the_answers_that_are_stored(store: S
     assert len(rows_of(store, FEEDBACK)) == 2
 
 
+@on_sqlite
 def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(store: Store, bring) -> None:
     messages = turns(1, context=["p"])
     old = {"external_id": "c", "query": "q1", "answer": "a1", "messages": messages[:-1]}
@@ -192,12 +202,14 @@ def test_the_only_turn_of_a_row_that_an_earlier_release_stored_changes_nothing(s
     assert counts(bring({"id": "c", "messages": messages}, kind="responses")) == (0, 1, 0)
 
 
+@on_sqlite
 def test_ids_that_count_the_messages_of_a_conversation_are_no_ids_of_answers(store: Store, bring) -> None:
     numbered = [each | {"id": number} for number, each in enumerate(turns(1, 2))]
     bring({"id": "c1", "messages": numbered}, {"id": "c2", "messages": numbered}, kind="responses")
     assert [id_ for id_, *_ in texts(store)] == ["c1-1", "c1-2", "c2-1", "c2-2"]
 
 
+@on_sqlite
 @pytest.mark.parametrize("first", [{"id": "c0", "messages": []}, {"id": "c0", "messages": [user("q0")]}, {"id": "c0"}])
 def test_a_first_conversation_without_a_reply_is_one_rejected_row(store: Store, bring, first: dict[str, Any]) -> None:
     summary = bring(first, {"id": "c1", "messages": turns(1, 2)}, {"id": "c2", "messages": turns(3)}, kind="responses")
@@ -208,6 +220,7 @@ def test_a_first_conversation_without_a_reply_is_one_rejected_row(store: Store, 
     ]
 
 
+@on_sqlite
 @pytest.mark.parametrize("first", ["{", "{}", '{"id": "x"}', '{"id": "x", "messages": []}'])
 def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(store: Store, tmp_path: Path, first) -> None:
     file = tmp_path / "log.jsonl"
@@ -216,6 +229,7 @@ def test_many_first_lines_without_a_conversation_are_rejected_one_by_one(store: 
     assert counts(summary) == (2, 0, 25)
 
 
+@on_sqlite
 def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     file.write_text("{\n" + json.dumps({"id": "c1", "messages": turns(1, 2)}) + "\n")
@@ -223,6 +237,7 @@ def test_a_line_that_is_not_json_hides_no_conversations(store: Store, tmp_path: 
     assert counts(summary) == (2, 0, 1)
 
 
+@on_sqlite
 def test_a_file_that_breaks_off_early_gives_the_conversations_before(store: Store, tmp_path: Path) -> None:
     file = tmp_path / "log.json"
     file.write_text(json.dumps([{"id": "c1", "messages": turns(1, 2)}]).removesuffix("]") + ', {"id": "c2", "mess')
@@ -231,6 +246,7 @@ def test_a_file_that_breaks_off_early_gives_the_conversations_before(store: Stor
     assert summary.unreadable == "unreadable after row 1: the file ends in the middle of a row"
 
 
+@on_sqlite
 def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Store, bring) -> None:
     rows = [{"id": f"r{n}", "question": f"q{n}", "answer": f"a{n}", "messages": turns(8, 9)} for n in range(3)]
     summary = bring(rows[0] | {"answer": None}, *rows[1:], kind="responses")
@@ -238,6 +254,7 @@ def test_a_first_row_without_an_answer_makes_no_log_of_conversations(store: Stor
     assert texts(store) == [("r1", "q1", "a1"), ("r2", "q2", "a2")]
 
 
+@on_sqlite
 @pytest.mark.parametrize("order", [1, -1])
 def test_replies_in_the_history_of_requests_are_read_once(store: Store, bring, order: int) -> None:
     log = [request("r1", 1), request("r2", 1, 2), request("r3", 1, 2, 3)]
@@ -245,6 +262,7 @@ def test_replies_in_the_history_of_requests_are_read_once(store: Store, bring, o
     assert sorted(texts(store)) == [("r1", "q1", "a1"), ("r2", "q2", "a2"), ("r3", "q3", "a3")]
 
 
+@on_sqlite
 def test_a_request_with_the_only_log_of_its_history_gives_every_reply(store: Store, bring) -> None:
     bring(request("r3", 1, 2, 3), kind="responses")
     rows = {row["answer"]: row for row in stored(store).values()}
@@ -253,12 +271,14 @@ def test_a_request_with_the_only_log_of_its_history_gives_every_reply(store: Sto
     assert ["prompt_tokens" in rows[name]["extra"] for name in ("a1", "a2", "a3")] == [False, False, True]
 
 
+@on_sqlite
 def test_later_states_of_a_conversation_in_one_file_repeat_no_answer(store: Store, bring) -> None:
     states = [{"conversation_id": "c", "messages": turns(*range(1, last + 1))} for last in (2, 3)]
     assert counts(bring(*states, kind="responses")) == (3, 0, 0)
     assert [id_ for id_, *_ in texts(store)] == ["c-1", "c-2", "c-3"]
 
 
+@on_sqlite
 def test_a_mapping_names_keys_of_messages_and_of_the_row(store: Store, bring) -> None:
     messages = turns(1, 2, meta={"docs": ["p"], "lang": "de"}, score=1)
     mapping = {"messages[].meta.docs": "context", "messages[].score": "thumbs", "kind": "query_type"}
@@ -270,6 +290,7 @@ def test_a_mapping_names_keys_of_messages_and_of_the_row(store: Store, bring) ->
     assert {use.ours: use.theirs for use in summary.columns}["context"] == "messages[].meta.docs"
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("row", "name", "field", "message"),
     [
@@ -286,6 +307,7 @@ def test_a_mapping_that_cannot_be_used_stores_nothing(
     assert not stored(store)
 
 
+@on_sqlite
 def test_the_report_names_the_keys_of_the_file_and_not_our_fields(store: Store, bring) -> None:
     def origins(row: dict[str, Any]) -> dict[str, str]:
         columns = bring(row, kind="responses").columns

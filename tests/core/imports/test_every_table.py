@@ -127,7 +127,11 @@ def fill(store: Store) -> None:
         forget_response(connection, named[last]["external_id"], source=named[last]["source"], actor="library")
 
 
-@pytest.mark.parametrize("format_name", ["jsonl", "csv"])
+@pytest.mark.parametrize(
+    ("store", "format_name"),
+    [("sqlite", "csv"), pytest.param("postgres", "jsonl", marks=pytest.mark.postgres)],
+    indirect=["store"],
+)
 def test_every_exported_table_comes_back(filled: Store, store: Store, tmp_path: Path, format_name: str) -> None:
     files = {table: tmp_path / f"{table}.{format_name}" for table in ORDER}
     export_tables(filled, files, format=format_name)

@@ -224,6 +224,7 @@ def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews
     assert [review["replaces"] for review in (own, first, second)] == [None, None, first["id"]]
 
 
+@on_sqlite
 def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(case: QueueCase, graded) -> None:
     case.queue(blind_people=True, order=QueueOrder.OLDEST, assigned=(case.mara,))
     for name in ("MARA", "jon", "eve"):

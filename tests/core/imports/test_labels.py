@@ -168,6 +168,7 @@ def test_people_and_judges_are_compared_on_the_classes(answers: Store) -> None:
     assert (field.tests[title].n, field.tests[title].epsilon) == (40, 0.2)
 
 
+@on_sqlite
 def test_rows_with_unusable_labels_are_rejected_and_the_others_stored(answers: Store) -> None:
     bring(answers, "grades", [{"response_id": "unknown", "annotator": "mara", "label": "supports"}])
     with answers.reading() as connection:

@@ -121,6 +121,7 @@ def test_a_batch_of_refused_rows_leaves_nothing_behind_that_a_later_one_stumbles
     assert (summary.new, summary.differing) == (1, BATCH_ROWS)
 
 
+@on_sqlite
 def test_answers_of_the_log_stay_where_they_are_and_sides_are_derived_from_them(store, bring) -> None:
     bring({"id": "r1", "query": "which p?", "answer": "left"}, kind="responses")
     bring(row(response_a="r1", response_b="r2"))
@@ -277,6 +278,7 @@ def figures(store: Store) -> dict[str, Any]:
         }
 
 
+@on_sqlite
 def test_a_verdict_finds_an_answer_that_no_log_holds_in_its_pair(store, bring) -> None:
     bring(row(answer_a="", response_a="silent", response_b="spoken"))
     verdict = {"judge": "x", "quality": 0.5, "scale": "0-1"}
@@ -375,6 +377,7 @@ def test_other_content_or_another_score_is_rejected(bring) -> None:
     )
 
 
+@on_sqlite
 def test_verdicts_on_a_scale_of_their_own_are_scores_and_never_qualities(store, bring, contents) -> None:
     bring({"id": "r", "query": "?", "answer": "yes"}, kind="responses")
     verdict = {"response_id": "r", "judge": "auto", "quality": 0.25, "scale": "0-1", "scores": {"depth": 1}}
@@ -389,6 +392,7 @@ def test_verdicts_on_a_scale_of_their_own_are_scores_and_never_qualities(store, 
     assert contents() == before
 
 
+@on_sqlite
 def test_grades_on_a_scale_of_their_own_are_scores_of_a_review(store, bring, contents) -> None:
     bring({"id": "r", "query": "?", "answer": "yes"}, kind="responses")
     grades = [{"response_id": "r", "annotator": name, "quality": 5, "scale": "1-5"} for name in ("ada", "bo")]

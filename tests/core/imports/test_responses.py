@@ -242,6 +242,7 @@ def test_several_feedbacks_with_user_and_time_are_kept(one):
     assert response.feedback == (Feedback(FeedbackKind.THUMBS, 0, "u", as_utc("2026-03-01")), stars(2))
 
 
+@on_sqlite
 def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_the_comment_is_named(store: Store, bring) -> None:
     ann = {"thumbs": "up", "comment": "fine", "user": "ann"}
     row = {"id": "r1", "query": "q", "answer": "a"}
@@ -256,6 +257,7 @@ def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_the_comment_is_
     )
 
 
+@on_sqlite
 def test_rows_without_an_id_keep_theirs_when_a_comment_is_added_to_their_feedback(store: Store, bring) -> None:
     row = {"query": "q", "answer": "a", "feedback": {"thumbs": "down"}}
     bring(row, row, kind="responses")

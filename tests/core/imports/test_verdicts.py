@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.domain import Claim, ClaimStatus, JudgeVersion, Label, Response, Status
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
@@ -152,6 +153,7 @@ def test_claims_are_placed_in_the_stored_texts(store: Store, tmp_path: Path) -> 
     )
 
 
+@on_sqlite
 def test_two_verdicts_of_one_version_under_two_models_are_compared(store: Store, bring) -> None:
     """The fingerprint names the version, whatever else a row says of its judge."""
     with store.writing() as connection:

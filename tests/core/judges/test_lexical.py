@@ -154,10 +154,10 @@ def test_its_quality_goes_with_peoples_on_the_sample() -> None:
 @pytest.mark.shared
 def test_it_tells_hallucinated_answers_from_grounded_ones(shared: Path) -> None:
     labels = {row["response_id"]: row["label"] for row in records(shared / "data" / "ragtruth.human.jsonl.gz")}
-    rows = records(shared / "data" / "ragtruth.responses.jsonl.gz")
+    rows = records(shared / "data" / "ragtruth.responses.jsonl.gz")[::2]
     scores = [lexical_verdict(row["query"], row["answer"], tuple(row["context"])).groundedness for row in rows]
     bad = np.array([labels[row["id"]] == "hallucinated" for row in rows])
     estimate = auroc(np.array(scores, dtype=float), bad, grouping(None, len(rows)))
-    assert (estimate.n, int(bad.sum())) == (2912, 1179)
+    assert (estimate.n, int(bad.sum())) == (1456, 618)
     assert estimate.value is not None
     assert estimate.value >= 0.75

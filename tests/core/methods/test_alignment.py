@@ -166,6 +166,7 @@ def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
     assert capsys.readouterr().out.startswith("rag v3, "), "who changes the file wants what it says"
 
 
+@on_sqlite
 def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
     store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -148,6 +148,7 @@ def selected(store: Store) -> list[tuple[str, int]]:
         return [(one.reviewer, one.number) for one in selected_attempts(connection, [1])]
 
 
+@on_sqlite
 def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Store) -> None:
     say(refined, "Mara", 1, "a")
     assert selected(refined) == [("Mara", 1)]
@@ -191,6 +192,7 @@ def test_what_cannot_be_selected_is_refused(refined: Store) -> None:
     assert standing(refined) == []
 
 
+@on_sqlite
 def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refined: Store) -> None:
     with refined.writing() as connection:
         forgotten = forget_response(connection, "0", actor="Mara")

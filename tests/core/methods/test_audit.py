@@ -123,6 +123,7 @@ def test_the_supreme_judge_sees_the_answer_and_the_whole_verdict(sqlite_log: Gra
     assert "correct 1\nincorrect 0" in system
 
 
+@on_sqlite
 def test_an_unusable_review_is_no_mark(log: GradedLog) -> None:
     _, ids = taught(log, 4)
     log.review_all(ids, label=BAD.value)
@@ -329,6 +330,7 @@ def test_two_scores_far_apart_are_a_mark(
     assert "judges_disagree" not in {row["rule"] for row in rows_of(sqlite_log.store, FLAG)}
 
 
+@on_sqlite
 def test_scoring_goes_on_where_it_ended_and_asks_once(log: GradedLog) -> None:
     taught(log, 6, groundedness=1.0, quality=4)
     low = verdict(groundedness=0.1, quality=1)

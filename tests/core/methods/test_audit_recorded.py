@@ -52,6 +52,7 @@ def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Sto
         assert audit_recorded(sqlite_store, "nli", "rag") == first
 
 
+@on_sqlite
 def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog) -> None:
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(3)
     log.say_all(rag, ids, label=GOOD)
@@ -78,6 +79,7 @@ def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> No
     assert (report.account.run_id, report.audited) == (None, 1)
 
 
+@on_sqlite
 def test_by_thresholds_two_scores_need_to_be_far_apart(log: GradedLog) -> None:
     rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(2)
     log.say_all(rag, ids, groundedness=0.55)

@@ -108,6 +108,7 @@ def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None
     assert [each.made for each in only] == [0]
 
 
+@on_sqlite
 def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(store: Store) -> None:
     add(store, 6)
     make_control_answers(store, kinds=["truncated", "hedges_removed"], n=3)
@@ -140,6 +141,7 @@ def figures(store: Store) -> str:
     return repr(shown) + to_json(measure(store))
 
 
+@on_sqlite
 def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store: Store) -> None:
     with store.writing() as connection:
         set_setting(connection, "random_share", 1, "test")

@@ -84,6 +84,7 @@ def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: Graded
     assert report.spread["groundedness"].value == pytest.approx(0.8)
 
 
+@on_sqlite
 def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log: GradedLog) -> None:
     ids = three(log, 3, {"quality": 4}, {"quality": 4}, {"quality": 1})
     first = judge_by_jury(log.store, ["one", "two", "three"])
@@ -154,6 +155,7 @@ def test_verdicts_and_answers_left_out_add_up_to_the_log(log: GradedLog) -> None
     )
 
 
+@on_sqlite
 def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog) -> None:
     ids = log.answers(10, query_type="english")
     others = log.answers(10)
@@ -192,6 +194,7 @@ def labelled(log: GradedLog, ids: list[int]) -> None:
     log.reviews({each: {"label": BAD if (each % 4 == 0) == (each > ids[79]) else GOOD} for each in ids})
 
 
+@on_sqlite
 def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdict_of_the_jury(log: GradedLog) -> None:
     ids = two_judges(log)
     flagged(log, ids[:80], "low_groundedness")
@@ -212,6 +215,7 @@ def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdic
     assert any(each.startswith("two v1 alone on the same answers: accuracy ") for each in lines)
 
 
+@on_sqlite
 def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: GradedLog) -> None:
     ids = two_judges(log)
     flagged(log, ids[:80], "low_groundedness")
@@ -227,6 +231,7 @@ def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: Grad
     assert any(each.startswith(in_stats) for each in agreement_words(measure(log.store)))
 
 
+@on_sqlite
 def test_a_stored_jury_is_no_further_judge_beside_its_members(log: GradedLog) -> None:
     two_judges(log)
     before = measure_agreement(log.store, of="judges")
@@ -243,6 +248,7 @@ def test_a_stored_jury_is_no_further_judge_beside_its_members(log: GradedLog) ->
         judge_by_jury(log.store, [jury, "one"], name="second")
 
 
+@on_sqlite
 def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: GradedLog) -> None:
     two_judges(log)
     report = judge_by_jury(log.store, ["one", "two"])
@@ -255,6 +261,7 @@ def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: Gra
     assert [each[6] for each in others] == ["\N{EN DASH}", "\N{EN DASH}"]
 
 
+@on_sqlite
 def test_figures_of_chosen_labels_say_that_the_answers_are_no_random_sample(log: GradedLog) -> None:
     ids = two_judges(log)
     flagged(log, ids[:80], "low_groundedness")
@@ -269,6 +276,7 @@ def test_figures_of_chosen_labels_say_that_the_answers_are_no_random_sample(log:
     assert f"wrong according to people, on the {n} graded answers, which are no random sample: " in words
 
 
+@on_sqlite
 def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_jury(store: Store) -> None:
     case = queue_case(store)
     ids = case.flagged(*([0.1] * 100))
@@ -309,6 +317,7 @@ def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog
     assert {row["label"] for row in of_jury(log.store)} == {None}  # never derived on write: one label is no quorum
 
 
+@on_sqlite
 def test_a_jury_is_a_measurement_and_changes_no_flag(log: GradedLog) -> None:
     three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
     with log.store.writing() as connection:

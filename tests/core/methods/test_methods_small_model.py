@@ -1,6 +1,5 @@
 """Every method with a real small model: whatever it says, all of it is accounted for."""
 
-import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,8 @@ from sqlalchemy import func, select
 from aligned_log import STRONG, measured_routes, numbers_of
 from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
-from judgeboard.domain import Label, Response, Status, Verdict
-from judgeboard.health.record import State
-from judgeboard.health.report import CHECKS, measure_health
+from judgeboard.domain import Label, Status, Verdict
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, forward_to
-from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
 from judgeboard.methods.suite_file import read_suite
 from judgeboard.methods.suite_run import make_candidate, run_suite
 from judgeboard.runs.judging import make_judge
@@ -23,7 +19,7 @@ from judgeboard.store.alignments import EvidenceRole, stored_looks
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, VERSION
 from judging_log import address, judgments
 from refining_log import generations, refinements, store_bad
@@ -41,15 +37,6 @@ Judge it.
 GRADE = f"""# System
 Is the answer right? Reply "correct 1" if it is, "incorrect 0" if not.
 {SHORT_TASK}"""
-RAG = f"""# Role
-You judge an answer.
-
-# Groundedness
-groundedness: 1.0 if all of the answer comes from the passages, 0.0 if nothing does.
-
-# Quality
-quality: 1 (bad), 2, 3 or 4 (good).
-{SHORT_TASK}"""
 INSTRUCTIONS = 'Compare the numbers. Reply "correct 1" if they are equal, "incorrect 0" if not.'
 
 
@@ -60,12 +47,17 @@ def test_a_real_model_proposes_and_judges(
     prompt = tmp_path / "grade.md"
     prompt.write_text(GRADE)
     _, ids = measured_routes(sqlite_store, 40)
-    asked, real = itertools.count(), forward_to(small_model)
+    real, said = forward_to(small_model), dict[str, Any]()
     second = completion(json.dumps({"why": "Numbers decide.", "instructions": INSTRUCTIONS}))
 
-    def script(request: dict[str, Any], number: int) -> Any:
-        """Let the model propose once; the second proposal can be used."""
-        return second if request["model"] == STRONG and next(asked) else real(request, number)
+    async def script(request: dict[str, Any], number: int) -> Any:
+        """Let the model propose once and judge once, as it is slow; the second proposal can be used."""
+        model = request["model"]
+        if model == STRONG and model in said:
+            return second
+        if model not in said:
+            said[model] = await real(request, number)
+        return said[model]
 
     # The judge's verdicts are stored already, because the model is slow. One of them is wrong.
     wrong, *right = numbers_of(EvidenceRole.DEVELOP, 40)[:2]
@@ -92,32 +84,6 @@ def test_a_real_model_proposes_and_judges(
     assert len(rows_of(sqlite_store, JUDGMENT)) == 12
     with sqlite_store.reading() as connection:
         assert len(stored_looks(connection)) == (shown["look"] is not None)
-
-
-@pytest.mark.llm
-def test_whatever_a_real_model_says_of_a_control_is_accounted_for(
-    small_model: str, sqlite_store: Store, tmp_path: Path
-) -> None:
-    prompt = tmp_path / "rag.md"
-    prompt.write_text(RAG)
-    answer = Response("log", "a", "When does Dyneema melt?", "Dyneema melts at 145 degrees.", ("It melts at 145.",))
-    with sqlite_store.writing() as connection:
-        (original,) = store_responses(connection, [answer]).new
-    assert [each.made for each in make_control_answers(sqlite_store, kinds=["passages_removed"])] == [1]
-    with RecordingEndpoint(forward_to(small_model)) as endpoint:
-        options = {"base_url": endpoint.base_url, "max_output": 24, "timeout_s": 120, "concurrency": 2}
-        judge = make_judge("rag", model="smollm2", prompt=prompt, **options)
-        # The original has its verdict already: the model is slow, and one answer shows as much as two.
-        with sqlite_store.writing() as connection:
-            judgment = NewJudgment(original, 0, 0, Verdict(Status.OK, groundedness=1.0, quality=4))
-            store_judgments(connection, ensure_version(connection, judge.version), None, [judgment])
-        asked = judge_control_answers(sqlite_store, judge, concurrency=2)
-    assert asked.selected == asked.asked == 1
-    assert asked.asked == asked.ok + asked.unparsable + asked.refused + asked.error
-    assert len(endpoint.requests) >= 1
-    checks = measure_health(sqlite_store, "rag").checks
-    assert len(checks) == len(CHECKS)
-    assert {check.state for check in checks} <= {State.NOT_MEASURED, State.OK}, "one control is no evidence"
 
 
 SUITE = """

@@ -45,13 +45,9 @@ def llmbar(llmbar_lines: list[Line], new_store: Callable[[], Store]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def recorded(shared: Path, new_store: Callable[[], Store]) -> Path:
-    """A database with the recorded pairs of cragc25 and of pandalm."""
-    store = new_store()
-    for name in ("cragc25", "pandalm"):
-        import_pairs(store, name, gzip.decompress((shared / "data" / f"{name}.pairwise.jsonl.gz").read_bytes()))
-    store.close()
-    return Path(str(store.engine.url.database))
+def recorded(public_database: Callable[..., Path]) -> Path:
+    """A database with the recorded pairs of pandalm and of cragc25."""
+    return public_database(("pandalm.pairwise", "pairs"), ("cragc25.pairwise", "pairs"))
 
 
 @pytest.fixture

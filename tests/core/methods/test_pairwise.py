@@ -27,6 +27,7 @@ def compare(store: Store, script: Script, pair_ids: list[int], **options: Any) -
     return compared, endpoint
 
 
+@on_sqlite
 def test_each_pair_is_asked_once_in_each_order_and_a_second_call_asks_nothing(store: Store) -> None:
     pair_ids = add_pairs(store, 20)
     compared, endpoint = compare(store, always(said("first")), pair_ids)

@@ -89,6 +89,7 @@ def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store)
     assert len(endpoint.requests) == 3
 
 
+@on_sqlite
 def test_an_answer_that_is_judged_already_takes_two_calls(store: Store) -> None:
     store_bad(store, 3)
     judge_first(store)

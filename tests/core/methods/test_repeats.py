@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
 from judgeboard.agreement.measure import measure_agreement
@@ -67,6 +68,7 @@ def by_name(rows: list[dict[str, Any]], store: Store) -> dict[str, list[dict[str
     return {name: [row for row in rows if names[row["judge_version_id"]] == name] for name in names.values()}
 
 
+@on_sqlite
 def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store: Store) -> None:
     store_answers(store, 4)
     qualities = iter([1, 4, 4] * 4)

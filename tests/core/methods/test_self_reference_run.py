@@ -180,6 +180,7 @@ def ask_over(store: Store, script: Script, ids: list[int], **options: Any) -> tu
     return report, len(endpoint.requests)
 
 
+@on_sqlite
 def test_a_failed_sample_is_no_try_without_an_answer_and_is_asked_again(store: Store) -> None:
     ids = store_questions(store, 2)
     report, calls = ask_over(store, outage(lambda number: number == 1), ids)

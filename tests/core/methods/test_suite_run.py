@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import select
 
 import judgeboard
+from engines import on_sqlite
 from judgeboard.domain import Response, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
@@ -38,6 +39,7 @@ def run(
         return run_suite(store, which, candidate, model="judge", **options), endpoint
 
 
+@on_sqlite
 def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
     result, endpoint = run(store, playing(scores={1: scored(5, 2), 3: scored(1, 2)}), suite(4))
     assert asked(endpoint) == ([0, 1, 2, 3], [0, 1, 2, 3])
@@ -75,6 +77,7 @@ def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> 
         assert judge_pending(sqlite_store, rag(endpoint)).selected == 0
 
 
+@on_sqlite
 def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store) -> None:
     answers = {0: failure(400, "too long"), 1: completion("")}
     scores = {2: completion("Splendid."), 3: completion(None, refusal="No."), 4: scored(5, 5)}
@@ -200,6 +203,7 @@ def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store: Store) 
     assert [case.reason for case in result.cases] == [None, "no answer: error: RuntimeError: out of order"]
 
 
+@on_sqlite
 def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
     logged = [
         Response("app", "a", "What is number-0?", "An older number-0."),

@@ -51,6 +51,7 @@ def ann(sqlite_store: Store) -> Reviewer:
     return add_person(sqlite_store, ANN, Role.ADMIN, "cli:root")
 
 
+@on_sqlite
 def test_a_person_is_added_promoted_and_removed_and_each_leaves_an_event(store: Store) -> None:
     ann = add_person(store, " Ann@Example.org ", Role.ADMIN, "cli:root")
     assert (ann.name, ann.origin, ann.role) == (ANN, "oidc", Role.ADMIN)
@@ -244,6 +245,7 @@ def test_no_single_letter_folds_into_ascii() -> None:
     assert not [chr(code) for code in range(128, sys.maxunicode + 1) if folded_address(chr(code)).isascii()]
 
 
+@on_sqlite
 def test_a_person_from_before_sign_in_has_no_role_and_is_removed_and_added_again(store: Store) -> None:
     mara = ensure_reviewer(store, "page", "Mara")
     ann = ensure_reviewer(store, "page", ANN)  # before sign-in, she entered her address as her name

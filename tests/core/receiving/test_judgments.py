@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard import judge_pending, make_judge
 from judgeboard.imports.importing import import_file
 from judgeboard.people.roster import restore_version, retire_version
@@ -62,6 +63,7 @@ def test_a_verdict_is_stored_as_an_imported_one_and_raises_the_same_flags(new_st
         assert (version.title, version.model, version.params) == ("mine v1", "m-1", {"recorded": "2026-10"})
 
 
+@on_sqlite
 def test_the_same_verdict_is_stored_once_and_another_one_is_newer(store: Store) -> None:
     second = VERDICT | {"groundedness": 0.9, "quality": 4, "label": None}
     with receiving(store) as http:
@@ -82,6 +84,7 @@ def test_the_same_verdict_is_stored_once_and_another_one_is_newer(store: Store) 
         assert [version.title for version in list_versions(connection)] == ["another v1", "mine v1", "mine v2"]
 
 
+@on_sqlite
 def test_a_verdict_of_a_judge_that_the_server_has_is_of_this_version(store: Store) -> None:
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER)
@@ -108,6 +111,7 @@ def test_a_retired_version_takes_no_new_verdict_until_it_is_restored(store: Stor
         assert http.post("/api/judgments", json=VERDICT | {"response_id": "r2"}).json()["stored"] == 1
 
 
+@on_sqlite
 def test_nobody_sends_verdicts_of_a_judge_of_the_server_or_of_another_name(store: Store) -> None:
     import_file(store, io.BytesIO(json.dumps(ANSWER).encode()), source="shop", name="answers.jsonl")
     judge_pending(store, make_judge("lexical"))
@@ -155,6 +159,7 @@ def test_a_refused_field_is_named_and_the_others_of_a_list_are_stored(
     assert (reply["problems"][0]["row"], reply["problems"][0]["field"]) == (1, field)
 
 
+@on_sqlite
 def test_a_verdict_finds_its_answer_in_the_source_of_the_key_or_of_the_body(store: Store) -> None:
     shop = {"x-api-key": create_key(store, "shop", source="shop", by="test")}
     anyone = {"x-api-key": create_key(store, "any", by="test")}

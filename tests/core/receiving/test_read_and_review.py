@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import Role
@@ -100,6 +101,7 @@ def test_a_key_does_only_what_its_scopes_and_its_source_allow(sqlite_store: Stor
         assert http.post("/api/reviews", json=review, headers=other).status_code == 403
 
 
+@on_sqlite
 def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: Store) -> None:
     case = queue_case(store)
     case.flagged(0.1)
@@ -126,6 +128,7 @@ def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: S
     assert {event.actor for event in events} == {"key:review"}
 
 
+@on_sqlite
 def test_a_made_up_lease_stores_nothing_and_moves_no_figure(store: Store) -> None:
     case = queue_case(store)
     case.flagged(0.1, 0.2)
@@ -215,6 +218,7 @@ def test_where_people_sign_in_only_those_with_a_role_review(sqlite_store: Store)
     assert list(statuses.values()) == [400, 400, 403, 200]
 
 
+@on_sqlite
 def test_a_key_writes_in_no_name_that_nobody_added_and_no_error_names_people(store: Store) -> None:
     case = queue_case(store)
     case.flagged(0.1)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from engines import on_sqlite
 from judgeboard.domain import Response
 from judgeboard.receiving.gathering import attach_feedback
 from judgeboard.receiving.keys import create_key
@@ -28,6 +29,7 @@ def feedback(store: Store) -> list[tuple[Any, ...]]:
         return sorted(tuple(row) for row in connection.execute(query))
 
 
+@on_sqlite
 def test_one_answer_or_many_are_stored_with_the_names_of_the_import(store: Store) -> None:
     with receiving(store) as http:
         reply = http.post("/api/responses", json=ANSWER).json()
@@ -74,6 +76,7 @@ def test_a_key_of_a_source_sends_no_answer_of_another(sqlite_store: Store) -> No
         assert list(connection.execute(select(RESPONSE.c.source)).scalars()) == ["shop"]
 
 
+@on_sqlite
 def test_feedback_is_for_the_source_that_it_names(store: Store) -> None:
     shop = {"x-api-key": create_key(store, "shop", source="shop", by="test")}
     anyone = {"x-api-key": create_key(store, "any", by="test")}
@@ -90,6 +93,7 @@ def test_feedback_is_for_the_source_that_it_names(store: Store) -> None:
         assert [tuple(row) for row in connection.execute(query)] == [("shop", 0.0)]
 
 
+@on_sqlite
 def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store) -> None:
     root = Sent(1)
     with receiving(store) as http:

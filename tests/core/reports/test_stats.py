@@ -111,6 +111,7 @@ def test_agreement_has_every_version_grade_and_query_type_and_equals_the_page(st
     }
 
 
+@on_sqlite
 def test_an_undefined_statistic_has_a_reason_and_no_number_is_nan(store: Store) -> None:
     reported = report(busy_log(store))
     for row in reported["agreement"]:
@@ -235,6 +236,7 @@ def test_a_grade_without_figures_of_all_answers_says_so(sqlite_store: Store) -> 
     assert not [each for each in words if "if people chose" in each], "labels have figures of all answers"
 
 
+@on_sqlite
 def test_answers_without_groundedness_are_counted_where_figures_leave_them_out(store: Store) -> None:
     log = GradedLog(store)
     ids = log.answers(40)

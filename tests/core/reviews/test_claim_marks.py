@@ -153,6 +153,7 @@ def test_the_export_has_the_marks_with_their_offsets_and_imports_again_without_a
     assert (first.new, again.new, again.rejected) == (0, 0, 0)
 
 
+@on_sqlite
 def test_forgetting_an_answer_takes_the_marks_along(team: ReviewCase, judgment: int) -> None:
     team.grade(team.mara, quality=1, claim_marks=(ClaimMark(ClaimStatus.SUPPORTED, start=0, end=8),))
     with team.store.writing() as connection:

@@ -62,6 +62,7 @@ def test_an_edit_is_a_row_that_keeps_the_place_of_the_first(team: ReviewCase) ->
         edit_comment(team.store, comment_id=first, reviewer=team.mara, text="80 m", request_key="four")
 
 
+@on_sqlite
 def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(team: ReviewCase) -> None:
     first = say(team, team.mara, "60 m")
     last = withdraw_comment(team.store, comment_id=first, reviewer=team.mara, request_key="back", now=LATER)
@@ -72,6 +73,7 @@ def test_a_comment_taken_back_is_gone_from_the_page_and_not_from_the_table(team:
             withdraw_comment(team.store, comment_id=gone, reviewer=team.mara, request_key=f"again {gone}")
 
 
+@on_sqlite
 def test_only_its_author_changes_a_comment(team: ReviewCase) -> None:
     first = say(team, team.mara, "60 m")
     with pytest.raises(DecisionRefused, match="only Mara can edit it"):

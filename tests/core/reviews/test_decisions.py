@@ -228,6 +228,7 @@ def test_an_id_that_no_database_can_hold_is_bad_input(team: ReviewCase) -> None:
             team.decide(number, team.mara, Decision.CONFIRM)
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("decision", "label"), [(Decision.DISMISS, Label.HALLUCINATED), (Decision.CONFIRM, Label.GROUNDED)]
 )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from engines import on_sqlite
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.domain import Label
 from judgeboard.errors import BadInput
@@ -86,6 +87,7 @@ def test_people_train_on_the_same_answers_at_the_same_time(case: QueueCase, gold
     assert {work(case, person).training.value for person in (case.ada, case.jon)} == {1}
 
 
+@on_sqlite
 def test_what_cannot_be_a_test_or_a_training_is_refused(case: QueueCase) -> None:
     case.flagged(0.1)
     with pytest.raises(BadInput, match="no matching answer has a gold label"):

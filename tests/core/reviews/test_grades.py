@@ -82,6 +82,7 @@ def test_a_grade_taken_back_leaves_nothing_standing(team: ReviewCase) -> None:
     assert [row["id"] for row in team.standing()] == [third]
 
 
+@on_sqlite
 def test_a_grade_of_a_forgotten_answer_takes_no_spans(team: ReviewCase) -> None:
     with team.store.writing() as connection:
         record_event(connection, "forget", "test", response_id=team.response_id)

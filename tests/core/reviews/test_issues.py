@@ -70,6 +70,7 @@ def test_the_share_is_compared_before_and_after_the_fix_and_new_answers_count(ca
     assert event.details == {"issue": 1, "state": "fixed"}
 
 
+@on_sqlite
 def test_wrong_dates_stretch_no_chart_and_do_not_count_as_before_the_fix(case: QueueCase) -> None:
     answer(case, 0, 0.1, 0.9)
     for wrong in (datetime(1970, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)):
@@ -120,6 +121,7 @@ def test_answers_of_any_filter_are_among_those_that_they_are_compared_with(case:
     assert share.n == 0 or round((share.value or 0) * share.n) == figures(case, issue).answers
 
 
+@on_sqlite
 def test_leads_keep_issues_and_nobody_overwrites_a_change(case: QueueCase, tmp_path: Path) -> None:
     issue = save_issue(case.store, Issue("Fees", LOW), by=case.lead)
     for changed, words in (

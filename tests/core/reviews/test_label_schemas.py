@@ -80,6 +80,7 @@ def test_a_review_keeps_every_field_and_the_version_it_was_given_in(queue: Queue
     assert schema_in(as_yaml(SCHEMA)) == SCHEMA
 
 
+@on_sqlite
 def test_an_item_a_queue_and_the_review_itself_have_the_same_grade(queue: QueueCase) -> None:
     fields = {"corrected_answer": "Better.", "in_suite": True, "note": "no"}
     grade = replace(SCHEMA.grade(WHOLE), **fields)

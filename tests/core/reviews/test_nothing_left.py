@@ -28,6 +28,7 @@ def reason(case: QueueCase, who: Reviewer) -> str | None:
     return None if nothing is None else nothing.reason
 
 
+@on_sqlite
 def test_the_reason_names_what_others_have_only_if_it_may_come_to_this_person(case: QueueCase) -> None:
     case.queue(needed=2)
     assert reason(case, case.mara) == "The queue has no items for you."
@@ -51,6 +52,7 @@ def test_the_reason_names_what_others_have_only_if_it_may_come_to_this_person(ca
     assert reason(case, case.ada) == "All 2 items are reviewed."
 
 
+@on_sqlite
 def test_a_skipped_item_that_still_needs_a_review_is_named_and_can_be_had_back(case: QueueCase) -> None:
     queue = case.queue(assigned=(case.mara, case.jon), needed=2).queue
     skipped, _ = case.flagged(0.1, 0.2)
@@ -82,6 +84,7 @@ def test_an_item_that_nobody_else_is_assigned_to_says_so(case: QueueCase) -> Non
     )
 
 
+@on_sqlite
 def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue("gold", needed=2, order=QueueOrder.OLDEST)
@@ -94,6 +97,7 @@ def test_a_training_queue_is_open_until_every_gold_label_was_reviewed(case: Queu
     assert reason(case, case.mara) == "You have reviewed the only item."
 
 
+@on_sqlite
 def test_a_declined_item_is_not_called_reviewed(case: QueueCase) -> None:
     case.queue()
     for declines, expected in (
@@ -110,6 +114,7 @@ def test_a_declined_item_is_not_called_reviewed(case: QueueCase) -> None:
         assert reason(case, case.jon) == expected
 
 
+@on_sqlite
 def test_a_repeat_that_comes_next_is_left(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue(repeat_rate=0.95)
@@ -138,7 +143,7 @@ def act(case: QueueCase, leased: LeasedItem, who: Reviewer, chance: random.Rando
 
 
 @on_sqlite
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [2, 4, 5, 10])  # which bring up 21 reasons; the first six bring up 19
 def test_nothing_is_left_exactly_where_no_item_can_be_leased(case: QueueCase, seed: int) -> None:
     chance = random.Random(seed)
     case.queue(needed=2, repeat_rate=0.5, test_rate=0.3, lease_seconds=3_600)

@@ -30,6 +30,7 @@ def own(case: QueueCase, who: Reviewer) -> list[OwnReview]:
         return list(own_reviews_page(connection, who.id).lines)
 
 
+@on_sqlite
 def test_a_changed_word_moves_item_and_flag_along(case: QueueCase) -> None:
     case.flagged(0.1)
     case.queue(needed=2)

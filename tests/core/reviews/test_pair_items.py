@@ -129,6 +129,7 @@ def test_what_was_adjudicated_is_gold_and_no_voice(pairs: PairCase) -> None:
     assert votes[(pair_id, "overall")].people == 2
 
 
+@on_sqlite
 def test_a_preference_is_taken_back_and_its_pair_is_its_authors_again(pairs: PairCase) -> None:
     case = pairs.case
     pairs.queue()

@@ -25,6 +25,7 @@ def work(case: QueueCase, who: Reviewer) -> PersonWork:
         return person_work(connection, who, now=case.now)
 
 
+@on_sqlite
 def test_agreement_is_with_gold_with_oneself_and_with_others(case: QueueCase) -> None:
     case.flagged(0.1, 0.2, 0.3)
     case.queue(needed=2, repeat_rate=0.999)
@@ -67,6 +68,7 @@ def test_streaks_are_equal_decisions_faster_than_an_answer_is_read() -> None:
     assert not streaks([fast, replace(fast, decision="dismiss")] * 20)
 
 
+@on_sqlite
 def test_a_lead_reassigns_the_queues_of_a_person_with_what_they_have_leased(case: QueueCase) -> None:
     case.flagged(0.1, 0.2)
     case.queue(assigned=(case.mara,))

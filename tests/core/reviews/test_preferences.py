@@ -133,6 +133,7 @@ def test_what_is_said_over_the_judge_stands_beside_the_blind_word_and_agreement_
     assert (line.overruled, line.wrong, line.mine) == (B, True, True)
 
 
+@on_sqlite
 def test_who_has_overruled_the_judge_is_blind_no_more(store: Store, mara: Reviewer) -> None:
     (pair_id,) = add_pairs(store, 1)
     record(store, [pair_id], {"ab": "b", "ba": "b"})

@@ -92,6 +92,7 @@ def test_the_median_is_between_the_two_in_the_middle(seconds, median, case) -> N
     assert of_person(case, "Mara").median_seconds == median
 
 
+@on_sqlite
 def test_a_mix_tells_how_many_were_drawn_and_how_many_are_wanting(case) -> None:
     case.flagged(0.1, 0.2, 0.3, 0.4)
     case.queue(sampling_rate=0.5)
@@ -99,6 +100,7 @@ def test_a_mix_tells_how_many_were_drawn_and_how_many_are_wanting(case) -> None:
     assert (progress.sampled, progress.short) == (0, 4)
 
 
+@on_sqlite
 def test_the_rules_are_words_and_what_is_served_again_is_told_to_leads_alone(case) -> None:
     made = case.queue(
         where=RowFilter(query_types=("legal",)),

@@ -67,6 +67,7 @@ def test_what_is_wrong_is_said(field: str, value: object, said: str) -> None:
         QueueRules(**GOOD | {field: value})
 
 
+@on_sqlite
 def test_a_stored_queue_has_the_rules_that_made_it(case) -> None:
     rules = QueueRules(**GOOD, where=RowFilter(query_types=("legal",)), implied_labels=True, seed="s")
     assert create_queue(case.store, rules, by=case.lead).queue.rules == rules
@@ -140,6 +141,7 @@ def test_a_random_answer_stays_whatever_becomes_of_its_flag_and_its_review_settl
     assert case.flag_states() == ["confirmed"]
 
 
+@on_sqlite
 def test_a_queue_of_flagged_answers_takes_the_worst_and_nothing_later(case) -> None:
     ids = case.flagged(0.4, 0.1, 0.3, 0.2)
     case.queue(max_items=2)
@@ -149,6 +151,7 @@ def test_a_queue_of_flagged_answers_takes_the_worst_and_nothing_later(case) -> N
     assert case.rows(QUEUE)[0]["drawn_from"] == 4
 
 
+@on_sqlite
 def test_the_number_of_items_includes_the_random_sample(case) -> None:
     with case.store.writing() as connection:
         from judgeboard.store.settings import set_setting
@@ -159,6 +162,7 @@ def test_the_number_of_items_includes_the_random_sample(case) -> None:
     assert (made.joined, made.sampled) == (9, 2)
 
 
+@on_sqlite
 def test_what_matches_is_counted_as_the_queue_would_take_it(case) -> None:
     case.flagged(0.1, 0.2, 0.9)
     case.flagged(0.1, query_type="legal")
@@ -335,6 +339,7 @@ def test_a_planned_queue_after_the_worst_flags_is_a_sample_from_its_first_item_o
         assert set(sample.response_ids.tolist()) == set(in_order[:done])
 
 
+@on_sqlite
 def test_answers_without_a_usable_verdict_are_a_stratum_and_those_never_judged_are_left_out(case) -> None:
     case.flagged(*([0.9] * 8))
     case.judge(case.add("unusable")[0], None)
@@ -458,6 +463,7 @@ def test_a_bundle_names_what_is_required_and_its_lines_are_refused_without_it(ca
     assert merge_bundle(case.store, file, by=case.mara, now=case.now).merged == 1
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     "rules",
     [

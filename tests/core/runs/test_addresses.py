@@ -72,6 +72,7 @@ def as_stored_by_an_earlier_release(store: Store, **values: Any) -> None:
         connection.execute(update(RUN).values({"provider": None, "base_url": None, **values}))
 
 
+@on_sqlite
 def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
     judged: Store, ours: RecordingEndpoint
 ) -> None:
@@ -82,6 +83,7 @@ def test_the_same_command_without_an_address_goes_where_the_version_judged_last(
     assert last(judged) == LastAddress(host(ours), Address("openai", ours.base_url))
 
 
+@on_sqlite
 def test_another_host_is_refused_with_both_hosts_the_number_and_the_command(
     judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -136,6 +138,7 @@ def test_a_program_never_falls_back_to_a_public_address(judged: Store, other: Re
     assert judge_pending(judged, rag(other)).ok == 3  # the program named this address
 
 
+@on_sqlite
 def test_a_job_goes_where_the_version_judged_last(judged: Store, ours: RecordingEndpoint) -> None:
     assert job_address(judged, RAG).host == host(ours)
     with judged.reading() as connection:
@@ -149,6 +152,7 @@ def test_a_job_goes_where_the_version_judged_last(judged: Store, ours: Recording
     assert sorted(asked(ours)) == [0, 1, 2, 3]
 
 
+@on_sqlite
 def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
     judged: Store, ours: RecordingEndpoint, other: RecordingEndpoint
 ) -> None:
@@ -172,6 +176,7 @@ def test_a_job_and_a_rule_at_another_host_need_the_host_that_a_person_confirmed(
         assert ended(judged, job_id).ok == 3
 
 
+@on_sqlite
 def test_a_version_that_judged_nothing_yet_goes_to_the_address_of_its_judging_rule(
     judged: Store, ours: RecordingEndpoint
 ) -> None:

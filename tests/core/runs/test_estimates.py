@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +31,14 @@ def prices(tmp_path: Path) -> str:
     return str(file)
 
 
+def judged_with_anchors_and_controls(store: Store) -> None:
+    store_answers(store, ANSWERS)
+    db = ["--db", address(store)]
+    assert run(["judge", "--judge", "lexical", *db]) == 0
+    run(["test", "anchors", "make", "--n", str(ANSWERS), *db])
+    run(["test", "controls", "make", "--kinds", "passages_removed", "--n", str(ANSWERS), *db])
+
+
 @pytest.mark.parametrize(
     ("command", "calls"),
     [
@@ -49,6 +58,7 @@ def prices(tmp_path: Path) -> str:
 )
 def test_each_command_that_calls_a_model_says_before_how_much_that_is(
     sqlite_store: Store,
+    fill_once: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -60,11 +70,8 @@ def test_each_command_that_calls_a_model_says_before_how_much_that_is(
     (tmp_path / "suite.yaml").write_text(SUITE)
     pairs = [{"question": f"What is {n}?", "answer_a": f"It is {n}.", "answer_b": "Nothing."} for n in range(2)]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(pair)}\n" for pair in pairs))
-    store_answers(sqlite_store, ANSWERS)
+    fill_once("judged answers with anchors and controls", sqlite_store, judged_with_anchors_and_controls)
     db = ["--db", address(sqlite_store)]
-    assert run(["judge", "--judge", "lexical", *db]) == 0
-    run(["test", "anchors", "make", "--n", str(ANSWERS), *db])
-    run(["test", "controls", "make", "--kinds", "passages_removed", "--n", str(ANSWERS), *db])
     capsys.readouterr()
     with RecordingEndpoint(always(failure(400, "no"))) as endpoint:
         model = ["--model", "scripted", "--base-url", endpoint.base_url, "--prices", prices]

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
 from endpoint_scripts import in_turn, rate_limited, rejects_format, rejects_temperature
+from engines import on_sqlite
 from held_endpoint import held_endpoint
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, DatabaseAway, UnknownPrice
@@ -55,6 +56,7 @@ def prices(tmp_path: Path) -> Path:
     return file
 
 
+@on_sqlite
 def test_every_answer_is_asked_once_and_a_second_call_asks_nothing(store: Store) -> None:
     store_answers(store, 30)
     summary, endpoint = judge(store, always(verdict()))
@@ -73,6 +75,7 @@ def test_newcomers_are_asked_and_those_judged_before_are_not(sqlite_store: Store
     assert (summary.selected, sorted(asked(endpoint))) == (3, [5, 6, 7])
 
 
+@on_sqlite
 def test_what_a_model_said_is_kept_whole(store: Store) -> None:
     store_answers(store, 1)
     said = verdict(reasoning="It is not said.", groundedness=0.25, quality=2)
@@ -146,6 +149,7 @@ def test_a_rate_limit_is_waited_out(sqlite_store: Store) -> None:
     assert [len(row["attempts"]) for row in judgments(sqlite_store)] == [3, 1, 1]
 
 
+@on_sqlite
 def test_a_refused_key_stops_the_run_without_judgments_and_the_mended_one_goes_on(store: Store) -> None:
     store_answers(store, 40)
     summary, _ = judge(store, lambda _request, number: verdict() if number < 10 else failure(401, "no such key"))
@@ -216,6 +220,7 @@ def test_a_rejudge_with_another_filter_is_another_run(store: Store) -> None:
     assert len(runs(store)) == 3
 
 
+@on_sqlite
 def test_a_limit_asks_so_many_and_the_next_call_goes_on_behind_them(store: Store) -> None:
     store_answers(store, 10)
     first, endpoint = judge(store, always(verdict()), limit=4)
@@ -377,6 +382,7 @@ def test_no_more_calls_are_in_flight_than_asked_for(sqlite_store: Store) -> None
     assert endpoint.most_at_once <= 3
 
 
+@on_sqlite
 def test_flags_are_there_as_soon_as_the_judgment_is(store: Store) -> None:
     store_answers(store, 2)
     judge(store, by_number({1: verdict(groundedness=0.1)}))
@@ -423,6 +429,7 @@ def test_an_unknown_mode_is_refused(sqlite_store: Store) -> None:
         judge_pending(sqlite_store, make_judge("lexical"), mode="everything")
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -487,6 +494,7 @@ def test_a_run_waits_for_a_database_that_is_away_and_asks_nothing_twice(
     ]
 
 
+@on_sqlite
 def test_replies_that_a_run_gives_up_are_counted_and_the_next_run_asks_for_them(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

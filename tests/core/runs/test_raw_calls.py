@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from endpoint_scripts import in_turn
+from engines import on_sqlite
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, ended, rag, working
 from judgeboard.domain import Response, Status
@@ -39,6 +40,7 @@ def judged(store: Store, kind: str, endpoint: RecordingEndpoint, **options: Any)
     return response_id
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -83,6 +85,7 @@ def test_a_call_has_its_attempts_and_what_they_used(store: Store) -> None:
     assert (raw.messages, raw.note, raw.judgment.raw) == ((), NOT_REBUILT, None)
 
 
+@on_sqlite
 def test_an_offline_judge_asked_no_model(store: Store) -> None:
     with store.writing() as connection:
         [response_id] = store_responses(connection, [Response("log", "a", "q", "a")]).new
@@ -96,6 +99,7 @@ def test_an_offline_judge_asked_no_model(store: Store) -> None:
 KEY = "sk-typed-by-a-person"
 
 
+@on_sqlite
 def test_an_own_key_reaches_the_address_and_is_stored_nowhere(
     log: Store, endpoint: HeldEndpoint, caplog: pytest.LogCaptureFixture
 ) -> None:

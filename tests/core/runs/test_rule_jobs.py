@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, event, insert, select
 
+from engines import on_sqlite
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, rag, working
 from judgeboard.domain import Feedback, FeedbackKind, Response, RuleState, Status, StepRecord
@@ -217,6 +218,7 @@ def test_a_model_of_another_provider_does_not_go_to_the_address_of_the_model_bef
     assert with_model(own, "qwen3") == own | {"model": "qwen3"}
 
 
+@on_sqlite
 def test_only_answers_that_come_after_the_rule_are_judged(log: Store) -> None:
     add(log, existing=False, where=RowFilter(query_types=("simple", "hard")))
     with log.writing() as connection:
@@ -332,6 +334,7 @@ def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
     assert [each["state"] for each in runs(log)] == ["done", "running"]
 
 
+@on_sqlite
 def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: Store) -> None:
     add(log)
     now = datetime.now(UTC)
@@ -350,6 +353,7 @@ def test_a_run_ended_with_its_last_judgment_whichever_worker_notices_that(log: S
     assert (counts.ok, counts.error, counts.cost_micro, counts.total_cost_micro) == (2, 1, 10, None)
 
 
+@on_sqlite
 def test_a_look_at_the_budget_reads_no_judgments(log: Store) -> None:
     add(log, max_calls=10**6, max_cost=5.0)
     statements: list[str] = []

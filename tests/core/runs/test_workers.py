@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, asked, ended, rag, working
 from judgeboard.errors import BadInput
@@ -17,6 +18,7 @@ from judgeboard.store.jobs import StoredJob, get_job
 from judging_log import until
 
 
+@on_sqlite
 def test_a_job_asks_every_answer_once(log: Store, endpoint: HeldEndpoint) -> None:
     endpoint.hold_after(0)
     job_id = ask(log, rag(endpoint))

@@ -347,8 +347,7 @@ def test_alpha_of_two_raters_is_the_same_from_their_table_as_from_a_matrix(metri
     assert np.isnan(of_table) if matrix is None else of_table == pytest.approx(matrix, abs=1e-9)
 
 
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("clusters", [None, 80])
+@pytest.mark.parametrize(("metric", "clusters"), list(zip(METRICS, (None, 80, 80), strict=True)))
 def test_the_interval_of_alpha_is_that_of_resampling_whole_groups(metric, clusters, agrees_with_plain_bootstrap):
     said, groups = made_ratings(clusters=clusters)
     got = alpha(ratings(said, 4, groups), metric)

@@ -164,10 +164,7 @@ def no_rights() -> Iterator[None]:
         os.seteuid(0)
 
 
-@pytest.mark.parametrize(("folder_mode", "file_mode"), [(0o555, 0o444), (0o777, 0o444), (0o555, 0o666)])
-def test_a_file_that_the_user_cannot_write_is_read_and_exported(
-    folder_mode: int, file_mode: int, demo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_that_the_user_cannot_write_is_read_and_exported(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with tempfile.TemporaryDirectory() as root:
         sealed, out = Path(root) / "sealed", Path(root) / "out"
         file = sealed / "judgeboard.db"
@@ -192,17 +189,19 @@ def test_a_file_that_the_user_cannot_write_is_read_and_exported(
         exported = (out / "reviews.jsonl").read_bytes()
         (out / "reviews.jsonl").unlink()
         assert [each.name for each in sealed.iterdir()] == [file.name]
-        file.chmod(file_mode)
-        sealed.chmod(folder_mode)
-        with no_rights():
-            read = [(run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands]
-            assert read == written
-            assert (out / "reviews.jsonl").read_bytes() == exported
-            # A file beside the database would belong to this user, and its owner could not write then.
-            assert [each.name for each in sealed.iterdir()] == [file.name]
-            assert run(["flags", "apply", "--db", str(file)]) == 2
-        assert "this user needs write access to the file and its folder" in capsys.readouterr().err
-        sealed.chmod(0o755)
+        for folder_mode, file_mode in ((0o555, 0o444), (0o777, 0o444), (0o555, 0o666)):
+            file.chmod(file_mode)
+            sealed.chmod(folder_mode)
+            with no_rights():
+                read = [(run([*command, "--db", str(file)]), capsys.readouterr().out) for command in commands]
+                assert read == written
+                assert (out / "reviews.jsonl").read_bytes() == exported
+                # A file beside the database would belong to this user, and its owner could not write then.
+                assert [each.name for each in sealed.iterdir()] == [file.name]
+                assert run(["flags", "apply", "--db", str(file)]) == 2
+            assert "this user needs write access to the file and its folder" in capsys.readouterr().err
+            (out / "reviews.jsonl").unlink()
+            sealed.chmod(0o755)
 
 
 @contextmanager

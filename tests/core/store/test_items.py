@@ -134,6 +134,7 @@ def test_an_answer_where_nothing_was_found_has_an_empty_list(case) -> None:
     assert loaded(case, case.answer(passages=())).response.passages == ()
 
 
+@on_sqlite
 def test_a_forgotten_answer_says_when(case) -> None:
     response_id = case.answer()
     with case.store.writing() as connection:

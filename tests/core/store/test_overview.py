@@ -91,6 +91,7 @@ def test_the_days_count_what_was_raised_decided_and_left(case) -> None:
     assert (result.today.open_answers, result.today.decided, result.days[-1].open_answers) == (2, 0, 2)
 
 
+@on_sqlite
 def test_nobody_has_no_decisions_of_their_own(case) -> None:
     mara = ensure_reviewer(case.store, "page", "Mara")
     decide(case.store, flag_id=flag(case, 1), reviewer=mara, decision=Decision.CONFIRM, request_key="k", now=at(0))
@@ -127,6 +128,7 @@ def test_an_unknown_cost_is_none_and_not_nothing(case) -> None:
     assert (judged.asked, judged.cost_micro, judged.unpriced) == (1, None, 1)
 
 
+@on_sqlite
 def test_an_empty_store_has_no_share_and_says_so(store: Store) -> None:
     with store.reading() as connection:
         result = overview(connection, None, TODAY)

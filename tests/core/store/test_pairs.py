@@ -40,6 +40,7 @@ def test_a_pair_is_stored_with_both_answers(case) -> None:
     assert (one.query_type, one.options, one.reference, one.gold) == ("math", ("x", "y"), "x", Preference.B)
 
 
+@on_sqlite
 def test_its_answers_are_no_part_of_the_log(case) -> None:
     add(case, pair())
     with case.store.reading() as connection:
@@ -76,6 +77,7 @@ def test_other_content_is_rejected_and_changes_nothing(case, other: dict[str, An
     assert item(case, before.id) == before
 
 
+@on_sqlite
 def test_an_answer_that_is_in_the_log_is_derived_from_it_where_it_is_the_same(case) -> None:
     logged = case.answer("one")
     case.answer("two")

@@ -129,6 +129,7 @@ def test_failed_asks_those_whose_latest_is_not_ok_once(case, version) -> None:
     ]
 
 
+@on_sqlite
 @pytest.mark.parametrize("other", [{"mode": AskMode.ALL}, {"where": RowFilter(query_types=("sql",))}, {"limit": 3}])
 def test_another_selection_is_another_run(case, version, other) -> None:
     case.answer("a", query_type="sql")

@@ -26,6 +26,7 @@ def put(store, key: str, value) -> None:
         set_setting(connection, key, value, "Mara", NOW)
 
 
+@on_sqlite
 def test_the_defaults_are_those_of_the_method(store) -> None:
     assert read(store, thresholds) == Thresholds()
     assert {line.origin for line in read(store, setting_origins)} == {"default"}
@@ -43,12 +44,14 @@ def test_the_latest_stored_value_counts_and_says_who(case) -> None:
     assert (line.value, line.origin, line.by, line.at) == (0.7, "stored", "Mara", NOW)
 
 
+@on_sqlite
 def test_none_brings_the_default_back(store) -> None:
     put(store, "low_quality", 1)
     put(store, "low_quality", None)
     assert read(store, thresholds) == Thresholds()
 
 
+@on_sqlite
 def test_the_environment_wins_and_says_so(store, monkeypatch: pytest.MonkeyPatch) -> None:
     put(store, "random_share", 0.5)
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "0.1")
@@ -83,6 +86,7 @@ def test_peoples_grades_are_read_once_however_a_figure_asks_for_them_and_anew_fo
         assert graded_reviews(connection) is not kept
 
 
+@on_sqlite
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
@@ -119,12 +123,14 @@ def test_a_query_type_that_no_answer_has_is_refused_with_those_that_there_are(
     assert raise_flags(case.store).raised_by_rule["always_review"] == 1
 
 
+@on_sqlite
 def test_an_environment_outside_the_range_is_named(store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGEBOARD_RANDOM_SHARE", "2")
     with pytest.raises(BadInput, match="JUDGEBOARD_RANDOM_SHARE is not usable: it must be a number from 0 to 1"):
         read(store, thresholds)
 
 
+@on_sqlite
 def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(
     case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,6 +148,7 @@ def test_the_primary_judge_is_the_first_that_judged_or_the_one_that_was_chosen(
         case.set("primary_judge", "lex")
 
 
+@on_sqlite
 def test_a_judge_without_scores_of_ours_is_not_primary_by_being_first(case) -> None:
     response = case.answer()
     case.say(case.version("rubric"), response)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from engines import on_sqlite
 from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.domain import Role
@@ -278,6 +279,7 @@ def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(sqlite_s
     assert (result.new["verdicts"], result.new["grades"]) == (1, 1)
 
 
+@on_sqlite
 @pytest.mark.parametrize("pulled_first", [False, True])
 def test_a_run_of_langsmith_that_is_pulled_and_received_is_one_answer(store: Store, pulled_first: bool) -> None:
     with LangsmithWithHistory(3) as tool, receiving(store) as http:

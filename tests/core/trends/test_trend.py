@@ -67,6 +67,7 @@ def by_pandas(frame: pd.DataFrame, measure: MeasureName, period: Period) -> dict
     return {(str(name), int(start)): (int(row["size"]), float(row["mean"])) for (name, start), row in points.iterrows()}
 
 
+@on_sqlite
 @pytest.mark.parametrize("period", ["week", "day"])
 def test_every_point_equals_pandas_and_opens_exactly_its_answers(log: GradedLog, period: Period) -> None:
     version, frame = random_log(log)
@@ -186,6 +187,7 @@ def test_a_log_with_wrong_dates_only_says_so(sqlite_log: GradedLog) -> None:
     assert trend_sentence(shown(sqlite_log, measure="quality")) == words
 
 
+@on_sqlite
 def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: GradedLog) -> None:
     version = log.version()
     log.say_all(version, log.answers(4, day=MONDAY), groundedness=0.5)
@@ -210,6 +212,7 @@ def test_every_answer_is_drawn_or_left_out_with_one_reason_that_opens_it(log: Gr
     assert [each.n for each in shown(log, measure="flagged_share").left_out] == [4]
 
 
+@on_sqlite
 def test_the_share_flagged_counts_each_answer_once_and_all_answers(log: GradedLog) -> None:
     version = log.version()
     twice, decided, superseded, clean, unjudged = log.answers(5, day=MONDAY)
@@ -236,6 +239,7 @@ def test_the_random_sample_is_not_a_reason(sqlite_log: GradedLog) -> None:
     assert panel.points[0].estimate.value == 0
 
 
+@on_sqlite
 def test_a_new_version_is_marked_where_it_begins_to_lead(log: GradedLog) -> None:
     first, second = log.version(), log.version(prompt="new")
     old = [each for week in range(3) for each in log.answers(3, day=MONDAY + 7 * week)]

@@ -230,9 +230,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("grade", "human", "by"),
     [
-        (grade, human, list(SLICES)[(place + number) % 2])
-        for place, grade in enumerate(GRADES)
-        for number, human in enumerate(PEOPLE)
+        (grade, human, list(SLICES)[place % 2])
+        for place, (grade, human) in enumerate(zip(GRADES, ("majority", "each", "gold"), strict=True))
     ],
 )
 def test_charts_and_files_hold_the_figures_of_the_command(

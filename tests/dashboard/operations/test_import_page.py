@@ -289,6 +289,20 @@ def test_grades_find_their_answers(upload) -> None:
     assert "1 grade was imported." in markup(page)
 
 
+def test_words_for_labels_are_shown_and_chosen(upload) -> None:
+    upload(LOG).button(key="import_start").click().run()
+    words = (("a0", "inconsistent"), ("a1", "so so"))
+    rows = [{"response_id": name, "annotator": "lea", "label": word} for name, word in words]
+    page = upload(rows, "labels.jsonl", kind="People's grades")
+    assert "1 of 2 rows can be imported." in markup(page)
+    assert "Labels: hallucinated (bad) from &#x27;inconsistent&#x27; (1 row)." in markup(page)
+    assert "Some labels are not known: choose what they mean." in markup(page)
+    word = next(each for each in page.get("button_group") if each.label == "The label so so means")
+    word.set_value("grounded").run()
+    assert "2 of 2 rows can be imported." in markup(page)
+    assert "grounded (good) from &#x27;so so&#x27; (1 row)" in markup(page)
+
+
 def test_labels_of_more_classes_are_imported_into_a_label_set(upload, sqlite_store: Store) -> None:
     upload(LOG).button(key="import_start").click().run()
     words = ("supports", "refutes", "unclear")

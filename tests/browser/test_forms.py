@@ -1,19 +1,19 @@
-"""Label schemas: made by a form or as YAML, filled in with keys, shown to colleagues."""
+"""Forms in a browser: a label schema is made, as YAML too, and filled in with keys; a file is tried and imported."""
 
-import csv
+import json
 import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgeboard.cli.app import run
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import create_queue
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.label_schemas import list_schemas
+from judgeboard.store.overview import count_responses
 from judgeboard.store.queues import QueueRules
-from judgeboard.store.tables import REVIEW
+from judgeboard.store.tables import REVIEW, REVIEW_SCORE
 from page_state import DECIDE, GUARD, idle, settled, visit
 from stored_rows import rows_of
 
@@ -44,10 +44,9 @@ def make_schema(page: Page) -> None:
     preview = form.locator(".st-key-schema_preview")
     expect(preview).to_contain_text("verdict")
     enter(page, "Name of the schema", "form")
-    for name in ("tone", "label"):
-        press(page, f"▸ {name}")
-        press(page, "Remove field")
-        expect(form.get_by_role("button", name=f"▾ {name}")).to_have_count(0)
+    press(page, "▸ label")
+    press(page, "Remove field")
+    expect(form.get_by_role("button", name="▾ label")).to_have_count(0)
     press(page, "▸ verdict")
     enter(page, "Field name", "action")
     enter(page, "Options", "publish")
@@ -65,44 +64,25 @@ def make_schema(page: Page) -> None:
     expect(page.get_by_role("combobox", name="Label schema")).to_have_value("form v1")
 
 
-def test_a_schema_is_made_by_the_form_filled_in_with_keys_and_shown_to_a_colleague(
-    page: Page, reviewer, site, tmp_path: Path
-) -> None:
+def test_a_schema_is_made_by_the_form_and_filled_in_with_keys(page: Page, site) -> None:
     make_schema(page)
     with site.store.reading() as connection:
         (stored,) = [each for each in list_schemas(connection) if each.title == "form v1"]
-    assert [field.name for field in stored.schema.fields] == ["action", "style"]
-    rules = QueueRules("forms", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=2)
+    assert [field.name for field in stored.schema.fields] == ["action", "tone", "style"]
+    rules = QueueRules("forms", RowFilter(query_types=("simple",)), order="random", flagged_only=False, max_items=1)
     create_queue(site.store, rules, by=ensure_reviewer(site.store, "page", "Mara"), schema="form")
     visit(page, "/item?queue=forms")
-    for _ in range(2):
-        settled(page, DECIDE)
-        page.wait_for_timeout(GUARD)
-        row = page.locator(".jb-head").get_attribute("data-row")
-        page.keyboard.press("1")
-        page.keyboard.press("2")
-        expect(page.locator(".st-key-rubric_group_fields button[kind=primary]")).to_contain_text(["publish", "2 stiff"])
-        page.keyboard.press("n")
-        expect(page.locator(f".jb-head[data-row='{row}']")).to_have_count(0)
-    reviews = [each for each in rows_of(site.store, REVIEW) if each["choices"] == {"action": "publish"}]
-    assert len(reviews) == 2
-    colleague = reviewer("Jon")
-    colleague.goto(f"/item?response={reviews[0]['response_id']}")
-    signals = colleague.locator(".jb-signals")
-    expect(signals).to_contain_text(re.compile(r"Mara.*dismissed, form v1.*action: publish.*style: 2 stiff"))
-    visit(colleague, "/responses")
-    colleague.get_by_role("button", name="More filters").click()
-    colleague.get_by_role("combobox", name="Own labels").fill("stiff")
-    colleague.get_by_role("option", name="style: 2 stiff").click()
-    expect(colleague).to_have_url(re.compile("own_label=style"))
-    expect(colleague.get_by_text(re.compile(r"^2 answers"))).to_be_visible()
-    exported = tmp_path / "answers.csv"
-    where = ["--where", "own_label=style=2", "--where", "own_label=action=publish"]
-    assert run(["export", "responses", *where, "-o", str(exported), "--db", str(site.store.engine.url.database)]) == 0
-    with exported.open(encoding="utf-8", newline="") as lines:
-        assert len(list(csv.DictReader(lines))) == 2
-    visit(colleague, "/trends?show=Own label&own_label=style&table=true")
-    expect(colleague.locator("[data-testid=stDataFrame] table").first).to_contain_text("style")
+    settled(page, DECIDE)
+    for key in "132":
+        page.keyboard.press(key)
+    chosen = page.locator(".st-key-rubric_group_fields button[kind=primary]")
+    expect(chosen).to_contain_text(["publish", "3 friendly", "2 stiff"])
+    page.keyboard.press("n")
+    expect(page.get_by_text("Nothing is left for you")).to_be_visible()
+    (review,) = [each for each in rows_of(site.store, REVIEW) if each["label_schema_id"]]
+    assert review["choices"] == {"action": "publish"}
+    scores = [each for each in rows_of(site.store, REVIEW_SCORE) if each["review_id"] == review["id"]]
+    assert {each["dimension"]: each["value"] for each in scores} == {"tone": 3, "style": 2}
 
 
 TONE = """
@@ -145,3 +125,46 @@ def test_a_schema_is_saved_on_its_page_and_its_fields_are_filled_in_with_keys(pa
     page.keyboard.press("n")
     expect(page.get_by_text("Nothing is left for you")).to_be_visible()
     assert {"friendly": False, "why": "rude"} in [each["choices"] for each in rows_of(site.store, REVIEW)]
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines), encoding="utf-8")
+    return path
+
+
+def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -> None:
+    rows = [{"id": f"up-{n}", "question": f"q{n}", "response": f"a{n}", "rating": n % 2} for n in range(4)]
+    log = write(tmp_path / "may-log.jsonl", *rows, "{broken")
+    visit(page, "/import")
+    page.locator("input[type=file]").set_input_files(log)
+    card = page.locator(".st-key-import_card")
+    expect(card).to_contain_text("Some values are not clear")
+    page.get_by_text("Thumbs", exact=True).click()
+    expect(card).to_contain_text("4 carry user feedback")
+    expect(card).to_contain_text("4 of 5 rows can be imported.")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="1 rejected row").click()
+    assert download.value.suggested_filename == "may-log.jsonl.rejected.jsonl"
+    (rejected,) = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
+    assert rejected["line"] == 5
+    with site.store.reading() as connection:
+        before = count_responses(connection)
+    page.get_by_role("button", name="Import 4 rows").click()
+    expect(card).to_contain_text("4 answers were imported.")
+    with site.store.reading() as connection:
+        assert count_responses(connection) == before + 4
+    page.get_by_role("button", name="Judge these answers").click()
+    page.wait_for_url("**/rejudge?rows=plain**")
+    expect(page.get_by_role("combobox", name="Answers")).to_have_value("Answers not judged yet")
+
+
+def test_nothing_of_a_hostile_file_acts(page: Page, site, tmp_path: Path) -> None:
+    evil = "<img src=x onerror='window.hacked=1'> :red[red] ![i](http://evil.example/i.png)"
+    log = write(tmp_path / "evil.jsonl", {"id": evil, "question": evil, "response": evil, evil: 1})
+    elsewhere: list[str] = []
+    page.on("request", lambda request: None if "localhost" in request.url else elsewhere.append(request.url))
+    visit(page, "/import")
+    page.locator("input[type=file]").set_input_files(log)
+    expect(page.locator(".st-key-import_card")).to_contain_text("1 of 1 row can be imported.")
+    assert page.evaluate("window.hacked") is None
+    assert [url for url in elsewhere if not url.startswith(("data:", "blob:"))] == []
