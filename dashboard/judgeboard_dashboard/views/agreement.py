@@ -82,7 +82,7 @@ MOST_NOTES = 2
 FIELDS = ("version", "grade", "people", "tables", "compare", "by", "epsilon", "judge", "implied", *PART_FIELDS)
 LEADS = {
     "one_class": "Only one category.",
-    "not_conclusive": "Not conclusive yet.",
+    "not_conclusive": "Wide interval.",
     "correlated_judges": "Correlated judges.",
     "few_of_rarer": "One category is rare.",
     "slice_apart": "One part differs.",

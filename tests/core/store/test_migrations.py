@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
@@ -420,9 +420,22 @@ OF_CHOSEN_LABELS = (
 )
 
 
-def unexplained(places: list[str], *more: str) -> list[str]:
+# An empty cell of the table of judge and people makes these intervals wider, and never narrower.
+INTERVAL_OF_TABLE = re.compile(
+    r"/figures/.+/statistics/(?:weighted_kappa|kappa|scott_pi|alpha_nominal|ac1|mcc)/(low|high): was (\S+), is (\S+)"
+)
+
+
+def is_wider(place: str) -> bool:
+    """Whether the end of such an interval moved outwards."""
+    found = INTERVAL_OF_TABLE.fullmatch(place)
+    return found is not None and (float(found[3]) < float(found[2])) == (found[1] == "low")
+
+
+def unexplained(places: Iterable[str], *more: str) -> list[str]:
     """The places that do not differ on purpose."""
-    return [place for place in places if not re.match("|".join((*CHANGED_ON_PURPOSE, *more)), place)]
+    known = re.compile("|".join((*CHANGED_ON_PURPOSE, *more)))
+    return [place for place in places if not (known.match(place) or is_wider(place))]
 
 
 def blind_queues_of_everybody(store: Store) -> list[str]:
