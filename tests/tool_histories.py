@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
-from judgeboard.targets.recording_tool import RecordingTool, Reply, ToolRequest
 from judgeboard.text import as_utc, iso_z
+from judgeboard.tools.recording_tool import RecordingTool, Reply, ToolRequest
 
 BEGAN = datetime.fromisoformat("2026-11-20T08:00:00+00:00")
 

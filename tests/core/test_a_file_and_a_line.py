@@ -75,8 +75,8 @@ def additions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
     """One copy with all additions that have names of their own, in one process: its start is most of such a test."""
     copy = Copy(tmp_path_factory.mktemp("additions"))
     for add in (
-        *(add_rule, add_judge, add_command, add_role, add_dialect),
-        *(add_export, add_format, add_kind, add_statistic),
+        *(add_rule, add_judge, add_command, add_role, add_tool),
+        *(add_format, add_kind, add_statistic),
         *(add_provider, add_threshold, add_check, add_page),
     ):
         add(copy)
@@ -217,35 +217,73 @@ def test_a_default_threshold_is_one_number(added: Copy) -> None:
         assert database.execute("SELECT count(*) FROM flag WHERE rule = 'low_groundedness'").fetchone() == (1,)
 
 
-DIALECT = """from judgeboard.traces.spans import Operation, Part
+TOOL = """
+from judgeboard.imports.exports.entry import Entry, answer_row, each_row
+from judgeboard.imports.exports.export import Export, Keys
+from judgeboard.tools.history import History, Page
+from judgeboard.tools.target import Access, Target
+from judgeboard.tools.tool import Tool
+from judgeboard.traces.spans import Operation, Part
 
 
-def read(span, logs):
-    \"""Read a span of an assistant that has names of its own.\"""
+@each_row
+def read_cages(row):
+    first, last = row["squawks"]
+    yield Entry(answer_row({}, external_id=row["cage"], query=first, answer=last))
+
+
+CAGES = Export("an aviary", "aviary", (Keys("squawks"),), read_cages)
+
+
+def read_span(span, logs):
     fields = span.attributes
     if "parrot.heard" not in fields:
         return None
-    return Part(
-        dialect="parrot",
-        operation=Operation.APP,
-        question=str(fields["parrot.heard"]),
-        answer=str(fields["parrot.repeated"]),
-    )
+    return Part("parrot", Operation.APP, question=fields["parrot.heard"], answer=fields["parrot.repeated"])
+
+
+def send(http, items):
+    for item in items:
+        for score in item.scores:
+            http.send("POST", f"/cages/{item.external_id}", {score.name: score.value})
+
+
+AVIARY = Target("aviary", ("AVIARY_URL",), lambda address, environment: Access(address), send)
+
+
+class AviaryHistory(History):
+    target = AVIARY
+
+    def page(self, window, position):
+        return Page(CAGES, {row["cage"]: [row] for row in self.get("/cages")}, None)
+
+
+TOOL = Tool(exports=(CAGES,), spans=read_span, history=AviaryHistory, target=AVIARY)
+"""
+PULL_AND_PUSH = """
+import json
+from judgeboard.cli.app import run
+from judgeboard.tools.recording_tool import RecordingTool, Reply
+
+class Aviary(RecordingTool):
+    def answer(self, request):
+        return Reply(200, [{"cage": "8", "squawks": ["Is it cold?", "Cold!"]}] if request.method == "GET" else {})
+
+with Aviary() as tool:
+    for words in (["pull", "aviary", "--url", tool.address], ["push", "aviary", "--url", tool.address]):
+        assert run(words) == 0
+    print(json.dumps([[request.path, request.body] for request in tool.requests]))
 """
 
 
-def add_dialect(copy: Copy) -> None:
-    copy.add(
-        "traces/dialects/parrot.py",
-        DIALECT,
-        "traces/dialects/__init__.py",
-        ("    openllmetry,\n", "    openllmetry,\n    parrot,\n"),
-        ("    haystack.read,\n)", "    haystack.read,\n    parrot.read,\n)"),
-    )
+def add_tool(copy: Copy) -> None:
+    last, line = '    KnownTool("haystack"),\n', '    KnownTool("aviary", push="aviary", pull="aviary"),\n'
+    copy.add("tools/aviary.py", TOOL, "settings/tools.py", (last, last + line))
 
 
-def test_a_dialect_of_traces(added: Copy) -> None:
-    attributes = {"parrot.heard": "Is it loud?", "parrot.repeated": "Loud!"}
+def test_a_tool_gives_an_export_spans_a_history_and_a_target(added: Copy) -> None:
+    (added.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
+    attributes = {"parrot.heard": "Is it far?", "parrot.repeated": "Far!"}
     span = {
         "traceId": "0af7651916cd43dd8448eb211c80319c",
         "spanId": "b7ad6b7169203331",
@@ -255,36 +293,22 @@ def test_a_dialect_of_traces(added: Copy) -> None:
         "attributes": [{"key": key, "value": {"stringValue": text}} for key, text in attributes.items()],
     }
     (added.folder / "spans.jsonl").write_text(json.dumps(span) + "\n", encoding="utf-8")
-    _, exported = added.commands("import spans.jsonl", "export responses -o -")
-    (answer,) = (json.loads(line) for line in exported.splitlines())
-    assert (answer["query"], answer["answer"]) == ("Is it loud?", "Loud!")
-
-
-EXPORT = """from judgeboard.imports.exports.entry import Entry, answer_row, each_row
-
-
-@each_row
-def read(row):
-    first, last = row["squawks"]
-    yield Entry(answer_row({}, external_id=row["cage"], query=first, answer=last))
-"""
-
-
-def add_export(copy: Copy) -> None:
-    copy.add(
-        "imports/exports/aviary.py",
-        EXPORT,
-        "imports/exports/__init__.py",
-        ("EXPORTS = (\n", 'EXPORTS = (\n    Export("an aviary", "aviary", "aviary:read", (Keys("squawks"),)),\n'),
-    )
-
-
-def test_an_export_of_a_tool(added: Copy) -> None:
-    (added.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
-    imported, exported = added.commands("import birds.jsonl", "export responses -o -")
+    imported, *_ = added.commands("import birds.jsonl", "import spans.jsonl", "judge --judge lexical")
     assert "an aviary" in imported
-    (answer,) = (json.loads(line) for line in exported.splitlines())
-    assert [answer[name] for name in ("source", "external_id", "query")] == ["aviary", "7", "Is it loud?"]
+    sent = json.loads(added.run(PULL_AND_PUSH).splitlines()[-1])
+    assert sent[0] == ["/cages", None]
+    assert [(path, *score) for path, score in sent[1:]] == [
+        ("/cages/7", "quality"),
+        ("/cages/0af7651916cd43dd8448eb211c80319c", "quality"),
+    ]
+    exported, push_help = added.commands("export responses -o -", "push --help")
+    answers = [json.loads(line) for line in exported.splitlines()]
+    assert [(each["source"], each["query"]) for each in answers] == [
+        ("aviary", "Is it loud?"),
+        ("opentelemetry", "Is it far?"),
+        ("aviary:default", "Is it cold?"),
+    ]
+    assert "aviary]" in "".join(push_help.split())
 
 
 FORMAT = """from judgeboard.formats.files import Row

@@ -48,7 +48,7 @@ PUSHED = """
 import json
 from judgeboard.store.opening import open_store
 from judgeboard.store.tools import What, due_items
-from judgeboard.targets.target import facts
+from judgeboard.tools.target import facts
 
 with open_store(None).reading() as connection:
     items = due_items(connection, "tool", What.REVIEWS)

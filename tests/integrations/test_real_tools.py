@@ -11,10 +11,10 @@ from servers import tool_server
 from sqlalchemy import select
 
 from graded_log import BAD, GOOD, GradedLog
-from judgeboard.imports.history.pull import pull
 from judgeboard.store.opening import open_store
 from judgeboard.store.tables import RESPONSE, REVIEW
-from judgeboard.targets.push import push
+from judgeboard.tools.pull import pull
+from judgeboard.tools.push import push
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
 ROOT = Sent(7)

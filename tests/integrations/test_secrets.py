@@ -19,15 +19,15 @@ from judgeboard.alerts.delivery import send
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Response
 from judgeboard.errors import BadInput
-from judgeboard.imports.history.pull import TOOLS, pull
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion, failure, verdict
 from judgeboard.receiving.keys import create_key
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.settings.model import provider_key
 from judgeboard.store.engine import Store, database_url
 from judgeboard.store.storing import store_responses
-from judgeboard.targets.push import TARGETS, push
-from judgeboard.targets.recording_tool import RecordingTool, Reply, ToolRequest
+from judgeboard.tools.pull import known_histories, pull
+from judgeboard.tools.push import known_targets, push
+from judgeboard.tools.recording_tool import RecordingTool, Reply, ToolRequest
 from judgeboard.traces import telemetry
 from judgeboard_dashboard import session
 from judgeboard_dashboard.sign_in import checked_auth
@@ -174,12 +174,12 @@ def tool_errors(store: Store, echo: str) -> dict[str, str]:
     """Push to every tool, and pull from every tool; each repeats the request. Return the messages."""
     messages = {}
     EchoingTool.echo = echo
-    for name in TARGETS:
+    for name in known_targets():
         with EchoingTool() as tool:
             result = push(store, name, address=tool.address, wait=lambda _seconds: None, actor="test")
             assert result.refused, result
             messages[f"push to {name}"] = repr(result)
-    for name in TOOLS:
+    for name in known_histories():
         with EchoingTool() as tool, pytest.raises(BadInput) as error:
             pull(store, name, project="7", address=tool.address, wait=lambda _seconds: None)
         messages[f"pull from {name}"] = str(error.value)

@@ -265,10 +265,9 @@ _NEXT: Mapping[str, tuple[str, ...]] = {
 
 def _next_step(store: "Store", kind: str, exports: Collection[str | None]) -> tuple[str, ...]:
     """Return the command that uses the stored rows; ``exports`` are the exports of tools that the files are."""
-    from judgeboard.imports.exports import TEACHER_RECORDS
+    from judgeboard.tools import teacher_records
 
-    if TEACHER_RECORDS in exports and kind in {"responses", "verdicts"}:
-        from judgeboard.imports.exports import teacher_records
+    if teacher_records.EXPORT.title in exports and kind in {"responses", "verdicts"}:
         from judgeboard.store.judge_versions import list_versions
 
         with store.reading() as connection:

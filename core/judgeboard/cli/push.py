@@ -1,6 +1,7 @@
 """The commands `push` and `pull`: scores to another tool, and the history of another tool."""
 
 import time
+from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -8,12 +9,13 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
+from judgeboard.settings.tools import KNOWN_TOOLS
 from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:
-    from judgeboard.imports.history.pull import PullResult
     from judgeboard.store.tools import What
-    from judgeboard.targets.push import PushResult
+    from judgeboard.tools.pull import PullResult
+    from judgeboard.tools.push import PushResult
 
     class PushKeywords(TypedDict):
         """The values of `push_options`: arguments of `push` and of `add_target`."""
@@ -26,7 +28,16 @@ if TYPE_CHECKING:
         address: str | None
 
 
-TARGETS = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
+_FIRST = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
+"""The order of the tools in helps; others follow."""
+
+
+def _in_order(names: Iterable[str | None]) -> list[str]:
+    known = {name for name in names if name is not None}
+    return [name for name in _FIRST if name in known] + sorted(known.difference(_FIRST))
+
+
+TARGETS = _in_order(line.push for line in KNOWN_TOOLS)
 KINDS = ("judgments", "reviews", "gold")
 
 
@@ -102,7 +113,7 @@ def push_command(tool: str | None, every: float | None, **chosen: "Unpack[PushKe
     """
     if tool is None:
         return _show_states()
-    from judgeboard.targets.push import REFUSED_AGAIN_S, push
+    from judgeboard.tools.push import REFUSED_AGAIN_S, push
 
     store = options.open_store()
     refused_again_s = 0.0
@@ -144,15 +155,12 @@ def _show_states() -> int:
     return 0
 
 
-TOOLS = ("phoenix", "mlflow", "langfuse", "langsmith")
-
-
 @options.command(
     "judgeboard pull phoenix --url http://localhost:6006 --project default",
     "judgeboard pull mlflow --project support --since 2026-11-01",
     "judgeboard pull langfuse --source shop",
 )
-@click.argument("tool", type=click.Choice(TOOLS))
+@click.argument("tool", type=click.Choice(_in_order(line.pull for line in KNOWN_TOOLS)))
 @_url
 @click.option(
     "--project",
@@ -186,7 +194,7 @@ def pull_command(
 
     Exit code 1: some items could not be used, or the tool did not answer.
     """
-    from judgeboard.imports.history.pull import pull
+    from judgeboard.tools.pull import pull
 
     store = options.open_store(create=True)
     with options.progress("pulled") as update:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from judgeboard.runs.judging_rules import RuleProgress
     from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery
     from judgeboard.store.engine import Store
-    from judgeboard.targets.push import TargetProgress
+    from judgeboard.tools.push import TargetProgress
 
 Kind = Literal["judge", "alert", "push"]
 NOUNS: dict[Kind, str] = {"judge": "judging rule", "alert": "alert rule", "push": "push target"}
@@ -316,7 +316,7 @@ def add_push(tool: str, name: str | None, every: float, **chosen: "Unpack[PushKe
     `judgeboard serve` and `judgeboard worker` push. They read the keys from their environment; keys are not stored. If
     the tool refuses an item, the item is sent again after an hour.
     """
-    from judgeboard.targets.push import add_target
+    from judgeboard.tools.push import add_target
 
     store = options.open_store()
     added = add_target(store, tool, name=name, every_s=every, actor=options.actor(), **chosen)
@@ -389,7 +389,7 @@ def _alert_rules(store: "Store", name: str | None) -> Iterator[Rule]:
 
 
 def _push_targets(store: "Store", name: str | None) -> Iterator[Rule]:
-    from judgeboard.targets.push import target_progress
+    from judgeboard.tools.push import target_progress
 
     for target in target_progress(store):
         if name not in {None, target.name}:
@@ -488,7 +488,7 @@ def _change(name: str, kind: Kind | None, state: RuleState) -> None:
     """Store the state of the rule with this name; raise BadInput with the commands if rules of two kinds have it."""
     from judgeboard.alerts.rules import change_alert_rule
     from judgeboard.runs.judging_rules import change_rule
-    from judgeboard.targets.push import change_target
+    from judgeboard.tools.push import change_target
 
     store = options.open_store()
     kinds = _kinds_of(store, name, kind)

@@ -10,9 +10,15 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import AUTO, ByteSource, Row, Unreadable, find_format, first_items
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
-from judgeboard.imports.exports import Export, has_needed, recognised
 from judgeboard.imports.exports.entry import IN_MESSAGES
-from judgeboard.imports.exports.rows import AnswersOfExport, ExportedRow, ExportRows
+from judgeboard.imports.exports.export import (
+    AnswersOfExport,
+    Export,
+    ExportedRow,
+    ExportRows,
+    has_needed,
+    recognised,
+)
 from judgeboard.imports.fields import (
     Cells,
     Columns,

@@ -18,11 +18,9 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Feedback, Rejected
 from judgeboard.errors import BadInput
-from judgeboard.imports.exports import langfuse, langsmith
 from judgeboard.imports.exports.entry import as_object, objects
-from judgeboard.imports.exports.traced import BY, EVALUATION, EVENT, PUSHED, Score, nanoseconds, scored
+from judgeboard.imports.exports.traced import BY, EVALUATION, EVENT, PUSHED, Score, is_own, nanoseconds, scored
 from judgeboard.imports.fields import MAX_ID, Cells, Unusable, fault_in
-from judgeboard.imports.history.pages import is_own
 from judgeboard.imports.kinds import KINDS, ImportKind, Record
 from judgeboard.imports.reading import read_records
 from judgeboard.imports.recorded import VerdictImport
@@ -31,7 +29,7 @@ from judgeboard.receiving.keys import Sender
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.tables import RESPONSE
 from judgeboard.store.traces import NewFeedback, NewSpan, store_spans, traces_of_spans
-from judgeboard.traces import langsmith_runs
+from judgeboard.tools import langfuse, langsmith
 from judgeboard.traces.spans import LogRecord, Span
 
 MOST_LISTED = 100  # rejected rows in a reply
@@ -246,8 +244,8 @@ def langsmith_feedback_in(body: bytes) -> tuple[list[LogRecord], Any]:
 
 def langsmith_records_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
     """Return the spans and log records of the runs and the feedback in a body. Raises BadInput."""
-    feedback = langsmith_runs.feedback_in(body, content_type)
-    return [*langsmith_runs.runs_in(body, content_type), *map(_feedback_record, feedback)]
+    feedback = langsmith.feedback_in(body, content_type)
+    return [*langsmith.runs_in(body, content_type), *map(_feedback_record, feedback)]
 
 
 def _feedback_record(feedback: Mapping[str, Any]) -> LogRecord:
@@ -260,7 +258,7 @@ def _feedback_record(feedback: Mapping[str, Any]) -> LogRecord:
         raise BadInput(f"{_OF_PEOPLE} `judgeboard pull langsmith`")
     source = as_object(feedback.get("feedback_source"))
     own = feedback.get("id") if is_own(source.get("metadata")) else None
-    return _log_record(*langsmith_runs.ids_of_feedback(feedback), read, own)
+    return _log_record(*langsmith.ids_of_feedback(feedback), read, own)
 
 
 def _log_record(trace_id: str, span_id: str, score: Score, pushed: Any) -> LogRecord:

@@ -20,7 +20,7 @@ from judgeboard.store.jobs import record_settings, register_worker, release_clai
 from judgeboard.store.judging_rules import list_rules
 from judgeboard.store.settings import check_primary_judge
 from judgeboard.store.tools import release_abandoned_targets
-from judgeboard.targets.push import PushJobs
+from judgeboard.tools.push import PushJobs
 
 _log = logging.getLogger("judgeboard.jobs")
 

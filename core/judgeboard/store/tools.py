@@ -42,7 +42,7 @@ from judgeboard.text import EPOCH
 class NewTarget:
     """A push target before it is stored.
 
-    ``tool`` is a name in `TARGETS`, ``what`` are values of `What`. ``judges``, ``source`` and ``since`` restrict what
+    ``tool`` is the name of a target, ``what`` are values of `What`. ``judges``, ``source`` and ``since`` restrict what
     is sent; empty or None: no restriction. A worker pushes every ``every_s`` seconds.
     """
 
@@ -168,7 +168,7 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
+class PushScore:
     """A named score: a number, a label, or a label that stands for a number."""
 
     name: str
@@ -192,7 +192,7 @@ class PushItem:
     external_id: str
     metadata: Mapping[str, Any]
     author: str
-    scores: tuple[Score, ...]
+    scores: tuple[PushScore, ...]
     at: datetime
     texts: Mapping[str, str] = field(default_factory=dict)
     more: Mapping[str, Any] = field(default_factory=dict)
@@ -375,10 +375,10 @@ def _of_reviews(what: What) -> Select[Any]:
 
 
 def _judgments(connection: Connection, rows: Sequence[Row[Any]]) -> Iterator[PushItem]:
-    scores: dict[int, list[Score]] = {}
+    scores: dict[int, list[PushScore]] = {}
     of_judgments = rows_with(connection, select(JUDGMENT_SCORE), JUDGMENT_SCORE.c.judgment_id, [row.id for row in rows])
     for score in of_judgments:
-        scores.setdefault(score.judgment_id, []).append(Score(score.dimension, score.value, None, score.reasoning))
+        scores.setdefault(score.judgment_id, []).append(PushScore(score.dimension, score.value, None, score.reasoning))
     for row in rows:
         of_verdict = _verdict(row, row.reasoning)
         more = [score for score in scores.get(row.id, ()) if score.value is not None]
@@ -386,19 +386,19 @@ def _judgments(connection: Connection, rows: Sequence[Row[Any]]) -> Iterator[Pus
 
 
 def _reviews(connection: Connection, what: What, rows: Sequence[Row[Any]]) -> Iterator[PushItem]:
-    scores: dict[int, list[Score]] = {}
+    scores: dict[int, list[PushScore]] = {}
     ids = [row.id for row in rows]
     for score in rows_with(connection, select(REVIEW_SCORE), REVIEW_SCORE.c.review_id, ids):
         if score.value is not None:
-            scores.setdefault(score.review_id, []).append(Score(score.dimension, score.value))
+            scores.setdefault(score.review_id, []).append(PushScore(score.dimension, score.value))
     modes = modes_of(connection, ids)
     for row in rows:
         of_review = [*_verdict(row, None), *scores.get(row.id, ())]
         if row.decision is not None:
-            of_review.append(Score("decision", label=row.decision.value))
+            of_review.append(PushScore("decision", label=row.decision.value))
         for name, choice in (row.choices or {}).items():
             labels = choice if isinstance(choice, list) else [choice]
-            of_review.append(Score(name, label=", ".join(map(str, labels))))
+            of_review.append(PushScore(name, label=", ".join(map(str, labels))))
         author = "gold" if what is What.GOLD else f"{row.origin}/{row.name}"
         more = {"by": row.name} | ({"failure_modes": ", ".join(modes[row.id])} if row.id in modes else {})
         item = _item(what, row, author, tuple(of_review), row.at)
@@ -406,20 +406,20 @@ def _reviews(connection: Connection, what: What, rows: Sequence[Row[Any]]) -> It
         yield replace(item, texts=texts, more=more)
 
 
-def _item(what: What, row: Any, author: str, scores: tuple[Score, ...], at: datetime) -> PushItem:
+def _item(what: What, row: Any, author: str, scores: tuple[PushScore, ...], at: datetime) -> PushItem:
     answer = (row.id, row.response_id, row.source, row.external_id, row.extra or {})
     by_name = {score.name: score for score in reversed(scores)}  # a dimension may have the name of a score: that counts
     return PushItem(what, *answer, author, tuple(reversed(by_name.values())), at)
 
 
-def _verdict(row: Any, reasoning: str | None) -> tuple[Score, ...]:
+def _verdict(row: Any, reasoning: str | None) -> tuple[PushScore, ...]:
     scores = [
-        Score(name, float(getattr(row, name)), None, reasoning)
+        PushScore(name, float(getattr(row, name)), None, reasoning)
         for name in ("groundedness", "quality")
         if getattr(row, name) is not None
     ]
     if row.label is not None:
-        scores.append(Score("label", label=row.label.value, reasoning=reasoning))
+        scores.append(PushScore("label", label=row.label.value, reasoning=reasoning))
     return tuple(scores)
 
 

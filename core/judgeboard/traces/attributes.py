@@ -13,6 +13,8 @@ _JSON = re.compile(r'\s*["\[{]')
 # The escape of half a character is the group; escaped backslashes and whole pairs are passed over.
 _HALF = re.compile(r"\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})")
 _LONGEST_LITERAL = 200_000  # characters; Python takes 100 times the memory to read them
+REDACTED = "__REDACTED__"
+"""What OpenInference writes instead of a hidden value."""
 DEEPEST = 12  # levels of nesting that are searched; hostile values may be nested much deeper
 _SESSION_KEYS = ("session_id", "sessionId", "session", "thread_id", "threadId", "conversation_id", "conversationId")
 _USER_KEYS = ("user_id", "userId", "user")

@@ -8,7 +8,7 @@ import streamlit as st
 from judgeboard.domain import Action
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.traces import SourceState, StoredTrace, count_waiting_feedback, latest_traces, list_sources
-from judgeboard.targets.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
+from judgeboard.tools.push import NO_WORKER, PAUSED, TargetProgress, change_target, target_progress
 from judgeboard_dashboard.session import page, reading, store
 from judgeboard_dashboard.widgets.navigation import Rows, item, open_button
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons

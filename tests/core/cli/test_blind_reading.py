@@ -18,7 +18,7 @@ from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import RESPONSE
-from judgeboard.targets.recording_tool import FakeLangfuse
+from judgeboard.tools.recording_tool import FakeLangfuse
 from marked_answer import mark_answer
 from queue_case import queue_case
 
@@ -46,7 +46,7 @@ def test_a_push_sends_nothing_that_its_user_reviews_blind(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     db = blind_case(sqlite_store)
-    monkeypatch.setattr("judgeboard.targets.langfuse.trace_id", lambda _item: "ab" * 16)
+    monkeypatch.setattr("judgeboard.tools.langfuse.trace_id_of", lambda _item: "ab" * 16)
     with FakeLangfuse() as tool:
         for name, key in tool.environment.items():
             monkeypatch.setenv(name, key)

@@ -1,27 +1,23 @@
 """Exports of other tools: the answers, scores and grades in them, and which files are not taken for one."""
 
-import json
 import sqlite3
-import subprocess
-import sys
 import zipfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from judgeboard.domain import Rejected, Response
+from judgeboard.domain import Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports import EXPORTS, Export, Keys, recognised
-from judgeboard.imports.exports.rows import ExportRows
+from judgeboard.imports.exports.export import Export, ExportRows, Keys, known_exports, recognised
 from judgeboard.imports.importing import ImportSummary, import_file
-from judgeboard.imports.reading import Reading, read_records
+from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT, RESPONSE, REVIEW
 from stored_rows import rows_of
+from tool_files import INSPECT_SAMPLE, opened, written
 
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
 SLINGS = "Slings. Dyneema melts at about 145 °C, so never let it run over itself under load."
@@ -99,25 +95,6 @@ GRADES: dict[str, list[tuple[str, str, int | None, str | None]]] = {
 }
 
 
-def opened(file: Path, kind: str = "responses", **options: Any) -> tuple[Reading, list[Any]]:
-    reading = read_records(file, kind=kind, **options)
-    return reading, list(reading)
-
-
-def written(folder: Path, *rows: dict[str, Any], name: str = "any.jsonl") -> Path:
-    file = folder / name
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
-
-
-def only(file: Path) -> tuple[str, Response]:
-    """Return what a file is taken for, and its only answer."""
-    reading, (response,) = opened(file)
-    assert reading.export is not None
-    assert isinstance(response, Response), response
-    return reading.export.title, response
-
-
 def test_every_captured_export_gives_its_answers_scores_and_grades(shared: Path) -> None:
     for name, (tool, *content) in CAPTURES.items():
         reading, (first, *_) = opened(shared / "captures" / name)
@@ -161,25 +138,9 @@ def test_every_captured_file_is_recognised_as_its_tool(shared: Path) -> None:
     assert {file: title for file, title in taken_for.items() if title is not None} == expected
 
 
-def test_only_the_module_that_reads_an_export_is_loaded(tmp_path: Path) -> None:
-    plain = written(tmp_path, {"question": "q", "answer": "a"}, name="plain.jsonl")
-    sample = written(tmp_path, {"user_input": "q", "response": "a", "retrieved_contexts": ["p"]}, name="sample.jsonl")
-    code = f"""
-import sys
-from judgeboard.imports.exports import EXPORTS
-from judgeboard.imports.reading import read_records
-modules = {{f"judgeboard.imports.exports.{{export.home.partition(':')[0]}}" for export in EXPORTS}}
-for file in ({str(plain)!r}, {str(sample)!r}):
-    list(read_records(file))
-    print(*sorted(modules & sys.modules.keys()))
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout == "\njudgeboard.imports.exports.ragas\n"
-
-
-@pytest.mark.parametrize("export", EXPORTS, ids=lambda export: export.home)
+@pytest.mark.parametrize("export", known_exports(), ids=lambda export: export.title)
 def test_every_export_has_a_reader(export: Export) -> None:
-    assert list(export.read(iter(()), {})) == []
+    assert list(export.entries(iter(()), {})) == []
 
 
 @pytest.mark.parametrize(
@@ -209,104 +170,6 @@ def test_the_verdicts_of_a_file_have_the_ids_of_its_answers(shared: Path) -> Non
         assert {verdict.response_id for verdict in verdicts} <= ids, name
 
 
-def test_a_failed_call_is_a_rejected_row_with_the_reason(shared: Path) -> None:
-    _, items = opened(shared / "captures" / "promptfoo" / "results.json")
-    (rejected,) = [item for item in items if isinstance(item, Rejected)]
-    assert "Rate limit exceeded" in rejected.reason
-    assert rejected.row["vars"] == {"question": "FAIL429 please", "context": "x"}
-
-
-SAMPLE = {
-    "id": "s1",
-    "epoch": 1,
-    "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "q"}]}],
-    "target": ["a", "b"],
-    "output": {"model": "openai/m", "completion": "a", "usage": {"input_tokens": 3, "output_tokens": 2}},
-    "scores": {"match": {"value": "C"}, "graded": {"value": {"depth": 0.5}, "explanation": "short"}},
-    "metadata": {"documents": ["p1", "p2"], "level": 3},
-}
-
-
-def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path: Path) -> None:
-    log = tmp_path / "log.json"
-    log.write_text(json.dumps({"version": 2, "eval": {"model": "openai/m"}, "samples": [SAMPLE]}))
-    archive = tmp_path / "log.eval"
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("header.json", "{}")
-        file.writestr("samples/s1_epoch_1.json", json.dumps(SAMPLE))
-    zstd = tmp_path / "zstd.eval"
-    zstd.write_bytes(_zstd_archive("samples/s1_epoch_1.json", json.dumps(SAMPLE).encode()))
-    for path in (log, archive, zstd):
-        title, response = only(path)
-        assert title == "an Inspect log"
-        assert (response.query, response.answer, response.reference) == ("q", "a", "a\nb")
-        assert (response.passages, response.generator_model) == (("p1", "p2"), "openai/m")
-        assert response.metadata["prompt_tokens"] == 3
-        _, (verdict,) = opened(path, "verdicts")
-        assert {score.dimension: score.value for score in verdict.verdict.scores} == {"match": 1, "graded depth": 0.5}
-
-
-def _zstd_archive(name: str, content: bytes) -> bytes:
-    """Return a ZIP file as newer versions of Inspect write it; Python 3.11 can neither write nor read them."""
-    packed = pa.compress(content, codec="zstd", asbytes=True)
-    sizes = len(packed).to_bytes(4, "little") + len(content).to_bytes(4, "little")
-    common = b"\0\0" + (93).to_bytes(2, "little") + bytes(8) + sizes + len(name).to_bytes(2, "little") + bytes(2)
-    local = b"PK\3\4\x3f\0" + common + name.encode() + packed
-    entry = b"PK\1\2\x3f\0\x3f\0" + common + bytes(2 + 2 + 2 + 4 + 4) + name.encode()
-    end = b"PK\5\6" + bytes(4) + b"\1\0\1\0" + len(entry).to_bytes(4, "little") + len(local).to_bytes(4, "little")
-    return local + entry + end + bytes(2)
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]},
-        {
-            "request": {"model": "m", "messages": [{"role": "user", "content": "q"}]},
-            "response": {"id": "c1", "model": "m", "choices": [{"message": {"role": "assistant", "content": "a"}}]},
-        },
-        {
-            "object": "response",
-            "model": "m",
-            "input": [{"role": "user", "content": [{"type": "input_text", "text": "q"}]}],
-            "output": [
-                {"type": "reasoning", "summary": []},
-                {"type": "message", "content": [{"type": "output_text", "text": "a"}]},
-            ],
-        },
-        {
-            "custom_id": "r1",
-            "body": {"model": "m", "messages": [{"role": "user", "content": "q"}]},
-            "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "a"}}], "model": "m"}},
-        },
-    ],
-)
-def test_openai_chat_logs_give_the_last_question_and_its_reply(tmp_path: Path, row: dict[str, Any]) -> None:
-    title, response = only(written(tmp_path, row))
-    assert title == "OpenAI chat logs"
-    assert (response.query, response.answer) == ("q", "a")
-
-
-def test_ids_of_passages_are_kept_beside_them(shared: Path) -> None:
-    _, (first, _) = opened(shared / "captures" / "ragas" / "dataset.csv")
-    assert first.metadata["context_details"] == [{"id": "slings-07"}, {"id": "ropes-02"}]
-
-
-def test_earlier_turns_of_a_chat_log_are_kept(tmp_path: Path) -> None:
-    turns = [("system", "s"), ("user", "q1"), ("assistant", "a1"), ("user", "q2"), ("assistant", "a2")]
-    file = written(tmp_path, {"messages": [{"role": role, "content": text} for role, text in turns]})
-    _, (_, response) = opened(file)
-    assert (response.query, response.answer) == ("q2", "a2")
-    assert [message["content"] for message in response.messages or ()] == ["s", "q1", "a1", "q2"]
-
-
-def test_a_log_with_its_own_question_and_answer_is_no_chat_log(tmp_path: Path) -> None:
-    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]
-    reading, (response,) = opened(written(tmp_path, {"question": "q", "answer": "a", "messages": turns}))
-    assert reading.export is None
-    assert (response.query, response.answer) == ("q", "a")
-
-
 @pytest.mark.parametrize(
     "options",
     [{"format": "jsonl"}, {"mapping": {"user_input": "query", "response": "answer", "faithfulness": "stars"}}],
@@ -326,14 +189,6 @@ def test_equal_answers_of_one_export_get_different_ids(tmp_path: Path) -> None:
     assert len({answer.external_id for answer in answers}) == 2
     assert [verdict.response_id for verdict in verdicts] == [answer.external_id for answer in answers]
     assert [verdict.verdict.groundedness for verdict in verdicts] == [0.5, 1.0]
-
-
-def test_scores_on_an_unknown_scale_are_kept_and_not_counted(tmp_path: Path) -> None:
-    case = {"input": "q", "actualOutput": "a", "retrievalContext": ["p"]}
-    scores = [{"name": "Length", "score": 37.0}, {"name": "Faithfulness", "score": None, "error": "timed out"}]
-    _, (verdict,) = opened(written(tmp_path, case | {"metricsData": scores}), "verdicts")
-    assert (verdict.verdict.status, verdict.verdict.error, verdict.verdict.scores) == ("error", "timed out", ())
-    assert json.loads(verdict.verdict.raw) == {"Length": 37.0}
 
 
 @pytest.mark.parametrize(
@@ -371,7 +226,7 @@ def test_other_archives_and_databases_are_still_refused(tmp_path: Path, start: b
 
 
 RECORDS: list[dict[str, Any]] = [
-    SAMPLE,
+    INSPECT_SAMPLE,
     {"user_input": "q", "response": "a", "retrieved_contexts": ["p"], "faithfulness": 0.5},
     {"input": "q", "actualOutput": "a", "retrievalContext": ["p"], "metricsData": [{"name": "n", "score": 1}]},
     {"vars": {"question": "q"}, "response": {"output": "a"}, "namedScores": {"n": 1}, "testCase": {}, "provider": {}},
@@ -427,52 +282,6 @@ def test_columns_beside_those_of_a_tool_keep_their_meaning(
     if tool == "a ragas dataset":
         _, (verdict,) = opened(file, "verdicts")
         assert len(verdict.verdict.scores) + (verdict.verdict.groundedness is not None) == 1
-
-
-def test_only_metrics_of_ragas_are_scores(tmp_path: Path) -> None:
-    sample = {"user_input": "q", "response": "a", "retrieved_contexts": ["p"]}
-    metrics = {"factual_correctness(mode=f1)": 0.25, "harmfulness": 1, "temperature": 0.5, "is_test": True}
-    file = written(tmp_path, sample | metrics)
-    _, (verdict,) = opened(file, "verdicts")
-    assert {score.dimension: score.value for score in verdict.verdict.scores} == {
-        "factual_correctness(mode=f1)": 0.25,
-        "harmfulness": 1,
-    }
-    reading, (response,) = opened(file)
-    assert (response.metadata["temperature"], response.metadata["is_test"]) == (0.5, True)
-    assert reading.export is not None
-    assert list(reading.export.unknown) == ["temperature", "is_test"]
-
-
-@pytest.mark.parametrize("cell", ['["a|b", "c"]', "['a|b', 'c']"])
-def test_passages_of_a_saved_dataset_may_be_a_list_with_bars_in_its_texts(tmp_path: Path, cell: str) -> None:
-    row = {"input": "q", "actual_output": "a", "retrieval_context": cell, "source_file": ""}
-    _, response = only(written(tmp_path, row))
-    assert response.passages == ("a|b", "c")
-
-
-def test_a_row_without_the_column_of_the_answer_is_rejected_alone(tmp_path: Path) -> None:
-    row = {"question": "q", "[openai:m] {{question}}": "a", "Status": "PASS", "Score": 1, "Named Scores": "{}"}
-    file = written(
-        tmp_path, row, {name: row[name] for name in row if not name.startswith("[")}, row | {"question": "r"}
-    )
-    _, items = opened(file)
-    assert [isinstance(item, Rejected) for item in items] == [False, True, False]
-
-
-def test_an_encrypted_sample_is_damage_and_not_a_crash(tmp_path: Path) -> None:
-    file = tmp_path / "log.eval"
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("samples/s1_epoch_1.json", json.dumps(SAMPLE))
-        archive.writestr("samples/s2_epoch_1.json", json.dumps(SAMPLE))
-    content = bytearray(file.read_bytes())
-    second = content.rindex(b"PK\3\4"), content.rindex(b"PK\1\2")
-    content[second[0] + 6] |= 1
-    content[second[1] + 8] |= 1
-    file.write_bytes(content)
-    reading, (first, *_) = opened(file)
-    assert first.query == "q"
-    assert "s2_epoch_1" in str(reading.unreadable)
 
 
 LABEL_STUDIO = {

@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
-from judgeboard.imports.exports import KINDS_OF_EXPORTS
-from judgeboard.imports.history.pages import Page, Window
-from judgeboard.imports.history.pull import TOOLS, pull
+from judgeboard.imports.exports.export import KINDS_OF_EXPORTS
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, RESPONSE, REVIEW, TRACE
-from judgeboard.targets.target import Http
 from judgeboard.text import as_utc
+from judgeboard.tools.history import Page, Window
+from judgeboard.tools.http import Http
+from judgeboard.tools.pull import known_histories, pull
 from sent_traces import PROTOBUF, gathered, receiving, request, trace
 from tool_histories import TOOLS as FAKES
 from tool_histories import HistoryTool, LangsmithWithHistory, time_of
@@ -42,9 +42,10 @@ def pulled(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> Non
 
 def imported(store: Store, name: str, tool: HistoryTool, _http: TestClient) -> None:
     """The rows of the tool's REST interface, as a file."""
-    target = TOOLS[name].target
+    history_of = known_histories()[name]
+    target = history_of.target
     with Http(target.access(tool.address, tool.environment)) as http:
-        history, pages = TOOLS[name](http, None), [Page("", {}, None)]
+        history, pages = history_of(http, None), [Page("", {}, None)]
         while len(pages) == 1 or pages[-1].next:
             pages.append(history.page(Window(None, LATER), pages[-1].next))
     rows = [row for page in pages for rows in page.traces.values() for row in rows]

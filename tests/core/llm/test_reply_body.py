@@ -15,7 +15,7 @@ from judgeboard.llm.chat import ChatRequest, NoReply, Reply
 from judgeboard.llm.endpoint_chat import EndpointChat
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
 from judgeboard.llm.reply_body import MB, BodyLimit, UnreadableReply
-from judgeboard.targets import target
+from judgeboard.tools import http
 
 REQUEST = ChatRequest([{"role": "user", "content": "Judge."}], schema=None, schema_name="", max_output=9, parameters={})
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
@@ -145,8 +145,8 @@ def test_texts_and_key_do_not_follow_a_redirect(status: int) -> None:
 
 
 def test_a_tool_is_read_up_to_a_limit_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "_REPLY_MB", 0.01)
+    monkeypatch.setattr(http, "_REPLY_MB", 0.01)
     with RecordingEndpoint(always(verdict(reasoning="a" * 20_000))) as endpoint:
-        with target.Http(target.Access(endpoint.base_url)) as http, pytest.raises(NotSent, match=r"more than 0\.01 MB"):
-            http.send("POST", "/chat/completions", {})
+        with http.Http(http.Access(endpoint.base_url)) as tool, pytest.raises(NotSent, match=r"more than 0\.01 MB"):
+            tool.send("POST", "/chat/completions", {})
         assert len(endpoint.requests) == 1

@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import func, select
 
 from judgeboard.errors import BadInput
+from judgeboard.imports.exports.traced import OWN, SENT_BY
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, RUN, TRACE, VERSION
 from judgeboard.store.traces import set_rules
-from judgeboard.targets.target import OWN, SENT_BY
 from sent_traces import JSON, PROTOBUF, gathered, receiving, request, trace
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"

@@ -38,7 +38,7 @@ from judgeboard.store.opening import open_store
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import EVENT, FLAG, REVIEW
-from judgeboard.targets.push import add_target, change_target
+from judgeboard.tools.push import add_target, change_target
 from judging_log import store_answers
 from pair_log import add_pairs, by_pair, pairwise
 from refining_log import generator, judge, ratings, store_bad

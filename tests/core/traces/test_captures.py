@@ -17,9 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.traces import dialects
+from judgeboard.traces import dialects, plain_spans
 from judgeboard.traces.answers import Taken, answer_of
-from judgeboard.traces.dialects import plain
 from judgeboard.traces.otlp import logs_in, traces_in
 from judgeboard.traces.spans import LogRecord, Span
 
@@ -163,7 +162,7 @@ def test_names_of_attributes_are_read_only_where_they_can_fill_a_gap_and_nothing
 ) -> None:
     spans = [span for folder in EXPECTED for trace in traces_of(shared / "captures" / folder) for span in trace[0]]
     parts = [dialects.read(span, ()) for span in spans]
-    monkeypatch.setattr(plain, "may_add", lambda _span, _part: True)
+    monkeypatch.setattr(plain_spans, "may_add", lambda _span, _part: True)
     assert parts == [dialects.read(span, ()) for span in spans]
 
 

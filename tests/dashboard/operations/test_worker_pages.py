@@ -22,8 +22,8 @@ from judgeboard.store.alerts import (
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
-from judgeboard.targets import push
-from judgeboard.targets.push import PushJobs, add_target, target_progress
+from judgeboard.tools import push
+from judgeboard.tools.push import PushJobs, add_target, target_progress
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
 CHAT = {"kind": "rag", "name": "chat", "model": "qwen3-4b", "provider": "openai", "base_url": "http://gpu:8000/v1"}

@@ -18,6 +18,8 @@ from judgeboard.traces.attributes import as_text, first, first_scalar
 from judgeboard.traces.spans import LogRecord, Span
 
 EVENT, EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
+SENT_BY, OWN = "sent_by", "judgeboard"
+"""The entry in the metadata of every score that Judgeboard sends; such scores are not read."""
 BY, PUSHED = "judgeboard.evaluator", "judgeboard.id"  # the second is on what `judgeboard push otlp` sends
 _LABELS = frozenset({"grounded", "hallucinated"})
 _UNSPECIFIED = "unspecified"
@@ -103,8 +105,6 @@ def each_score(read: Callable[[Mapping[str, Any]], tuple[str, Score] | str]) -> 
     """
 
     def entries(rows: Iterable[Row]) -> Entries:
-        from judgeboard.imports.history.pages import is_own  # it reads exports too
-
         scores: dict[str, tuple[Row, list[Score]]] = {}
         for row in rows:
             fault = fault_in(row.values)
@@ -121,6 +121,11 @@ def each_score(read: Callable[[Mapping[str, Any]], tuple[str, Score] | str]) -> 
             yield row, replace(entry, answer={"external_id": id_, **(entry.answer or {})})
 
     return entries
+
+
+def is_own(metadata: Any) -> bool:
+    """Whether the metadata of a score, which may be a JSON text, say that Judgeboard sent it."""
+    return as_object(metadata).get(SENT_BY) == OWN
 
 
 def number_in(value: Any) -> Any:

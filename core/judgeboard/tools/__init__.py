@@ -1,0 +1,5 @@
+"""Foreign tools and conventions: a module has all that is known of one. `judgeboard.settings.tools` lists them.
+
+What all tools share is here too: what a `tool` is, a `target` and its connection over `http`, a `history`, `push` and
+`pull`.
+"""

@@ -1,0 +1,499 @@
+"""Langfuse: observations, traces and scores, in its exports, in its REST interface and as spans."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from judgeboard.errors import BadInput
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports.entry import as_object, from_json, named, objects, without_nothing
+from judgeboard.imports.exports.export import Export, Keys
+from judgeboard.imports.exports.traced import (
+    Score,
+    Trace,
+    each_score,
+    each_span,
+    each_trace,
+    is_own,
+    nanoseconds,
+    number_in,
+)
+from judgeboard.imports.fields import json_text
+from judgeboard.store.filters import value_at
+from judgeboard.store.statements import batches
+from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.text import iso_z
+from judgeboard.tools.history import (
+    History,
+    JsonRow,
+    Names,
+    Page,
+    QueryValue,
+    Window,
+    rows_of_pages,
+    whole_traces,
+)
+from judgeboard.tools.target import (
+    Access,
+    Connection,
+    Refused,
+    Target,
+    facts,
+    needed_trace_id,
+    span_id_of,
+    stable_id,
+    trace_id_of,
+)
+from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import (
+    as_count,
+    as_number,
+    first,
+    first_scalar,
+    own_metadata,
+    parsed_object,
+    tags_in,
+    under,
+)
+from judgeboard.traces.content import contents
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
+
+_OBSERVATION = "langfuse.observation."
+_TRACE = "langfuse.trace."
+_TYPES = {  # of observations
+    "generation": Operation.MODEL,
+    "retriever": Operation.RETRIEVAL,
+    "tool": Operation.TOOL,
+    "guardrail": Operation.CHECK,
+    "evaluator": Operation.CHECK,
+    "agent": Operation.APP,
+    "chain": Operation.APP,
+    "span": Operation.APP,
+    "embedding": Operation.OTHER,
+    "event": Operation.OTHER,
+}
+_SESSIONS = (
+    *("langfuse.session.id", "session.id", "gen_ai.conversation.id", _TRACE + "metadata.langfuse_session_id"),
+    *(_OBSERVATION + "metadata.langfuse_session_id", _TRACE + "metadata.session_id"),
+)
+_USERS = (
+    *("langfuse.user.id", "user.id", _TRACE + "metadata.langfuse_user_id"),
+    *(_OBSERVATION + "metadata.langfuse_user_id", _TRACE + "metadata.user_id"),
+)
+_TAGS = (
+    *(_TRACE + "tags", "langfuse.tags", _TRACE + "metadata.langfuse_tags"),
+    _OBSERVATION + "metadata.langfuse_tags",
+)
+_OF_TRACE = {  # kept as metadata
+    "environment": "langfuse.environment",
+    "release": "langfuse.release",
+    "version": "langfuse.version",
+    "public": _TRACE + "public",
+    "trace_name": _TRACE + "name",
+}
+
+
+# Its exports: JSON, JSON lines and CSV, and traces as its REST interface returns them
+
+
+_OWN_COLUMNS = frozenset(
+    {
+        *("id", "traceId", "traceName", "traceTags", "traceTimestamp", "type", "name", "startTime", "endTime"),
+        *("completionStartTime", "environment", "version", "userId", "sessionId", "level", "statusMessage"),
+        *("promptName", "promptId", "promptVersion", "modelId", "providedModelName", "internalModelId", "model"),
+        *("modelParameters", "usageDetails", "costDetails", "totalCost", "input", "output", "metadata", "latency"),
+        *("latencyMs", "timeToFirstToken", "timeToFirstTokenMs", "tags", "release", "parentObservationId", "comments"),
+        *("projectId", "createdAt", "updatedAt", "usage", "unit", "scores", "bookmarked", "public", "timestamp"),
+        *("inputCost", "outputCost", "inputPrice", "outputPrice", "totalPrice", "calculatedInputCost", "inputUsage"),
+        *("calculatedOutputCost", "calculatedTotalCost", "promptTokens", "completionTokens", "totalTokens"),
+        *("outputUsage", "totalUsage", "inputTokens", "outputTokens", "errorCount", "warningCount", "defaultCount"),
+        *("debugCount", "observationCount", "observations", "htmlPath", "externalId", "providedUsageDetails"),
+        *("providedCostDetails", "usagePricingTierId", "usagePricingTierName", "toolDefinitions", "toolCalls"),
+        *("toolCallNames", "bookmarkedAt", "traceVersion", "isAppRoot"),
+    }
+)
+
+
+def _is_observation(row: Mapping[str, Any]) -> bool:
+    """Whether a row has a type of observations."""
+    return str(row["type"]) in map(str.upper, _TYPES)
+
+
+def _is_trace(row: Mapping[str, Any]) -> bool:
+    """Whether a row has its observations as a list, or only says what a trace has beside them."""
+    return isinstance(row.get("observations"), list) or "observationCount" in row or "bookmarked" in row
+
+
+@each_span
+def read_observations(row: Row) -> Trace | None:
+    """Return the trace of an observation, None if it has no id."""
+    values = row.values
+    if not values.get("traceId") or not values.get("id"):
+        return None
+    return Trace(row, [_span_of(values, str(values["traceId"]))], *_scores_and_others(values))
+
+
+@each_trace
+def read_traces(row: Row) -> Iterator[Trace]:
+    """Yield the trace of a row, unless it has no id."""
+    values = row.values
+    if not values.get("id"):
+        return
+    trace_id = str(values["id"])
+    root = {**values, "startTime": values.get("timestamp"), "type": "SPAN", "traceName": values.get("name")}
+    # A trace has its own input and output, so it is the root of its observations.
+    observations = [
+        {**each, "parentObservationId": each.get("parentObservationId") or trace_id}
+        for each in objects(values.get("observations"))
+    ]
+    spans = [_span_of(root, trace_id), *(_span_of(each, trace_id) for each in observations if each.get("id"))]
+    yield Trace(row, spans, *_scores_and_others(values))
+
+
+def _span_of(values: Mapping[str, Any], trace_id: str) -> Span:
+    """Return an observation as the span that Langfuse's own libraries send."""
+    started = nanoseconds(values.get("startTime"))
+    ended = nanoseconds(values.get("endTime"))
+    attributes = {
+        _OBSERVATION + "type": str(values.get("type") or "span").lower(),
+        _OBSERVATION + "input": _attribute_text(values.get("input")),
+        _OBSERVATION + "output": _attribute_text(values.get("output")),
+        _OBSERVATION + "model.name": named(values, ("provided_model_name", "model")),
+        _OBSERVATION + "usage_details": json_text(values.get("usageDetails") or values.get("usage")),
+        _OBSERVATION + "cost_details": _cost_details(values),
+        _TRACE + "name": values.get("traceName"),
+        _TRACE + "tags": from_json(values.get("tags") or values.get("traceTags")),
+        _OF_TRACE["environment"]: values.get("environment"),
+        _OF_TRACE["release"]: values.get("release"),
+        "session.id": values.get("sessionId"),
+        "user.id": values.get("userId"),
+    }
+    for name, value in as_object(values.get("metadata")).items():
+        attributes[f"{_TRACE}metadata.{name}"] = json_text(value)
+    return Span(
+        trace_id=trace_id,
+        span_id=str(values["id"]),
+        parent_id=str(values["parentObservationId"]) if values.get("parentObservationId") else None,
+        name=str(values.get("name") or ""),
+        started_ns=started,
+        ended_ns=max(started, ended),
+        scope="langfuse-sdk",
+        attributes=without_nothing(attributes),
+        error=str(values.get("statusMessage") or "error") if values.get("level") == "ERROR" else None,
+    )
+
+
+def _attribute_text(value: Any) -> str | None:
+    """Return input or output as an attribute has it. A text in quotes, as some exports write texts, is unquoted."""
+    inner = from_json(value)
+    return json_text(inner if isinstance(inner, str) else value)
+
+
+def _cost_details(values: Mapping[str, Any]) -> str | None:
+    details = as_object(values.get("costDetails"))
+    total = values.get("totalCost")
+    return json_text(details or ({"total": total} if total not in (None, "") else None))
+
+
+def _scores_and_others(values: Mapping[str, Any]) -> tuple[list[Score], dict[str, Any]]:
+    """Return the scores of an export, and what else is in columns that are not Langfuse's own, as metadata.
+
+    Scores are a list, an object, or columns with the name of the score. These columns have lists or follow all others.
+    """
+    last_known = max((place for place, name in enumerate(values) if name in _OWN_COLUMNS), default=-1)
+    columns: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for place, (name, value) in enumerate(values.items()):
+        if name not in _OWN_COLUMNS:
+            is_score = place > last_known or isinstance(from_json(value), list)
+            (columns if is_score else others)[name] = value
+    columns |= values["scores"] if isinstance(values.get("scores"), dict) else {}
+    scores = [score_of(each) for each in objects(values.get("scores")) if each.get("name")]
+    for name, value in columns.items():
+        whole = from_json(value)
+        items = whole if isinstance(whole, list) else [whole]
+        last = items[-1] if items else None
+        if isinstance(last, str | int | float) and last != "":
+            scores.append(Score(name, last, "Langfuse"))
+    return scores, without_nothing(others)
+
+
+@each_score
+def read_scores(values: Mapping[str, Any]) -> tuple[str, Score] | str:
+    """Return the id of the trace of a score, and the score."""
+    trace_id = trace_of_score(values)
+    if not trace_id or not values.get("name"):
+        return "the score has no trace: scores of sessions and datasets are not stored"
+    value = number_in(values.get("value"))
+    return trace_id, score_of({**values, "value": number_in(values.get("stringValue")) if value is None else value})
+
+
+def trace_of_score(score: Mapping[str, Any]) -> str | None:
+    """Return the id of the trace of a score, as the versions of the REST interface have it."""
+    subject = as_object(score.get("subject"))
+    own = subject.get("id") if subject.get("kind") == "trace" else None
+    trace_id = score.get("traceId") or subject.get("traceId") or own
+    return None if trace_id is None else str(trace_id)
+
+
+def score_of(score: Mapping[str, Any]) -> Score:
+    """Return a score as its REST interface has it."""
+    human = score.get("source") == "ANNOTATION"
+    value = score.get("value")
+    if score.get("dataType") == "CATEGORICAL" and score.get("stringValue") is not None:
+        value = score["stringValue"]
+    author = score.get("authorUserId") if human else None
+    return Score(
+        name=str(score["name"]),
+        value=value,
+        by=str(author or "Langfuse"),
+        human=human,
+        reason=score.get("comment"),
+        at=score.get("timestamp"),
+    )
+
+
+_OBSERVATIONS = Export(
+    "Langfuse observations",
+    "langfuse",
+    (Keys("id", "traceId", "type", "input", "output", holds=_is_observation),),
+    read_observations,
+    of_traces=True,
+)
+_TRACES = Export(
+    "Langfuse traces",
+    "langfuse",
+    (
+        Keys(
+            *("id", "name", "input", "output", "userId", "sessionId"),
+            ("observations", "observationCount", "bookmarked"),
+            without=("traceId",),
+            holds=_is_trace,
+        ),
+    ),
+    read_traces,
+    of_traces=True,
+)
+_SCORES = Export(
+    "Langfuse scores",
+    "langfuse",
+    (
+        Keys("traceId", "name", "value", "source", "dataType", without=("input", "output")),
+        Keys(
+            *("subject", "name", "value", "source", "dataType"),
+            without=("input", "output"),
+            holds=lambda row: isinstance(row["subject"], dict),
+        ),
+    ),
+    read_scores,
+    of_traces=True,
+    of_scores=True,
+)
+
+
+# Its spans: observations, and the attributes that it puts on spans of other libraries
+
+
+def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
+    """Read a span of Langfuse; None if it is of another dialect."""
+    attributes = span.attributes
+    if not any(name.startswith("langfuse.") for name in attributes):
+        return None
+    operation = _operation(attributes)
+    inputs, outputs = attributes.get(_OBSERVATION + "input"), attributes.get(_OBSERVATION + "output")
+    if operation is Operation.APP:  # the trace's own question and answer, if the application set them
+        inputs = first(attributes, (_TRACE + "input", _OBSERVATION + "input"))
+        outputs = first(attributes, (_TRACE + "output", _OBSERVATION + "output"))
+    prompt_tokens, completion_tokens = _tokens(parsed_object(attributes.get(_OBSERVATION + "usage_details")))
+    return Part(
+        "langfuse",
+        operation,
+        **contents(operation, inputs, outputs, span.name),
+        model=first_scalar(attributes, (_OBSERVATION + "model.name",)),
+        prompt_tokens=prompt_tokens,
+        completion_tokens=completion_tokens,
+        cost=_total_cost(parsed_object(attributes.get(_OBSERVATION + "cost_details"))),
+        session=first_scalar(attributes, _SESSIONS),
+        user=first_scalar(attributes, _USERS),
+        tags=tags_in(first(attributes, _TAGS)),
+        metadata=_metadata_of(span),
+    )
+
+
+def _operation(attributes: Mapping[str, Any]) -> Operation:
+    kind = attributes.get(_OBSERVATION + "type")
+    if _OBSERVATION + "model.name" in attributes and kind in (None, "span"):  # SDKs up to 3.3 had no other type
+        return Operation.MODEL
+    if kind is not None:
+        return _TYPES.get(str(kind).lower(), Operation.OTHER)
+    written = {_OBSERVATION + "input", _OBSERVATION + "output", _TRACE + "input", _TRACE + "output"}
+    return Operation.APP if written & attributes.keys() else Operation.OTHER
+
+
+def _tokens(usage: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Return the tokens of prompt and completion.
+
+    Langfuse's own keys are parts of a total: ``input`` leaves out what ``input_cache_read`` counts. The keys of
+    providers (``prompt_tokens``, ``input_tokens``) are whole numbers, and their details are inside them.
+    """
+    counts = {name: count for name, each in usage.items() if (count := as_count(each)) is not None}
+    prompt = first(counts, ("prompt_tokens", "input_tokens", "promptTokens"))
+    completion = first(counts, ("completion_tokens", "output_tokens", "completionTokens"))
+    if prompt is not None or completion is not None:
+        return prompt, completion
+    whole = [sum(each for name, each in counts.items() if name.startswith(side)) for side in ("input", "output")]
+    if counts.get("total", sum(whole)) != sum(whole):
+        return counts.get("input"), counts.get("output")
+    return (whole[0] if "input" in counts else None), (whole[1] if "output" in counts else None)
+
+
+def _total_cost(details: Mapping[str, Any]) -> float | None:
+    total = as_number(details.get("total"))
+    parts = [number for each in details.values() if (number := as_number(each)) is not None]
+    return total if total is not None or not parts else sum(parts)
+
+
+def _metadata_of(span: Span) -> dict[str, Any]:
+    """Return the metadata of the trace and, on its root, of the observation."""
+    attributes = span.attributes
+    metadata: dict[str, Any] = {}
+    prefixes = [_TRACE + "metadata", "langfuse.metadata"]
+    if span.parent_id is None or attributes.get("langfuse.internal.is_app_root"):
+        prefixes.insert(0, _OBSERVATION + "metadata")
+    for prefix in prefixes:
+        metadata |= parsed_object(attributes.get(prefix)) | under(attributes, prefix + ".")
+    named = {name: attributes[key] for name, key in _OF_TRACE.items() if key in attributes}
+    return own_metadata(metadata) | named
+
+
+# What it gets back: scores of traces and observations
+
+
+def _access(address: str, environment: Mapping[str, str]) -> Access:
+    public, secret = (environment.get(f"LANGFUSE_{name}_KEY", "").strip() for name in ("PUBLIC", "SECRET"))
+    if not (public and secret):
+        raise BadInput("no keys of Langfuse: set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY")
+    return Access(address, auth=(public, secret))
+
+
+def _send(http: Connection, items: Sequence[PushItem]) -> None:
+    for item in items:
+        for score in item.scores:
+            http.send("POST", "/api/public/scores", _score_body(item, score))
+
+
+def _score_body(item: PushItem, score: PushScore) -> dict[str, Any]:
+    body = {
+        "id": str(stable_id(item, score.name)),  # an id that is known is overwritten
+        "traceId": _trace_of_item(item),
+        "observationId": span_id_of(item),
+        "name": score.name,
+        "value": score.value if score.label is None else score.label,
+        "dataType": "NUMERIC" if score.label is None else "CATEGORICAL",
+        "comment": score.reasoning or item.note,
+        "metadata": facts(item),
+        "environment": item.metadata.get("environment"),
+        "timestamp": iso_z(item.at),
+    }
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _trace_of_item(item: PushItem) -> str:
+    # Traces of older SDKs have ids of any form. Langfuse also stores scores of traces that it does not have.
+    found = trace_id_of(item) or item.metadata.get("trace_id")
+    if not found and "langfuse" in f"{item.source} {item.metadata}".lower():
+        found = item.external_id
+    return str(found or needed_trace_id(item))
+
+
+LANGFUSE = Target(
+    "langfuse",
+    ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"),
+    _access,
+    _send,
+    default_address="https://cloud.langfuse.com",
+)
+
+
+# Its history: observations and scores. Servers of version 3 without these routes give whole traces instead
+
+
+_OBSERVATIONS_OF_PAGE, _TRACES_OF_PAGE, _SCORES_OF_PAGE = 500, 50, 100
+_FIELDS = "core,basic,time,io,metadata,model,usage,trace_context"
+_NAMES = Names("traceId", "parentObservationId", "startTime", "endTime")
+_CURSOR = ("meta", "cursor")  # where a reply has the position of the next page
+_NOT_FOUND = 404
+_OLD = "page "  # begins the positions of servers that give whole traces
+
+
+class LangfuseHistory(History):
+    """The project of the keys."""
+
+    target = LANGFUSE
+
+    def __init__(self, http: Connection, project: str | None) -> None:
+        own = objects(self._projects(http))
+        super().__init__(http, project or (str(own[0].get("name") or own[0].get("id")) if own else None))
+
+    @staticmethod
+    def _projects(http: Connection) -> Any:
+        content = http.send("GET", "/api/public/projects")
+        return content.get("data") if isinstance(content, dict) else None
+
+    def page(self, window: Window, position: str | None) -> Page:
+        """Return the traces at a position, newest first; on older servers, oldest first."""
+        if position is None or not position.startswith(_OLD):
+            try:
+                return self._of_observations(window, position)
+            except Refused as error:
+                if error.status != _NOT_FOUND or position is not None:
+                    raise
+        return self._of_traces(window, int((position or f"{_OLD}1").removeprefix(_OLD)))
+
+    def _of_observations(self, window: Window, cursor: str | None) -> Page:
+        times = window.named("fromStartTime", "toStartTime")
+        reply = self._observations(cursor, **times)
+        traces, divided = whole_traces(objects(reply.get("data")), _NAMES)
+        for trace_id in divided:
+            read = partial(self._observations, traceId=trace_id)
+            traces[trace_id] = rows_of_pages(read, "data", *_CURSOR)
+        scores = self._scores(list(traces))
+        for trace_id, rows in traces.items():
+            root = next((row for row in rows if not row.get("parentObservationId")), rows[0])
+            root["scores"] = scores.get(trace_id, [])
+        return Page(_OBSERVATIONS, traces, value_at(reply, _CURSOR))
+
+    def _observations(self, cursor: str | None, **query: QueryValue) -> Any:
+        path = "/api/public/v2/observations"
+        return self.get(path, fields=_FIELDS, limit=_OBSERVATIONS_OF_PAGE, cursor=cursor, **query)
+
+    def _scores(self, trace_ids: list[str]) -> dict[str, list[JsonRow]]:
+        scores: dict[str, list[JsonRow]] = {}
+        for ids in batches(trace_ids, _TRACES_OF_PAGE):
+            read = partial(self._scores_at, ",".join(ids))
+            for score in rows_of_pages(read, "data", *_CURSOR):
+                of_trace = trace_of_score(score)
+                if of_trace and not is_own(score.get("metadata")):
+                    scores.setdefault(of_trace, []).append(score)
+        return scores
+
+    def _scores_at(self, trace_ids: str, cursor: str | None) -> Any:
+        fields = "details,subject,annotation"
+        return self.get("/api/public/v3/scores", traceId=trace_ids, fields=fields, limit=_SCORES_OF_PAGE, cursor=cursor)
+
+    def _of_traces(self, window: Window, number: int) -> Page:
+        times = window.named("fromTimestamp", "toTimestamp")
+        reply = self.get("/api/public/traces", page=number, limit=_TRACES_OF_PAGE, orderBy="timestamp.asc", **times)
+        listed = objects(reply.get("data"))
+        traces: dict[str, list[JsonRow]] = {}
+        for each in listed:
+            try:
+                trace = self.get(f"/api/public/traces/{each['id']}")
+            except Refused:  # without its observations, an answer would have no passages: it is reported
+                trace = {"id": each["id"]}
+            scores = [score for score in objects(trace.get("scores")) if not is_own(score.get("metadata"))]
+            traces[str(each["id"])] = [trace | {"scores": scores}]
+        return Page(_TRACES, traces, f"{_OLD}{number + 1}" if len(listed) == _TRACES_OF_PAGE else None)
+
+
+TOOL = Tool(exports=(_OBSERVATIONS, _TRACES, _SCORES), spans=read_span, history=LangfuseHistory, target=LANGFUSE)

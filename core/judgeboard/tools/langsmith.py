@@ -1,0 +1,512 @@
+"""LangSmith: runs in its exports, in its REST interface, in its own protocol and as spans; feedback on runs.
+
+A run is a span. An SDK posts a run when it starts and patches it when it ends, in one request or in two. A run with an
+end becomes a span with the attributes that LangSmith gives to spans. The start of a run becomes a log record of its
+span.
+"""
+
+import re
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from judgeboard.domain import GRADE_TEXTS
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.formats.files import Row
+from judgeboard.imports.exports.entry import as_object, objects
+from judgeboard.imports.exports.export import Export, Keys
+from judgeboard.imports.exports.traced import Score, Trace, each_score, each_span, is_own, nanoseconds, number_in
+from judgeboard.store.filters import value_at
+from judgeboard.store.statements import batches
+from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.text import EPOCH, as_utc, iso_z
+from judgeboard.tools.history import (
+    History,
+    JsonRow,
+    Names,
+    Page,
+    Window,
+    by_key,
+    rows_of_pages,
+    whole_traces,
+)
+from judgeboard.tools.target import Access, Connection, Refused, Target, facts, needed_trace_id, stable_id
+from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import (
+    DEEPEST,
+    as_count,
+    as_number,
+    first,
+    first_scalar,
+    load_json,
+    nested,
+    own_metadata,
+    parsed,
+    parsed_object,
+    session_and_user,
+    tags_in,
+    under,
+)
+from judgeboard.traces.content import contents
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
+
+_OWN = "langsmith."  # how the names of its attributes begin
+_ID, _KIND, _TAGS = _OWN + "span.id", _OWN + "span.kind", _OWN + "span.tags"
+_NAME, _METADATA = _OWN + "trace.name", _OWN + "metadata."
+STARTED = "langsmith.run"
+"""The event of a log record with what a run had at its start; its attributes are those of the span."""
+_PART_NAME = re.compile(
+    rb'name="(post|patch|feedback)\.([0-9a-fA-F-]{32,36})(?:\.(inputs|outputs|events|error|extra|serialized))?"'
+)
+_FEEDBACK_PART = "feedback"
+_BOUNDARY = re.compile(r'boundary="?([^";\s]{1,200})"?')
+_START_IN_ORDER = re.compile(r"(\d{8}T\d{6})(\d{6})Z")
+
+
+# Its protocol: runs in a multipart body or in JSON
+
+
+def runs_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
+    """Return the spans of the runs that ended and the log records of those that started. Raises BadInput."""
+    parts = (
+        _parts_of_body(body, content_type)
+        if "multipart/" in content_type
+        else (("post", run) for run in _runs_in_json(body))
+    )
+    pieces = (piece for kind, piece in parts if kind != _FEEDBACK_PART)
+    return [_span_of_run(run) if run.get("end_time") else _started(run) for run in _merged(pieces)]
+
+
+def feedback_in(body: bytes, content_type: str) -> list[dict[str, Any]]:
+    """Return the feedback in a multipart body, which SDKs send among the runs. Raises BadInput."""
+    if _FEEDBACK_PART.encode() not in body or "multipart/" not in content_type:
+        return []
+    return [piece for kind, piece in _parts_of_body(body, content_type) if kind == _FEEDBACK_PART]
+
+
+def ids_of_feedback(feedback: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the ids of the trace and the span that a feedback is on; without a trace, its run is the root.
+
+    Raises BadInput if it names no run and no trace.
+    """
+    trace, run = feedback.get("trace_id"), feedback.get("run_id")
+    if trace is None and run is None:
+        raise BadInput("a feedback needs run_id or trace_id: feedback on projects is not stored")
+    return _uuid(trace or run).hex, _uuid(run or trace).hex[16:]
+
+
+def _runs_in_json(body: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the runs of a batch ({"post": […], "patch": […]}), of a list, or a single run."""
+    content = _loaded(body)
+    if isinstance(content, dict) and {"post", "patch"} & content.keys():
+        content = [each for name in ("post", "patch") for each in content.get(name) or ()]
+    for run in content if isinstance(content, list) else [content]:
+        if not isinstance(run, dict):
+            raise BadInput("a run of LangSmith is no JSON object")
+        yield run
+
+
+def _parts_of_body(body: bytes, content_type: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield what a body has in parts ``post.ID``, ``post.ID.inputs`` and ``feedback.ID``, each with its first word.
+
+    Other parts are left out.
+    """
+    boundary = _BOUNDARY.search(content_type)
+    if boundary is None:
+        raise BadInput("the multipart body names no boundary")
+    for part in body.split(b"--" + boundary[1].encode())[1:]:
+        head, blank, content = part.partition(b"\r\n\r\n")
+        name = _PART_NAME.search(head)
+        if name is not None and blank:
+            value = _loaded(content.removesuffix(b"\r\n"))
+            if name[3] is None and not isinstance(value, dict):
+                raise BadInput("a run of LangSmith is no JSON object")
+            fields = {name[3].decode(): value} if name[3] else value
+            yield name[1].decode(), {**fields, "id": name[2].decode()}
+
+
+def _loaded(text: bytes) -> Any:
+    try:
+        return load_json(text)
+    except ValueError as error:
+        raise BadInput(f"a run of LangSmith is no JSON: {error}") from None
+
+
+def _merged(pieces: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return one run for each id, with the last value of every field."""
+    runs: dict[str, dict[str, Any]] = {}
+    for piece in pieces:
+        run = runs.setdefault(str(_uuid(piece.get("id"))), {})
+        run |= {name: value for name, value in piece.items() if value is not None}
+    return [run for run in runs.values() if run.keys() != {"id"}]
+
+
+def _span_of_run(run: Mapping[str, Any]) -> Span:
+    started = _nanoseconds(run.get("start_time")) or _start_in(run)
+    ended = _nanoseconds(run.get("end_time"))
+    return _span(run, *_ids(run), started or ended, ended)
+
+
+def _span(
+    run: Mapping[str, Any], trace_id: str, span_id: str, parent_id: str | None, started_ns: int, ended_ns: int
+) -> Span:
+    return Span(
+        trace_id,
+        span_id,
+        parent_id,
+        str(run.get("name") or ""),
+        started_ns,
+        max(started_ns, ended_ns),
+        "langsmith",
+        run_attributes(run),
+        error=str(run["error"]) if run.get("error") else None,
+    )
+
+
+def _started(run: Mapping[str, Any]) -> LogRecord:
+    trace_id, span_id, _ = _ids(run)
+    at = _nanoseconds(run.get("start_time")) or _start_in(run)
+    return LogRecord(trace_id, span_id, STARTED, at, attributes=run_attributes(run))
+
+
+def run_attributes(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a run under the names that they have on LangSmith's spans."""
+    extra, outputs = parsed_object(run.get("extra")), parsed(run.get("outputs"))
+    # The session_id of a run is its project; the session of the user is in the metadata.
+    metadata = parsed_object(extra.get("metadata")) | parsed_object(run.get("metadata"))
+    parameters = parsed_object(extra.get("invocation_params"))
+    usage = parsed_object(_inside(outputs, ("usage_metadata", "token_usage", "usage"), 0))
+    attributes = {
+        _ID: run.get("id"),
+        _KIND: run.get("run_type"),
+        _NAME: run.get("name"),
+        _TAGS: run.get("tags"),
+        "gen_ai.prompt": _dumped(run.get("inputs")),
+        "gen_ai.completion": _dumped(outputs),
+        "gen_ai.response.model": _inside(outputs, ("model_name", "model"), 0),
+        "gen_ai.request.model": first_scalar(metadata, ("ls_model_name",))
+        or first_scalar(parameters, ("model", "model_name")),
+        "gen_ai.usage.input_tokens": run.get("prompt_tokens") or first(usage, ("input_tokens", "prompt_tokens")),
+        "gen_ai.usage.output_tokens": run.get("completion_tokens")
+        or first(usage, ("output_tokens", "completion_tokens")),
+        "gen_ai.usage.cost": run.get("total_cost"),
+        **{_METADATA + name: value for name, value in metadata.items()},
+    }
+    return {name: value for name, value in attributes.items() if value is not None}
+
+
+def _dumped(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _inside(value: Any, names: tuple[str, ...], depth: int) -> Any:
+    """Return the first value under one of the names at any depth."""
+    if depth > DEEPEST or not isinstance(value, dict | list):
+        return None
+    if isinstance(value, dict) and (inner_value := first(value, names)) is not None:
+        return inner_value
+    inner = value.values() if isinstance(value, dict) else value
+    return next((inner_value for each in inner if (inner_value := _inside(each, names, depth + 1)) is not None), None)
+
+
+def _ids(run: Mapping[str, Any]) -> tuple[str, str, str | None]:
+    """Return the ids of trace, span and parent. The id of a span is the random half of the id of its run."""
+    own, parent = _uuid(run.get("id")), run.get("parent_run_id")
+    steps = [step[-36:] for step in str(run.get("dotted_order") or "").split(".") if step]
+    if parent is None and len(steps) > 1:
+        parent = steps[-2]
+    trace = run.get("trace_id") or (steps[0] if steps else own)
+    return _uuid(trace).hex, own.hex[16:], None if parent is None else _uuid(parent).hex[16:]
+
+
+def _uuid(value: Any) -> UUID:
+    try:
+        return UUID(str(value))
+    except ValueError:
+        raise BadInput(f"a run of LangSmith has no id: {str(value)[:60]!r}") from None
+
+
+def _start_in(run: Mapping[str, Any]) -> int:
+    """Return the start of a run in its place in the trace (``20261121T034627440607Z<id>``)."""
+    starts = _START_IN_ORDER.findall(str(run.get("dotted_order") or ""))
+    return _nanoseconds(f"{starts[-1][0]}.{starts[-1][1]}Z") if starts else 0
+
+
+def _nanoseconds(value: Any) -> int:
+    # Unlike a time in a file, it comes from anybody: a number far ahead is no time.
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return int(value * 1_000_000) if 0 < value < 1e14 else 0  # JavaScript sends milliseconds
+    try:
+        return (as_utc(value) - EPOCH) // timedelta(microseconds=1) * 1000
+    except (ValueError, TypeError, OverflowError):
+        return 0
+
+
+# Its exports
+
+
+_RUN_TYPES = frozenset({"chain", "llm", "chat_model", "retriever", "tool", "prompt", "parser", "embedding"})
+
+
+def _is_run(row: Mapping[str, Any]) -> bool:
+    """Whether a row has a type of runs."""
+    return str(row["run_type"]) in _RUN_TYPES
+
+
+@each_span
+def read_runs(row: Row) -> Trace | None:
+    """Return the trace of a run, None if it has no id."""
+    values = row.values
+    span_id = values.get("id")
+    trace_id = values.get("trace_id") or (None if values.get("parent_run_id") else span_id)
+    if not span_id or not trace_id or "run_type" not in values:
+        return None
+    span = _span(
+        values,
+        _as_received(str(trace_id)),
+        str(span_id),
+        str(values["parent_run_id"]) if values.get("parent_run_id") else None,
+        nanoseconds(values.get("start_time")),
+        nanoseconds(values.get("end_time")),
+    )
+    return Trace(row, [span], _scores_of(values))
+
+
+def _as_received(trace_id: str) -> str:
+    """Return the id of a trace as the receiver writes it: without hyphens."""
+    with suppress(BadInput):
+        return _uuid(trace_id).hex
+    return trace_id
+
+
+def _scores_of(values: Mapping[str, Any]) -> list[Score]:
+    """Return the feedback on a run, or else its mean scores."""
+    if isinstance(values.get("feedback"), list):
+        return [score_of(each) for each in objects(values["feedback"]) if each.get("key")]
+    feedback = as_object(values.get("feedback_stats"))
+    means = {name: value_at(stats, ("avg",)) for name, stats in feedback.items()}
+    return [Score(name, value, "LangSmith") for name, value in means.items() if value is not None]
+
+
+@each_score
+def read_feedback(values: Mapping[str, Any]) -> tuple[str, Score] | str:
+    """Return the id of the trace of a feedback, and the feedback. Without a trace, its run is the root."""
+    trace_id = values.get("trace_id") or values.get("run_id")
+    if not trace_id or not values.get("key"):
+        return "the feedback has no run, or no key"
+    numbers = {name: number_in(values.get(name)) for name in ("score", "value")}
+    return _as_received(str(trace_id)), score_of({**values, **numbers})
+
+
+def score_of(feedback: Mapping[str, Any]) -> Score:
+    """Return one feedback. What people enter on LangSmith's pages has the source "app"."""
+    source = as_object(feedback.get("feedback_source"))
+    human = source.get("type") == "app"
+    score = feedback.get("score")
+    return Score(
+        name=str(feedback["key"]),
+        value=feedback.get("value") if score is None else score,
+        by=str((human and (source.get("user_name") or source.get("user_id"))) or "LangSmith"),
+        human=human,
+        reason=feedback.get("comment"),
+        at=feedback.get("modified_at") or feedback.get("created_at"),
+    )
+
+
+_RUNS = Export(
+    "LangSmith runs",
+    "langsmith",
+    (Keys("id", "run_type", "inputs", "outputs", holds=_is_run),),
+    read_runs,
+    of_traces=True,
+)
+_FEEDBACK = Export(
+    "LangSmith feedback",
+    "langsmith",
+    (Keys("run_id", "key", "score", without=("run_type",)),),
+    read_feedback,
+    of_traces=True,
+    of_scores=True,
+)
+
+
+# Its spans: runs that its SDK exports as spans, with inputs and outputs as whole JSON texts
+
+
+_OPERATIONS = {
+    "llm": Operation.MODEL,
+    "chat": Operation.MODEL,
+    "retriever": Operation.RETRIEVAL,
+    "tool": Operation.TOOL,
+    "chain": Operation.APP,
+    "agent": Operation.APP,
+}
+_MISSING = "Content is off: set LANGSMITH_HIDE_INPUTS=false and LANGSMITH_HIDE_OUTPUTS=false."
+_INPUTS = ("gen_ai.prompt", "gen_ai.input.messages", "input.value", "gen_ai.tool.call.arguments")
+_OUTPUTS = ("gen_ai.completion", "gen_ai.output.messages", "output.value", "gen_ai.tool.call.result")
+
+
+def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:
+    """Read a span of LangSmith; None if it is of another dialect."""
+    attributes: dict[str, Any] = {}
+    for log in logs:  # a run that was sent in two parts has its inputs in a log record
+        attributes |= log.attributes if log.event == STARTED else {}
+    attributes |= span.attributes
+    if not any(name.startswith(_OWN) for name in attributes):
+        return None
+    inputs = first(attributes, _INPUTS) or [{"role": "user", **each} for each in nested(attributes, "gen_ai.prompt")]
+    outputs = first(attributes, _OUTPUTS) or [
+        {"role": "assistant", **each} for each in nested(attributes, "gen_ai.completion")[:1]
+    ]
+    kind = attributes.get(_KIND)
+    operation = _OPERATIONS.get(str(kind).lower(), Operation.OTHER)
+    if kind is None and (inputs or outputs):
+        operation = Operation.MODEL if "gen_ai.request.model" in attributes else Operation.APP
+    metadata = under(attributes, _METADATA)
+    # The session_id of a run is the project; the session of a dialogue is in its metadata.
+    session, user = session_and_user(metadata)
+    run_id = first_scalar(attributes, (_ID,))  # feedback goes back to it
+    return Part(
+        "langsmith",
+        operation,
+        **contents(operation, inputs, outputs, str(attributes.get(_NAME, span.name))),
+        **(_usage(attributes, metadata) if operation is Operation.MODEL else {}),
+        session=session or first_scalar(attributes, ("gen_ai.conversation.id", "session.id")),
+        user=user or first_scalar(attributes, ("user.id",)),
+        tags=tags_in(attributes.get(_TAGS)),
+        metadata=own_metadata(metadata) | ({"run_id": run_id} if run_id else {}),
+        missing=_MISSING if inputs == outputs == "{}" else None,
+    )
+
+
+def _usage(attributes: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    usage = parsed_object(metadata.get("usage_metadata"))
+    inputs, outputs = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"), ("gen_ai.usage.output_tokens",)
+    return {
+        "model": first_scalar(attributes, ("gen_ai.response.model", "gen_ai.request.model"))
+        or first_scalar(metadata, ("ls_model_name",)),
+        "prompt_tokens": as_count(first(attributes, inputs) or usage.get("input_tokens")),
+        "completion_tokens": as_count(
+            first(attributes, (*outputs, "gen_ai.usage.completion_tokens")) or usage.get("output_tokens")
+        ),
+        "cost": as_number(
+            first(attributes, ("gen_ai.usage.cost", "gen_ai.usage.total_cost")) or usage.get("total_cost")
+        ),
+    }
+
+
+# What it gets back: feedback on runs
+
+
+def _access(address: str, environment: Mapping[str, str]) -> Access:
+    key = environment.get("LANGSMITH_API_KEY", "").strip()
+    if not key:
+        raise BadInput("no key of LangSmith: set LANGSMITH_API_KEY")
+    return Access(address, {"x-api-key": key})
+
+
+def _send(http: Connection, items: Sequence[PushItem]) -> None:
+    for item in items:
+        for score in item.scores:
+            feedback = _feedback_body(item, score)
+            try:
+                http.send("POST", "/feedback", feedback)
+            except Refused as error:
+                if error.status != 409:  # the id is known
+                    raise
+                changed = {name: feedback.get(name) for name in ("score", "value", "comment", "correction")}
+                http.send("PATCH", f"/feedback/{feedback['id']}", changed)
+
+
+def _feedback_body(item: PushItem, score: PushScore) -> dict[str, Any]:
+    body = {
+        "id": str(stable_id(item, score.name)),
+        "run_id": _run_id(item),
+        "key": score.name,
+        "score": score.value,
+        "value": score.label,
+        "comment": score.reasoning or item.note,
+        "correction": {name: text for name, text in item.texts.items() if GRADE_TEXTS[name].edits} or None,
+        "feedback_source": {"type": "api" if item.by_person else "model", "metadata": facts(item)},
+        "created_at": item.at.isoformat(),
+    }
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _run_id(item: PushItem) -> str:
+    """Return the id of the run: of the metadata, otherwise that of the root run, whose digits the trace id has."""
+    with suppress(ValueError):
+        return str(uuid.UUID(str(item.metadata.get("run_id"))))
+    return str(uuid.UUID(needed_trace_id(item)))
+
+
+LANGSMITH = Target(
+    "langsmith", ("LANGSMITH_ENDPOINT",), _access, _send, default_address="https://api.smith.langchain.com"
+)
+
+
+# Its history: runs of a project and their feedback
+
+
+_MOST_IN_REPLY = 100  # runs and feedback in one reply
+_CURSOR = ("cursors", "next")  # where a reply has the position of the next page
+_NAMES = Names("trace_id", "parent_run_id", "start_time", "end_time")
+_FIELDS_OF_RUN = (
+    *("id", "trace_id", "parent_run_id", "name", "run_type", "start_time", "end_time", "inputs", "outputs", "error"),
+    *("extra", "tags", "prompt_tokens", "completion_tokens", "total_cost", "dotted_order", "session_id"),
+)
+
+
+class LangsmithHistory(History):
+    """A project, by its name."""
+
+    target = LANGSMITH
+
+    def __init__(self, http: Connection, project: str | None) -> None:
+        super().__init__(http, project)
+        sessions = objects(self.get("/sessions", name=self.project, limit=1))
+        if not sessions:
+            raise NotFound(f"LangSmith has no project {self.project!r}: name it with --project")
+        self._session = str(sessions[0]["id"])
+
+    def page(self, window: Window, position: str | None) -> Page:
+        """Return the traces at a position, newest first."""
+        bounds = [f'lt(start_time, "{iso_z(window.until)}")']
+        body: dict[str, Any] = {"order": "desc"}
+        if window.since is not None:
+            bounds.append(f'gte(start_time, "{iso_z(window.since)}")')
+            body["start_time"] = iso_z(window.since)
+        body["filter"] = bounds[0] if len(bounds) == 1 else f"and({', '.join(bounds)})"
+        reply = self._runs(body, position)
+        traces, divided = whole_traces(objects(reply.get("runs")), _NAMES)
+        for trace_id in divided:
+            traces[trace_id] = rows_of_pages(partial(self._runs, {"trace": trace_id}), "runs", *_CURSOR)
+        self._add_feedback([run for runs in traces.values() for run in runs])
+        return Page(_RUNS, traces, value_at(reply, _CURSOR) or None)
+
+    def _runs(self, body: dict[str, Any], cursor: str | None) -> Any:
+        common = {"session": [self._session], "select": list(_FIELDS_OF_RUN), "limit": _MOST_IN_REPLY}
+        return self.read("POST", "/runs/query", common | body | ({"cursor": cursor} if cursor else {}))
+
+    def _add_feedback(self, runs: list[JsonRow]) -> None:
+        for batch in batches(runs, _MOST_IN_REPLY):
+            some = {str(run.get("id")): run for run in batch}
+            offset = 0
+            while True:
+                reply = objects(self.get("/feedback", run=list(some), limit=_MOST_IN_REPLY, offset=offset))
+                for run_id, entries in by_key(reply, "run_id").items():
+                    own = [each for each in entries if not is_own((each.get("feedback_source") or {}).get("metadata"))]
+                    if run_id in some:
+                        some[run_id].setdefault("feedback", []).extend(own)
+                offset += len(reply)
+                if len(reply) < _MOST_IN_REPLY:
+                    break
+
+
+TOOL = Tool(exports=(_RUNS, _FEEDBACK), spans=read_span, history=LangsmithHistory, target=LANGSMITH)

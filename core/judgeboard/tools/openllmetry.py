@@ -1,0 +1,164 @@
+"""OpenLLMetry (Traceloop): workflows, tasks, agents and tools, calls of models old and new, and vector stores."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import (
+    as_count,
+    as_number,
+    as_text,
+    first,
+    first_scalar,
+    nested,
+    own_metadata,
+    parsed,
+    parsed_object,
+    session_and_user,
+    tags_in,
+    under,
+)
+from judgeboard.traces.content import contents, question_of
+from judgeboard.traces.documents import passages_in
+from judgeboard.traces.spans import LogRecord, Operation, Part, Passage, Span
+
+_OLD_PREFIXES = (("gen_ai.prompt", "gen_ai.completion"), ("llm.prompts", "llm.completions"))
+_RESULTS = {"db.query.result", "db.search.result"}  # the events of vector stores
+_RETRIEVES = re.compile(r"retriev|search|rerank|lookup|knowledge|passages|documents|contexts?$", re.IGNORECASE)
+_KINDS = {"workflow": Operation.APP, "task": Operation.APP, "agent": Operation.APP, "tool": Operation.TOOL}
+_OPERATIONS = {
+    "chat": Operation.MODEL,
+    "completion": Operation.MODEL,
+    "text_completion": Operation.MODEL,
+    "generate_content": Operation.MODEL,
+    "vector_db_retrieve": Operation.RETRIEVAL,
+    "execute_tool": Operation.TOOL,
+    "invoke_agent": Operation.APP,
+}
+_MISSING = "Content is off: set TRACELOOP_TRACE_CONTENT=true."
+
+
+def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
+    """Read a span of OpenLLMetry; None if it is of another dialect."""
+    attributes = span.attributes
+    results = [event.attributes for event in span.events if event.name in _RESULTS]
+    if not results and not any(
+        name.startswith(
+            ("traceloop.", "llm.request.type", "gen_ai.prompt.0.", "gen_ai.completion.0.", "llm.prompts.0.")
+        )
+        for name in attributes
+    ):
+        return None
+    operation = _operation(attributes)
+    fields: dict[str, Any]
+    if results:
+        operation, fields = Operation.RETRIEVAL, {"passages": tuple(map(_stored_passage, results))}
+    elif operation is Operation.MODEL:
+        fields = _model_call(attributes)
+    else:
+        operation, fields = _entity(operation, attributes)
+    inputs = parsed_object(attributes.get("traceloop.entity.input"))
+    # The metadata are those of LangChain's configuration.
+    properties = parsed_object(inputs.get("metadata")) | under(attributes, "traceloop.association.properties.")
+    session, user = session_and_user(properties)
+    return Part(
+        "openllmetry",
+        operation,
+        **fields,
+        session=session or first_scalar(attributes, ("gen_ai.conversation.id", "session.id")),
+        user=user or first_scalar(attributes, ("user.id", "enduser.id", "gen_ai.user", "llm.user")),
+        tags=tags_in(inputs.get("tags")),
+        metadata=own_metadata(properties),
+        missing=_MISSING if operation is Operation.MODEL and not span.error and not any(fields.values()) else None,
+        **(_usage(attributes) if operation is Operation.MODEL else {}),
+    )
+
+
+def _operation(attributes: Mapping[str, Any]) -> Operation:
+    named = str(attributes.get("llm.request.type") or attributes.get("gen_ai.operation.name")).lower()
+    kind = str(attributes.get("traceloop.span.kind")).lower()
+    if named == "vector_db_retrieve" or kind not in _KINDS:
+        return _OPERATIONS.get(named, Operation.MODEL if _messages_of(attributes) != (None, None) else Operation.OTHER)
+    return _KINDS[kind]
+
+
+def _messages_of(attributes: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return what went into and came out of a model call, in the newest form that the span has."""
+    inputs, outputs = attributes.get("gen_ai.input.messages"), attributes.get("gen_ai.output.messages")
+    if inputs is not None or outputs is not None:
+        system = parsed(attributes.get("gen_ai.system_instructions"))
+        inputs = parsed(inputs)
+        if system and isinstance(inputs, list):
+            inputs = [{"role": "system", "content": system}, *inputs]
+        return inputs, outputs
+    for prompt, completion in _OLD_PREFIXES:
+        inputs, outputs = nested(attributes, prompt), nested(attributes, completion)
+        if inputs or outputs:
+            # A completion may lack its role. The first choice of a model counts.
+            return [_old_message(each, "user") for each in inputs], [
+                _old_message(each, "assistant") for each in outputs[:1]
+            ]
+    return None, None
+
+
+def _old_message(message: Mapping[str, Any], role: str) -> dict[str, Any]:
+    """Return a message with its role. The instrumentation of LangChain wrote an empty content as JSON."""
+    return {"role": role, **message, **({"content": ""} if message.get("content") == '""' else {})}
+
+
+def _model_call(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    inputs, outputs = _messages_of(attributes)
+    if inputs is None and outputs is None:  # frameworks may log a model call as a task
+        inputs, outputs = attributes.get("traceloop.entity.input"), attributes.get("traceloop.entity.output")
+    return contents(Operation.MODEL, inputs, outputs)
+
+
+def _entity(operation: Operation, attributes: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
+    """Return the operation and the fields of a function or of a step of a framework.
+
+    OpenLLMetry has no kind for retrievers: a step that returns documents is one.
+    """
+    inputs = parsed(attributes.get("traceloop.entity.input"))
+    outputs = parsed(attributes.get("traceloop.entity.output"))
+    if isinstance(outputs, dict) and "outputs" in outputs:  # LangChain: {"outputs": …, "kwargs": {…}}
+        named, outputs = outputs.get("kwargs"), outputs["outputs"]
+        # A streamed chain has its question only beside its output.
+        if question_of(inputs) is None and isinstance(named, dict) and named.get("inputs"):
+            inputs = {"inputs": named["inputs"]}
+    if operation is Operation.TOOL:
+        inputs = attributes.get("gen_ai.tool.call.arguments") if inputs is None else inputs
+        outputs = attributes.get("gen_ai.tool.call.result") if outputs is None else outputs
+    name = first_scalar(attributes, ("traceloop.entity.name", "gen_ai.tool.name")) or ""
+    named_so = isinstance(outputs, list) and bool(_RETRIEVES.search(name))
+    if attributes.get("traceloop.span.kind") == "task" and passages_in(outputs, retriever=named_so) is not None:
+        operation = Operation.RETRIEVAL
+    if isinstance(inputs, dict):  # LangChain: {"inputs": …, "tags": …, "metadata": …}
+        inputs = first(inputs, ("inputs", "input_str")) or inputs
+    fields = contents(operation, inputs, outputs, name)
+    if operation is Operation.APP:  # older versions log no retriever, but the steps that got its documents
+        arguments = inputs.get("args") if isinstance(inputs, dict) else inputs
+        fields["passages"] = passages_in(arguments, retriever=False) or fields["passages"]
+    return operation, fields
+
+
+def _usage(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    inputs = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.usage.prompt_tokens")
+    outputs = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens")
+    models = ("gen_ai.response.model", "gen_ai.request.model", "llm.response.model", "llm.request.model")
+    return {
+        "model": next((name for key in models if (name := as_text(attributes.get(key))) and name != "unknown"), None),
+        "prompt_tokens": as_count(first(attributes, inputs)),
+        "completion_tokens": as_count(first(attributes, outputs)),
+        "cost": as_number(attributes.get("gen_ai.usage.cost")),
+    }
+
+
+def _stored_passage(result: Mapping[str, Any]) -> Passage:
+    """Return the passage of an event of a vector store."""
+    fields = {name.split(".result.", 1)[-1].removeprefix("entity."): parsed(value) for name, value in result.items()}
+    passages = passages_in([{"id": fields.get("id", ""), **fields}])
+    return passages[0] if passages else Passage(None, id=first_scalar(fields, ("id",)))
+
+
+TOOL = Tool(spans=read_span)

@@ -1,0 +1,216 @@
+"""Pulls the history of a tool: its traces become answers, its scores verdicts and grades, as those of its exports."""
+
+import io
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from judgeboard.domain import Action, Rejected
+from judgeboard.errors import BadInput, NotSent
+from judgeboard.imports.exports.export import KINDS_OF_EXPORTS
+from judgeboard.imports.importing import OpenBatch, import_file
+from judgeboard.people.permissions import Actor, check_allowed
+from judgeboard.settings.model import ENVIRONMENT
+from judgeboard.settings.tools import tools
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.store.tools import PullState, get_pull, save_pull
+from judgeboard.tools.history import History, Page, Window
+from judgeboard.tools.http import Http
+from judgeboard.tools.target import Refused
+
+QUIET = timedelta(seconds=60)  # younger traces may still get spans
+AGAIN_S = 86_400.0  # traces of this time before the last pull are read again: scores come later than traces
+
+
+def known_histories() -> Mapping[str, type[History]]:
+    """Return what pulls the history of each tool that can be pulled, by the name of the tool."""
+    known = (tool.history for tool in tools() if tool.history is not None)
+    return {each.target.name: each for each in known}
+
+
+@dataclass(slots=True)
+class PullResult:
+    """What one pull brought.
+
+    ``traces`` were read, and gave ``new`` records by kind; ``unchanged`` were stored already. ``differing`` answers are
+    stored with other content, and were not changed. ``rejected`` counts items that cannot be used, by reason; the first
+    of each are named in ``examples``. ``stopped`` says why the pull stopped before its end.
+    """
+
+    tool: str
+    project: str
+    source: str
+    traces: int = 0
+    new: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    unchanged: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    differing: int = 0
+    rejected: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    examples: dict[str, str] = field(default_factory=dict)
+    stopped: str | None = None
+
+    def reject(self, rejected: Rejected, trace_id: str) -> None:
+        """Count an item that cannot be used."""
+        if rejected.differs:
+            self.differing += 1
+            return
+        reason = f"{rejected.field}: {rejected.reason}" if rejected.field else rejected.reason
+        self.rejected[reason] += 1
+        self.examples.setdefault(reason, trace_id)
+
+
+def pull(
+    store: Store,
+    tool: str,
+    *,
+    project: str | None = None,
+    since: datetime | None = None,
+    again_s: float = AGAIN_S,
+    source: str | None = None,
+    address: str | None = None,
+    actor: Actor = "library",
+    environment: Mapping[str, str] = ENVIRONMENT,
+    progress: Callable[[int], None] = lambda _traces: None,
+    wait: Callable[[float], object] = time.sleep,
+    now: datetime | None = None,
+) -> PullResult:
+    """Import the traces and scores of a tool that were not pulled yet.
+
+    The position is stored after each page: a pull that was killed is continued by the next one, and a second pull
+    changes nothing. Verdicts, grades and feedback that are new or changed are stored; an answer never changes.
+    Traces that were also received keep their answer, and get the verdicts and grades. Scores that Judgeboard has sent
+    to the tool are left out.
+
+    Args:
+        store: The database.
+        tool: A name in `known_histories`.
+        project: The project or experiment (default: that of the tool).
+        since: Traces that began from this time on (default: everything that was not pulled yet).
+        again_s: Traces of so many seconds before the last pull are read again, for their later scores.
+        source: The source of the answers (default: ``TOOL:PROJECT``).
+        address: Address of the tool (default: of its own environment variable).
+        actor: Who pulls.
+        environment: Where the keys of the tool are.
+        progress: Is called with the number of traces so far.
+        wait: Waits some seconds before a request is repeated.
+        now: The time of the pull.
+
+    Raises:
+        NotAllowed: The actor is neither lead nor admin.
+        BadInput: A key is missing, or the tool does not know the project.
+    """
+    check_allowed(store, actor, Action.IMPORT)
+    now = now or utc_now()
+    history_of = known_histories()[tool]
+    target = history_of.target
+    access = target.access(target.find_address(address, environment), environment)
+    name = f"{tool} {access.address}"
+    result = PullResult(name, project or "", source or "")
+    with Http(access, wait) as http:
+        try:
+            history = history_of(http, project)
+            result.project = history.project
+            result.source = source or f"{tool}:{history.project}"
+            with store.reading() as connection:
+                state = get_pull(connection, name, history.project)
+            batches = {kind: OpenBatch(f"pull {tool} {history.project}") for kind in KINDS_OF_EXPORTS}
+            pages = _PageImport(store, result, actor, batches)
+            try:
+                for begun in _windows(state, since, timedelta(seconds=again_s), now):
+                    _pull_window(history, begun, pages, progress)
+            finally:
+                for batch in batches.values():
+                    batch.finish(store)
+        except NotSent as error:
+            result.stopped = str(error)
+        except Refused as error:
+            raise BadInput(f"{name} refuses project {result.project or project!r}: {error}") from None
+    return result
+
+
+def _windows(state: PullState, since: datetime | None, again: timedelta, now: datetime) -> list[PullState]:
+    """Return what to pull: the window that is under way, unless an earlier one is requested, and the time after it."""
+    begun = state.until is not None and (since is None or state.since is None or state.since <= since)
+    done = _done(state) if begun else state.done_until
+    begin = since
+    if begun or since is None:
+        last = done if since is None else state.until
+        begin = None if last is None else last - again
+    new = replace(state, done_until=done, since=begin, until=now - QUIET, position=None)
+    return [state, new] if begun else [new]
+
+
+def _done(state: PullState) -> datetime | None:
+    """Return until when everything was pulled once the window under way is; one that begins later leaves a gap."""
+    if state.done_until is not None and state.since is not None and state.since > state.done_until:
+        return state.done_until
+    return state.until
+
+
+@dataclass(frozen=True, slots=True)
+class _PageImport:
+    """Imports the pages of a pull; what is new of a kind is one import batch."""
+
+    store: Store
+    result: PullResult
+    actor: Actor
+    batches: Mapping[str, OpenBatch]
+
+    def add(self, page: Page) -> None:
+        """Import the traces of a page; those that came another way only give feedback, verdicts and grades."""
+        result, traces = self.result, page.traces
+        if not traces:
+            return
+        ids = [trace_id for trace_id, rows in traces.items() for _ in rows]
+        lines = [json.dumps(row) for rows in traces.values() for row in rows]
+        content = "\n".join(lines).encode()
+
+        def reject(rejected: Rejected) -> None:
+            result.reject(rejected, ids[rejected.line - 1] if rejected.line <= len(ids) else "")
+
+        for kind in KINDS_OF_EXPORTS:
+            summary = import_file(
+                self.store,
+                io.BytesIO(content),
+                kind=kind,
+                format="jsonl",
+                export=page.export,
+                source=result.source,
+                newer_counts=True,
+                actor=self.actor,
+                name=f"{result.tool} {result.project}",
+                batch=self.batches[kind],
+                on_rejected=reject,
+            )
+            result.new[kind] += summary.new
+            result.new["feedback"] += summary.feedback_added
+            result.unchanged[kind] += summary.unchanged
+        result.traces += len(traces)
+
+
+def _pull_window(history: History, state: PullState, pages: _PageImport, progress: Callable[[int], None]) -> None:
+    if state.until is None:
+        return
+    window = Window(state.since, state.until)
+    again = False
+    while True:
+        try:
+            page = history.page(window, state.position)
+        except Refused:
+            if state.position is None or again:
+                raise
+            again, state = True, replace(state, position=None)  # the tool has forgotten the position
+            continue
+        pages.add(page)
+        progress(pages.result.traces)
+        if page.next is None:
+            state = replace(state, done_until=_done(state), since=None, until=None, position=None)
+        else:
+            state = replace(state, position=page.next)
+        with pages.store.writing() as connection:
+            save_pull(connection, state, utc_now())
+        if page.next is None:
+            return

@@ -1,0 +1,357 @@
+"""Sends judgments, reviews and gold labels to a target: each once, again only after it changed.
+
+A worker pushes to its push targets again and again. It claims a target before it pushes, so that only one worker at a
+time pushes to it. What a target has is stored after each request: a push that was killed is continued by the next one.
+"""
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from judgeboard.domain import Action, RuleState
+from judgeboard.errors import BadInput, JudgeboardError, NotSent
+from judgeboard.people.permissions import Actor, actor_name, allowed
+from judgeboard.settings.model import ENVIRONMENT
+from judgeboard.settings.tools import tools
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Readable, Store
+from judgeboard.store.events import record_event
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.jobs import live_workers, worker_name
+from judgeboard.store.judge_versions import known_judges
+from judgeboard.store.statements import batches, record_of
+from judgeboard.store.tools import (
+    NewTarget,
+    PushItem,
+    PushOutcome,
+    PushTarget,
+    What,
+    claim_target,
+    count_due,
+    due_items,
+    due_targets,
+    finish_push,
+    insert_target,
+    list_targets,
+    set_target_state,
+    store_pushed,
+    target_named,
+    target_states,
+)
+from judgeboard.text import unstorable
+from judgeboard.tools.http import Http
+from judgeboard.tools.target import Refused, Target
+
+INTERRUPTED = "it was interrupted; the next push continues"
+
+
+def known_targets() -> Mapping[str, Target]:
+    """Return the targets of all tools by name."""
+    return {tool.target.name: tool.target for tool in tools() if tool.target is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class PushResult:
+    """What one push sent: items by kind, refused items by reason, and why it stopped before the end."""
+
+    target: str
+    sent: Mapping[str, int]
+    refused: Mapping[str, int] = field(default_factory=dict)
+    stopped: str | None = None
+
+
+def push(
+    store: Store,
+    to: str,
+    *,
+    what: Collection[What] = tuple(What),
+    since: datetime | None = None,
+    judges: Collection[str] = (),
+    source: str | None = None,
+    with_notes: bool = False,
+    address: str | None = None,
+    refused_again_s: float = 0,
+    seen: Seen | None = None,
+    actor: str = "library",
+    environment: Mapping[str, str] = ENVIRONMENT,
+    progress: Callable[[int], None] = lambda _sent: None,
+    wait: Callable[[float], object] = time.sleep,
+    goes_on: Callable[[], bool] = lambda: True,
+) -> PushResult:
+    """Send to a tool what it has not got yet.
+
+    Refused items are stored with the reason and sent again by a later push. If the tool does not answer, the push
+    stops; the next one continues. A tool gets the texts that people wrote only ``with_notes``.
+
+    Args:
+        store: The database.
+        to: Name of the target in `known_targets`.
+        what: Kinds of items.
+        since: Only judgments and reviews made from this time on.
+        judges: Only judgments of judges with these names (default: all but imported ones).
+        source: Only judgments and reviews of answers of this source.
+        with_notes: Whether to send the texts that people wrote.
+        address: Address of the tool (default: of its own environment variable).
+        refused_again_s: After how many seconds a refused item is sent again.
+        seen: What may be sent: the database as a reviewer may see it (default: everything).
+        actor: Who pushes, for the event.
+        environment: Where the keys of the tool are.
+        progress: Is called with the number of items sent so far.
+        wait: Waits some seconds before a request is repeated.
+        goes_on: Is called before each request; when it returns False, the push stops.
+    """
+    target = known_targets()[to]
+    access = target.access(target.find_address(address, environment), environment)
+    name = f"{target.name} {access.address}"
+    sent: Counter[str] = Counter({each.value: 0 for each in What if each in what})
+    refused: Counter[str] = Counter()
+    stopped = None
+    refused_since = utc_now() - timedelta(seconds=refused_again_s) if refused_again_s else None
+    chosen: dict[str, Any] = {"since": since, "judges": judges, "source": source, "refused_since": refused_since}
+    readable = seen or Seen(store, None)
+    with store.reading() as connection:
+        known_judges(connection, judges)
+    with Http(access, wait) as http:
+        try:
+            for each in (each for each in What if each in what):
+                after = 0
+                while True:
+                    with readable.reading() as connection:
+                        items = due_items(connection, name, each, after=after, **chosen)
+                    if not items:
+                        break
+                    after = items[-1].row_id
+                    if not with_notes:
+                        items = [replace(item, texts={}) for item in items]
+                    for batch in batches(items, target.batch_size):
+                        if not goes_on():
+                            raise NotSent(INTERRUPTED)
+                        outcomes = _deliver(target, http, batch)
+                        with store.writing() as connection:
+                            store_pushed(connection, name, outcomes, utc_now())
+                        reasons = [reason for _, reason in outcomes]
+                        sent[each.value] += reasons.count(None)
+                        refused.update(reason for reason in reasons if reason is not None)
+                        progress(sent.total())
+        except NotSent as error:
+            stopped = str(error)
+    if sent.total():
+        with store.writing() as connection:
+            details = {"target": name, **sent, "refused": refused.total(), "with_notes": with_notes}
+            record_event(connection, "push", actor, details=details)
+    return PushResult(name, dict(sent), dict(refused.most_common()), stopped)
+
+
+def _deliver(target: Target, http: Http, items: Sequence[PushItem]) -> list[tuple[PushItem, str | None]]:
+    """Return each item with None, or with the reason why it was refused. A refused batch is divided."""
+    try:
+        target.send(http, items)
+    except Refused as error:
+        if len(items) == 1:
+            return [(items[0], str(error))]
+        half = len(items) // 2
+        return [*_deliver(target, http, items[:half]), *_deliver(target, http, items[half:])]
+    return [(item, None) for item in items]
+
+
+LONGEST_NAME = 80  # characters
+SHORTEST_S, LONGEST_S = 1.0, 30 * 86_400.0
+REFUSED_AGAIN_S = 3_600.0  # what a tool refuses it mostly refuses for good: not every minute again
+TRY_AGAIN_S = 30.0  # after an error of the database
+
+_log = logging.getLogger("judgeboard.jobs")
+
+
+def add_target(
+    store: Store,
+    to: str,
+    *,
+    name: str | None = None,
+    what: Sequence[What] = tuple(What),
+    judges: Sequence[str] = (),
+    source: str | None = None,
+    since: datetime | None = None,
+    with_notes: bool = False,
+    address: str | None = None,
+    every_s: float = 60.0,
+    actor: Actor,
+    environment: Mapping[str, str] = ENVIRONMENT,
+) -> str:
+    """Add a push target, to which workers push from now on, and return its name (default: that of the tool).
+
+    The other arguments are those of `push`. Keys are not stored: each worker reads them from its environment. Raises
+    BadInput if a value is not usable or the name is taken, and NotFound for an unknown judge.
+    """
+    name = " ".join((to if name is None else name).split())  # one line
+    if not name or len(name) > LONGEST_NAME or unstorable(name):
+        raise BadInput(f"the name of a push target has 1 to {LONGEST_NAME} characters")
+    if not SHORTEST_S <= every_s <= LONGEST_S:
+        raise BadInput("the time between two pushes must be 1 second to 30 days")
+    target = NewTarget(
+        name=name,
+        tool=to,
+        address=known_targets()[to].find_address(address, environment),
+        what=tuple(each.value for each in What if each in what),
+        judges=tuple(judges),
+        source=source,
+        since=since,
+        with_notes=with_notes,
+        every_s=every_s,
+    )
+    with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
+        known_judges(connection, judges)
+        insert_target(connection, target, actor_name(actor), utc_now())
+    return name
+
+
+def change_target(store: Store, name: str, state: RuleState, actor: Actor) -> None:
+    """Pause, resume or remove a push target. The tool keeps what it has, and nothing is sent to it again."""
+    with allowed(store, actor, Action.KEEP_PUSH_TARGETS) as connection:
+        set_target_state(connection, target_named(connection, name), state, actor_name(actor), utc_now())
+
+
+ACTIVE, PAUSED, PUSHING, NO_WORKER, PROBLEM = "active", "paused", "pushing", "no worker", "problem"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetProgress:
+    """A push target with its state: active, paused, pushing, no worker or problem.
+
+    ``pushed``, ``refused`` and ``waiting`` count items after the latest push, which ended without a problem at
+    ``succeeded_at``. ``next_at`` is None if no worker will push.
+    """
+
+    name: str
+    state: str
+    tool: str
+    address: str
+    what: tuple[str, ...]
+    judges: tuple[str, ...]
+    source: str | None
+    with_notes: bool
+    every_s: float
+    pushed: int
+    waiting: int
+    refused: int
+    reason: str | None
+    problem: str | None
+    tried_at: datetime | None
+    succeeded_at: datetime | None
+    next_at: datetime | None
+    by: str
+
+
+def target_progress(store: Readable) -> list[TargetProgress]:
+    """Return the push targets that are not removed, oldest first, with their state."""
+    with store.reading() as connection:
+        living = live_workers(connection)
+        targets = list_targets(connection)
+    return [_progress(target, living) for target in targets]
+
+
+def _progress(target: PushTarget, living: set[str]) -> TargetProgress:
+    if target.state is RuleState.PAUSED:
+        state = PAUSED
+    elif not living:
+        state = NO_WORKER
+    elif target.executor_id in living:
+        state = PUSHING
+    else:
+        state = PROBLEM if target.problem else ACTIVE
+    next_at = target.next_at if state in {ACTIVE, PROBLEM} else None
+    return record_of(TargetProgress, target, state=state, next_at=next_at)
+
+
+def _is_active(store: Store, target: PushTarget) -> bool:
+    with store.reading() as connection:
+        return any(each.id == target.id and each.state is RuleState.ACTIVE for each in list_targets(connection))
+
+
+def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: str) -> PushOutcome:
+    """Push to a target what it has not got yet, and return what it has then."""
+    what = [What(each) for each in target.what]
+    result = PushResult(f"{target.tool} {target.address}", {})
+    problem = None
+    try:
+        result = push(
+            store,
+            target.tool,
+            what=what,
+            since=target.since,
+            judges=target.judges,
+            source=target.source,
+            with_notes=target.with_notes,
+            address=target.address,
+            refused_again_s=REFUSED_AGAIN_S,
+            actor=actor,
+            wait=closing.wait,
+            goes_on=lambda: not closing.is_set() and _is_active(store, target),
+        )
+        problem = result.stopped
+    except JudgeboardError as error:  # a key is missing, or a judge was named that is not stored any more
+        problem = str(error)
+    except Exception as error:  # noqa: BLE001 - a fault of ours: the target shows it, and the next push tries again
+        _log.warning("push to %s: %s", target.name, type(error).__name__, exc_info=error)
+        problem = f"unexpected error ({type(error).__name__}); the worker's log has the details"
+    chosen: dict[str, Any] = {"since": target.since, "judges": target.judges, "source": target.source}
+    with store.reading() as connection:
+        states = [state for state in target_states(connection, result.target) if state.what in target.what]
+        waiting = 0 if problem is None else sum(count_due(connection, result.target, each, **chosen) for each in what)
+    return PushOutcome(
+        pushed=sum(state.sent for state in states),
+        refused=sum(state.refused for state in states),
+        waiting=waiting,
+        reason=next((state.error for state in sorted(states, key=lambda each: each.last_at, reverse=True)), None),
+        problem=problem,
+    )
+
+
+class PushJobs:
+    """The pushes of one worker, each in a thread of its own."""
+
+    def __init__(self, store: Store, executor_id: str) -> None:
+        self._store, self.executor_id = store, executor_id
+        self._closing = threading.Event()
+        self._threads: dict[int, threading.Thread] = {}  # by the target's id
+
+    def look(self, now: datetime | None = None) -> None:
+        """Start a push to each target whose time has come."""
+        now = now or utc_now()
+        self._threads = {id_: thread for id_, thread in self._threads.items() if thread.is_alive()}
+        with self._store.reading() as connection:
+            due = due_targets(connection, self.executor_id, now)
+        for target in due:
+            if target.id in self._threads:
+                continue
+            with self._store.writing() as connection:
+                if not claim_target(connection, target, self.executor_id, now):
+                    continue
+            name = f"judgeboard-push-{target.id}"
+            thread = threading.Thread(target=self._push, args=(target,), name=name, daemon=True)
+            self._threads[target.id] = thread
+            thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """Stop after the requests under way; wait at most this long."""
+        self._closing.set()
+        self.wait(seconds)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the pushes have ended, at most this long."""
+        end = time.monotonic() + seconds
+        for thread in self._threads.values():
+            thread.join(max(0.0, end - time.monotonic()))
+
+    def _push(self, target: PushTarget) -> None:
+        try:
+            outcome = push_to(self._store, target, self._closing, worker_name(self.executor_id))
+            with self._store.writing() as connection:
+                finish_push(connection, target, self.executor_id, outcome, utc_now())
+        except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back, and nothing is lost
+            _log.warning("push to %s: %s; trying again", target.name, type(error).__name__, exc_info=error)
+            self._closing.wait(TRY_AGAIN_S)

@@ -1,0 +1,139 @@
+"""What a target is, and what all targets share: access, the ids of traces, and what is stored beside a score.
+
+`Http`, which makes the requests, is in a module of its own: httpx takes longer to load than all tools together.
+"""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from judgeboard.domain import NOTES
+from judgeboard.errors import BadInput
+from judgeboard.imports.exports.traced import OWN, SENT_BY
+from judgeboard.llm.provider import is_address
+from judgeboard.settings.masking import masked, register_environment
+from judgeboard.store.tools import PushItem
+
+_SPACE = uuid.UUID("6f0d1b1e-4a3b-4f0e-9d3c-6a7564676562")
+
+
+class Refused(Exception):
+    """The tool does not take these items as they are, now or later; the text says why."""
+
+    def __init__(self, reason: str, status: int | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshToken:
+    """A token that is exchanged for access tokens, which end after minutes.
+
+    It is posted to ``path`` as ``refresh``, and the reply has the access token as ``access``.
+    """
+
+    path: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Address, headers and authentication of a tool: a user with a password, or a token."""
+
+    address: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    auth: tuple[str, str] | RefreshToken | None = None
+
+
+class Connection(Protocol):
+    """A connection to a tool, as `Http` makes it."""
+
+    address: str
+
+    def send(self, method: str, path: str, body: Any = None, *, repeat: bool = True) -> Any:
+        """Return the JSON of the reply to a request; raise Refused or NotSent."""
+
+    def read_once(self, path: str) -> Any:
+        """Return the JSON at a path; it is requested only once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A tool that gets scores back.
+
+    Args:
+        name: Its name on the command line.
+        address: Names of the environment variables with its address, the first that is set counts.
+        access: From address and environment to the access; raises BadInput if a key is missing.
+        send: Sends up to ``batch_size`` items; raises `Refused` if the tool does not take one of them. Sending an item
+            again must overwrite it.
+        default_address: The address without a variable, None if there is none.
+    """
+
+    name: str
+    address: tuple[str, ...]
+    access: Callable[[str, Mapping[str, str]], Access]
+    send: Callable[[Connection, Sequence[PushItem]], None]
+    batch_size: int = 1
+    default_address: str | None = None
+
+    def find_address(self, address: str | None, environment: Mapping[str, str]) -> str:
+        """Return the address of the tool: the given one, or that of the environment.
+
+        The secrets of the environment are registered: no message of a tool may repeat them.
+        """
+        register_environment(environment)
+        values = (address, *(environment.get(name) for name in self.address), self.default_address)
+        found = next((value for value in values if value), None)
+        if found is None:
+            raise BadInput(f"no address of {self.name}: set {self.address[0]}, or give --url URL")
+        if not is_address(found) or "@" in found:
+            raise BadInput(f"the address of {self.name} must be http:// or https://, not {masked(found)!r}")
+        return found.rstrip("/")
+
+
+_TRACE_ID = re.compile(r"(?:tr-)?([0-9a-f]{32})\Z")
+_SPAN_ID = re.compile(r"[0-9a-f]{16}\Z")
+
+
+def trace_id_of(item: PushItem) -> str | None:
+    """Return the 32 hex digits of the trace of an answer: of its metadata, otherwise its external id."""
+    for value in (item.metadata.get("trace_id"), item.external_id):
+        match = _TRACE_ID.match(str(value).lower().replace("-", "").replace("tr", "tr-", 1)) if value else None
+        if match:
+            return match[1]
+    return None
+
+
+def span_id_of(item: PushItem) -> str | None:
+    """Return the 16 hex digits of the root span of an answer, None if they are not known."""
+    for value in (item.metadata.get("span_id"), item.external_id):
+        if value and _SPAN_ID.match(str(value).lower()):
+            return str(value).lower()
+    return None
+
+
+def needed_trace_id(item: PushItem) -> str:
+    """Return the trace id, or raise `Refused`."""
+    found = trace_id_of(item)
+    if found is None:
+        raise Refused("the answer has no trace id: neither its id nor metadata.trace_id is one")
+    return found
+
+
+def stable_id(item: PushItem, score: str, *more: str) -> uuid.UUID:
+    """Return the same id for a score of an author on an answer in every push."""
+    return uuid.uuid5(_SPACE, "\0".join((item.source, item.external_id, item.identifier, score, *more)))
+
+
+def facts(item: PushItem) -> dict[str, str]:
+    """Return what a tool stores beside a score: texts only, because MLflow drops everything else.
+
+    The notes beside the one that explains the score are among them. Corrected answers are not: they are no fact of a
+    score, and tools with a place for them get them there.
+    """
+    notes = {name: item.texts[name] for name in NOTES if name != "note" and name in item.texts}
+    of_item = {"source": item.source, "author": item.author, "at": item.at.isoformat(), SENT_BY: OWN}
+    return {**notes, **of_item, **item.more}

@@ -1,0 +1,77 @@
+"""Records of answers with a judge's grade, a supreme judge's mark of this grade, and a person's grade.
+
+Source: Daniel Le, "LLM judge evaluates another LLM judge" (2024), which calls the models student, teacher and reviewer.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from judgeboard.domain import Label
+from judgeboard.imports.exports.entry import Entry, answer_row, each_row, grade_row, without_nothing
+from judgeboard.imports.exports.export import Export, Keys
+from judgeboard.imports.fields import json_text
+from judgeboard.imports.kinds import DEFAULT_SOURCE
+from judgeboard.judges.reply_forms import parse_mark
+from judgeboard.llm.asking import UnusableReply
+from judgeboard.tools.tool import Tool
+
+TEACHER, REVIEWER = "teacher", "reviewer"  # the names of the judge and of the supreme judge
+ANSWER, GRADE, MARK, PERSON = "student_answer", "teacher_grading", "reviewer_feedback", "human_grading"
+_VALUES = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
+
+
+@each_row
+def read(row: dict[str, Any]) -> Iterator[Entry]:
+    """Yield the entry of a record.
+
+    The mark of the reviewer becomes the grade that it implies: that of the teacher, or the opposite if the teacher's is
+    marked as wrong. So `judgeboard test audit --recorded` can compare the two.
+    """
+    known = without_nothing(row)
+    others = {name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}}
+    grade, mark = _mark(known.get(GRADE), "Grade"), _mark(known.get(MARK), "Correctness")
+    implied = None if None in (grade, mark) else grade is mark
+    verdicts = [
+        _verdict(judge, known[column], right)
+        for judge, column, right in ((TEACHER, GRADE, grade), (REVIEWER, MARK, implied))
+        if column in known
+    ]
+    person = _mark(known.get(PERSON), "Grade")
+    grades = grade_row("human", {} if person is None else {"label": _label(person)})
+    if PERSON in known and person is None:
+        others[PERSON] = row[PERSON]
+    yield Entry(answer_row(others, answer=row[ANSWER]), verdicts, grades)
+
+
+def audit_command(judges: Collection[str]) -> tuple[str, ...]:
+    """Return the command that audits the teacher's grades; ``judges`` are the names of the stored judges.
+
+    Without marks of the reviewer, it asks a supreme judge.
+    """
+    if REVIEWER in judges:
+        return ("test", "audit", TEACHER, "--recorded", "--by", REVIEWER)
+    return ("test", "audit", TEACHER, "--model", "gpt-4o")
+
+
+def _mark(value: Any, word: str) -> bool | None:
+    """Return a mark: 1 or 0, or a judge's reply (`parse_mark`), which may give reasons in the lines below the mark."""
+    mark, _, _reasons = str(value).strip().partition("\n")
+    if mark.casefold() in _VALUES:
+        return _VALUES[mark.casefold()]
+    try:
+        return parse_mark(mark, word)
+    except UnusableReply:
+        return None
+
+
+def _label(right: bool) -> str:
+    return (Label.GROUNDED if right else Label.HALLUCINATED).value
+
+
+def _verdict(judge: str, value: Any, right: bool | None) -> dict[str, Any]:
+    row = {"judge": judge, "raw": json_text(value)}
+    return row | ({"status": "unparsable"} if right is None else {"label": _label(right)})
+
+
+EXPORT = Export("teacher and reviewer records", DEFAULT_SOURCE, (Keys(ANSWER, GRADE),), read)
+TOOL = Tool(exports=(EXPORT,))

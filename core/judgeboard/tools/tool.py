@@ -1,0 +1,25 @@
+"""What Judgeboard can know of a foreign tool."""
+
+from dataclasses import dataclass
+
+from judgeboard.imports.exports.export import Export
+from judgeboard.tools.history import History
+from judgeboard.tools.target import Target
+from judgeboard.traces.dialects import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool, or a convention that several follow. Each part may be left out.
+
+    Args:
+        exports: The files that it writes, the most specific keys first.
+        spans: Reads its spans.
+        history: What pulls its traces.
+        target: Sends scores to it.
+    """
+
+    exports: tuple[Export, ...] = ()
+    spans: Dialect | None = None
+    history: type[History] | None = None
+    target: Target | None = None

@@ -1,0 +1,83 @@
+"""The AI SDK of Vercel (JavaScript): an outer span of the call, and one of each request to a model inside."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import (
+    as_count,
+    as_text,
+    first,
+    first_scalar,
+    own_metadata,
+    parsed,
+    session_and_user,
+    tags_in,
+    under,
+)
+from judgeboard.traces.content import messages_in, question_of, text_of
+from judgeboard.traces.spans import LogRecord, Operation, Part, Span
+
+_MISSING = "Content is off: set recordInputs and recordOutputs of experimental_telemetry to true."
+
+
+def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
+    """Read a span of the AI SDK."""
+    fields = span.attributes
+    name = first_scalar(fields, ("ai.operationId", "operation.name"))
+    if name is None or not name.startswith("ai."):
+        return None
+    operation = _operation(name.split()[0])
+    spoken = operation in {Operation.APP, Operation.MODEL}
+    prompt = first(fields, ("ai.prompt.messages", "ai.prompt")) if spoken else None
+    messages = messages_in(prompt)
+    metadata = under(fields, "ai.telemetry.metadata.")
+    session, user = session_and_user(metadata)
+    output = first(fields, ("ai.response.text", "ai.result.text", "ai.response.object", "ai.result.object"))
+    return Part(
+        dialect="vercel",
+        operation=operation,
+        question=question_of(messages) or question_of(prompt),
+        answer=text_of(output) if spoken else None,
+        messages=messages,
+        tool_calls=_tool_calls(fields, operation),
+        model=first_scalar(fields, ("ai.response.model", "ai.model.id")),
+        prompt_tokens=as_count(first(fields, ("ai.usage.inputTokens", "ai.usage.promptTokens"))),
+        completion_tokens=as_count(first(fields, ("ai.usage.outputTokens", "ai.usage.completionTokens"))),
+        session=session,
+        user=user,
+        tags=tags_in(metadata.pop("tags", None)),
+        metadata=own_metadata(metadata),
+        missing=_MISSING if spoken and prompt is None and output is None else None,
+    )
+
+
+def _operation(name: str) -> Operation:
+    if name == "ai.toolCall":
+        return Operation.TOOL
+    if not name.startswith(("ai.generate", "ai.stream")):
+        return Operation.OTHER  # embeddings
+    return Operation.MODEL if name.endswith((".doGenerate", ".doStream")) else Operation.APP
+
+
+def _tool_calls(fields: Mapping[str, Any], operation: Operation) -> tuple[dict[str, Any], ...]:
+    if operation is Operation.TOOL:
+        call = under(fields, "ai.toolCall.")
+        calls = [{"toolCallId": call.get("id"), "toolName": call.get("name"), **call}]
+    else:
+        calls = parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))
+    return tuple(_tool_call(each) for each in calls if isinstance(each, dict)) if isinstance(calls, list) else ()
+
+
+def _tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = parsed(first(call, ("input", "args")))
+    result = {"result": parsed(call["result"])} if "result" in call else {}
+    return {
+        "id": as_text(call.get("toolCallId")),
+        "name": as_text(call.get("toolName")),
+        "arguments": arguments,
+        **result,
+    }
+
+
+TOOL = Tool(spans=read_span)

@@ -1,0 +1,54 @@
+"""Inspect: its logs as JSON and as archives."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+
+from tool_files import INSPECT_SAMPLE, only, opened
+
+
+def test_an_inspect_log_is_read_as_json_and_from_its_archive(tmp_path: Path) -> None:
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps({"version": 2, "eval": {"model": "openai/m"}, "samples": [INSPECT_SAMPLE]}))
+    archive = tmp_path / "log.eval"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("header.json", "{}")
+        file.writestr("samples/s1_epoch_1.json", json.dumps(INSPECT_SAMPLE))
+    zstd = tmp_path / "zstd.eval"
+    zstd.write_bytes(_zstd_archive("samples/s1_epoch_1.json", json.dumps(INSPECT_SAMPLE).encode()))
+    for path in (log, archive, zstd):
+        title, response = only(path)
+        assert title == "an Inspect log"
+        assert (response.query, response.answer, response.reference) == ("q", "a", "a\nb")
+        assert (response.passages, response.generator_model) == (("p1", "p2"), "openai/m")
+        assert response.metadata["prompt_tokens"] == 3
+        _, (verdict,) = opened(path, "verdicts")
+        assert {score.dimension: score.value for score in verdict.verdict.scores} == {"match": 1, "graded depth": 0.5}
+
+
+def _zstd_archive(name: str, content: bytes) -> bytes:
+    """Return a ZIP file as newer versions of Inspect write it; Python 3.11 can neither write nor read them."""
+    packed = pa.compress(content, codec="zstd", asbytes=True)
+    sizes = len(packed).to_bytes(4, "little") + len(content).to_bytes(4, "little")
+    common = b"\0\0" + (93).to_bytes(2, "little") + bytes(8) + sizes + len(name).to_bytes(2, "little") + bytes(2)
+    local = b"PK\3\4\x3f\0" + common + name.encode() + packed
+    entry = b"PK\1\2\x3f\0\x3f\0" + common + bytes(2 + 2 + 2 + 4 + 4) + name.encode()
+    end = b"PK\5\6" + bytes(4) + b"\1\0\1\0" + len(entry).to_bytes(4, "little") + len(local).to_bytes(4, "little")
+    return local + entry + end + bytes(2)
+
+
+def test_an_encrypted_sample_is_damage_and_not_a_crash(tmp_path: Path) -> None:
+    file = tmp_path / "log.eval"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("samples/s1_epoch_1.json", json.dumps(INSPECT_SAMPLE))
+        archive.writestr("samples/s2_epoch_1.json", json.dumps(INSPECT_SAMPLE))
+    content = bytearray(file.read_bytes())
+    second = content.rindex(b"PK\3\4"), content.rindex(b"PK\1\2")
+    content[second[0] + 6] |= 1
+    content[second[1] + 8] |= 1
+    file.write_bytes(content)
+    reading, (first, *_) = opened(file)
+    assert first.query == "q"
+    assert "s2_epoch_1" in str(reading.unreadable)

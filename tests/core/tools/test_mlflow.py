@@ -1,0 +1,81 @@
+"""MLflow: its traces, assessments and spans."""
+
+import json
+from pathlib import Path
+
+from judgeboard.domain import Response
+from judgeboard.tools import mlflow
+from judgeboard.traces.spans import Operation
+from made_spans import made_span, part_of
+from tool_files import records
+
+QUESTION = "At what temperature does Dyneema melt, and nylon?"
+CITED = "Dyneema melts at about 145 °C [1]; nylon melts at about 250 °C [2]."
+TRACE = "49c250410fbe305e914b2b7072849737"
+OF_MLFLOW = "48bd85d40d5a223affcc0c4fe68b03de"
+
+
+def test_a_search_result_of_mlflow_gives_no_answer_of_a_text_that_was_cut(shared: Path, tmp_path: Path) -> None:
+    infos = json.loads((shared / "captures" / "mlflow" / "rest_search.json").read_text())
+    (info,) = [each for each in infos if each["trace_id"].endswith(OF_MLFLOW)]
+    metadata = info["trace_metadata"]
+    cut, tool = f"{'a' * 247}...", '{"city": "Bergen"}'
+    older = {"request_id": f"tr-{TRACE}", "timestamp_ms": 1795232788440, "execution_time_ms": 327, "status": "OK"}
+    older |= {"request_metadata": [{"key": key, "value": value} for key, value in metadata.items()], "tags": []}
+    changed = [
+        {"traces": [info]},
+        {"traces": [older]},
+        *(
+            info | {"trace_id": f"tr-{number}", "response_preview": cut, "trace_metadata": metadata | outputs}
+            for number, outputs in enumerate(({"mlflow.traceOutputs": cut}, {"mlflow.traceOutputs": tool}))
+        ),
+        info | {"trace_id": "tr-2", "trace_metadata": {}},  # of another sender
+    ]
+    file = tmp_path / "search.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in changed))
+    _, items = records(file)
+    assert [isinstance(item, Response) for item in items] == [True, True, False, False, False]
+    for item, trace in zip(items, (OF_MLFLOW, TRACE), strict=False):
+        assert (item.external_id, item.query, item.answer, item.passages) == (trace, QUESTION, CITED, None)
+        assert (item.metadata["session"], item.metadata["latency_ms"]) == ("sess-42", 327)
+    assert all("judgeboard pull" in item.reason for item in items[2:])
+
+
+def test_assessments_of_mlflow_become_verdicts_grades_feedback_and_references(shared: Path) -> None:
+    file = shared / "captures" / "mlflow" / "trace_to_json.json"
+    _, (answer,) = records(file)
+    assert answer.reference == "145 °C and 250 °C"
+    assert [(each.kind, each.value) for each in answer.feedback] == [("thumbs", 0)]
+    _, (verdict,) = records(file, "verdicts")
+    assert (verdict.judge, verdict.verdict.groundedness) == ("judgeboard/rag v1", 0.9)
+    _, (grade,) = records(file, "grades")
+    assert (grade.annotator, grade.grade.label, grade.grade.groundedness) == ("mara@example.org", "grounded", 0.4)
+
+
+def test_mlflow_writes_json_in_json() -> None:
+    part = part_of(
+        mlflow.read_span,
+        {
+            "mlflow.spanType": '"AGENT"',
+            "mlflow.spanInputs": '{"messages": [{"role": "user", "content": "Hi?"}]}',
+            "mlflow.spanOutputs": json.dumps(json.dumps({"answer": "Hello."})),
+            "mlflow.chat.tokenUsage": '{"input_tokens": 5, "output_tokens": 2}',
+            "mlflow.llm.cost": '{"total_cost": 0.5}',
+            "mlflow.trace.session": '"s-1"',
+            "user.id": "u-1",
+            "mlflow.traceTag.env": "prod",
+        },
+    )
+    assert (part.operation, part.question, part.answer) == (Operation.APP, "Hi?", "Hello.")
+    assert (part.prompt_tokens, part.completion_tokens, part.cost) == (5, 2, 0.5)
+    assert (part.session, part.user, part.metadata) == ("s-1", "u-1", {"env": "prod"})
+
+
+def test_mlflow_in_the_form_of_genai_says_that_documents_are_left_out() -> None:
+    retriever = part_of(mlflow.read_span, {"gen_ai.operation.name": "execute_tool"}, scope="mlflow.tracing.provider")
+    assert retriever.passages is None
+    assert "MLFLOW_ENABLE_OTEL_GENAI_SEMCONV=false" in str(retriever.missing)
+    root = part_of(mlflow.read_span, {"gen_ai.operation.name": "CHAIN"}, scope="mlflow.tracing.provider")
+    assert (root.operation, root.missing) == (Operation.APP, retriever.missing)
+    model = made_span({"gen_ai.operation.name": "chat", "gen_ai.input.messages": "[]"}, scope="mlflow.tracing.provider")
+    assert mlflow.read_span(model, ()) is None

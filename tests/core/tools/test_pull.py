@@ -1,0 +1,315 @@
+"""A pull brings each trace once with its passages and scores, and goes on where an earlier one ended."""
+
+import os
+import signal
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from engines import on_sqlite
+from forked_commands import ReadCommand
+from judgeboard.cli.app import run
+from judgeboard.domain import Role
+from judgeboard.errors import BadInput, NotAllowed
+from judgeboard.imports.exports.traced import OWN, SENT_BY
+from judgeboard.people.roster import add_person, admit
+from judgeboard.store.engine import Store
+from judgeboard.store.storing import list_batches
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, PULL, RESPONSE, REVIEW, RUN, TRACE
+from judgeboard.text import as_utc
+from judgeboard.tools.history import Names, whole_traces
+from judgeboard.tools.pull import PullResult, pull
+from judgeboard.tools.recording_tool import Reply
+from judging_log import address
+from sent_traces import PROTOBUF, gathered, receiving, request, trace
+from tool_histories import TOOLS as FAKES
+from tool_histories import (
+    HistoryTool,
+    LangsmithWithHistory,
+    OldLangfuseWithHistory,
+    PhoenixWithHistory,
+    time_of,
+    trace_of,
+)
+
+COUNT = 8
+LATER = as_utc(time_of(600))
+
+
+class _Killed(BaseException):
+    """Ends a pull as a kill does."""
+
+
+def pulled(store: Store, name: str, tool: HistoryTool, **options: Any) -> PullResult:
+    return pull(
+        store,
+        name.split(maxsplit=1)[0],
+        address=tool.address,
+        environment=tool.environment,
+        **{"wait": lambda _seconds: None, "now": LATER, "actor": "test"} | options,
+    )
+
+
+def counts(store: Store) -> dict[str, int]:
+    with store.reading() as connection:
+        return {
+            table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
+            for table in (RESPONSE, JUDGMENT, REVIEW, FEEDBACK)
+        }
+
+
+def answers(store: Store) -> list[tuple[str, str, Any, str]]:
+    with store.reading() as connection:
+        rows = connection.execute(select(RESPONSE).order_by(RESPONSE.c.asked_at)).all()
+    return [(row.query, row.answer, row.passages, row.source) for row in rows]
+
+
+@pytest.mark.parametrize("name", FAKES)
+def test_history_comes_once_with_its_scores(name: str, sqlite_store: Store) -> None:
+    with FAKES[name](COUNT) as tool:
+        tool.given = [
+            (2, "groundedness", 0.2, None, {}),
+            (3, "label", "grounded", "mara", {}),
+            (4, "user_thumbs", 1, None, {}),
+            (5, "groundedness", 0.9, None, {SENT_BY: OWN}),
+        ]
+        tool.bad = {7}
+        tool.failing = [429, 503]
+        result = pulled(sqlite_store, name, tool)
+        assert result.stopped is None
+        project = {"langfuse": "shop", "mlflow": "Default"}.get(name.split(maxsplit=1)[0], "default")
+        source = f"{name.split(maxsplit=1)[0]}:{project}"
+        numbers = [number for number in range(1, COUNT + 1) if number != 7]
+        assert answers(sqlite_store) == [(f"question {n}", f"answer {n}", (f"passage {n}",), source) for n in numbers]
+        assert counts(sqlite_store) == {"response": COUNT - 1, "judgment": 1, "review": 1, "user_feedback": 1}
+        assert (result.traces, sum(result.rejected.values()), result.differing) == (COUNT, 1, 0)
+        assert int(next(iter(result.examples.values())).replace("-", ""), 16) == 7
+
+        before = counts(sqlite_store)
+        again = pulled(sqlite_store, name, tool, now=LATER + timedelta(minutes=1))
+        assert counts(sqlite_store) == before
+        assert (sum(again.new.values()), again.traces) == (0, COUNT)
+
+        tool.count += 1  # a new trace, a changed score, and a score on a trace that was pulled before
+        tool.given[0] = (2, "groundedness", 0.7, None, {})
+        tool.given.append((8, "groundedness", 0.5, None, {}))
+        later = pulled(sqlite_store, name, tool, now=LATER + timedelta(minutes=2))
+        assert {kind: count for kind, count in later.new.items() if count} == {"responses": 1, "verdicts": 2}
+        newest = select(JUDGMENT.c.groundedness).join(RESPONSE).where(RESPONSE.c.query == "question 2")
+        with sqlite_store.reading() as connection:
+            assert list(connection.execute(newest.order_by(JUDGMENT.c.id)).scalars()) == [0.2, 0.7]
+        requests = len(tool.requests)
+        pulled(sqlite_store, name, tool, now=LATER + timedelta(days=9), again_s=0)
+        few = [each.path for each in tool.requests[requests:]]
+        assert len(few) <= 3, few  # a pull without news reads no trace again
+
+
+def test_a_trace_at_the_border_of_a_page_is_read_by_its_id() -> None:
+    def span(trace: str, parent: str | None, begin: int, end: int | None) -> dict[str, Any]:
+        return {"trace": trace, "parent": parent, "start": time_of(begin), "end": None if end is None else time_of(end)}
+
+    rows = [
+        span("newer", "r", 9, 10),  # its root is on an older page
+        span("until the top", None, 6, 9),
+        span("running", None, 5, None),
+        span("inside", "r", 4, 5),
+        span("inside", None, 3, 5),
+        span("at the bottom", None, 2, 4),  # a passage that began with it may be on the next page
+    ]
+    whole, divided = whole_traces(rows, Names("trace", "parent", "start", "end"))
+    assert whole == {"inside": rows[3:5]}
+    assert divided == ["until the top", "at the bottom"]
+
+
+@pytest.mark.parametrize("name", ["phoenix", "langsmith"])
+def test_a_killed_pull_goes_on_at_its_page(name: str, store: Store) -> None:
+    with FAKES[name](COUNT) as tool:
+        traces: list[int] = []
+
+        def kill(number: int) -> None:
+            traces.append(number)
+            if len(traces) == 2:
+                raise _Killed
+
+        with pytest.raises(_Killed):
+            pulled(store, name, tool, progress=kill)
+        with store.reading() as connection:
+            position = connection.execute(select(PULL.c.position)).scalar_one()
+        assert position is not None
+        stored = counts(store)["response"]
+        assert 0 < stored <= tool.count
+        result = pulled(store, name, tool, now=LATER + timedelta(minutes=1), again_s=0)
+        assert len(answers(store)) == len(set(answers(store))) == tool.count
+        assert result.new["responses"] == tool.count - stored
+        assert result.traces < tool.count + result.unchanged["responses"] + 1
+        print(f"{name}: {stored} answers before the kill, {result.new['responses']} after it, {tool.count} in all")  # noqa: T201
+
+
+class KillingPhoenix(PhoenixWithHistory):
+    """Phoenix that kills who pulls, as it asks for the annotations of its second page."""
+
+    victim: int | None = None
+
+    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+        if self.victim and path.endswith("/span_annotations") and f"{5 << 8 | 1:016x}" in query["span_ids"]:
+            os.kill(self.victim, signal.SIGKILL)
+        return super().reply(path, query, request)
+
+
+def test_a_pull_whose_process_is_killed_brings_everything_once(store: Store) -> None:
+    with KillingPhoenix(COUNT) as tool:
+        tool.given = [
+            (number, *score, {})
+            for number in range(1, COUNT + 1)
+            for score in (("groundedness", 0.2, None), ("label", "grounded", "mara"), ("user_thumbs", 1, None))
+        ]
+        command = ("pull", "phoenix", "--url", tool.address, "--db", address(store))
+        with ReadCommand(*command) as process:
+            tool.victim = process.pid
+        assert process.returncode == -signal.SIGKILL
+        before = counts(store)
+        assert set(before.values()) == {tool.page_size}, "the page before the kill is stored"
+        tool.victim = None
+        assert run([*command]) == 0
+        assert set(counts(store).values()) == {COUNT}
+        assert len({query for query, *_ in answers(store)}) == COUNT
+        print(f"{store.engine.dialect.name}: before the kill {before}, after the next pull {counts(store)}")  # noqa: T201
+
+
+def test_a_tool_that_does_not_answer_stops_the_pull_and_the_wait_is_what_it_asks_for(sqlite_store: Store) -> None:
+    waits: list[float] = []
+    with PhoenixWithHistory(COUNT) as tool:
+        tool.retry_after = 7
+        tool.failing = [429] * 6
+        result = pulled(sqlite_store, "phoenix", tool, wait=waits.append)
+        assert "429" in str(result.stopped)
+        assert waits == [7] * 5
+        tool.failing = [401]
+        assert "401" in str(pulled(sqlite_store, "phoenix", tool).stopped)
+        assert len(answers(sqlite_store)) == 0
+        assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(6))).traces == COUNT - 5
+        assert pulled(sqlite_store, "phoenix", tool, since=as_utc(time_of(1))).new["responses"] == 5
+
+
+def test_a_pull_since_a_day_leaves_no_gap_before_it(sqlite_store: Store) -> None:
+    def at(number: int) -> datetime:
+        return as_utc(time_of(number))
+
+    def kill(_traces: int) -> None:
+        raise _Killed
+
+    with PhoenixWithHistory(COUNT) as tool:
+        assert pulled(sqlite_store, "phoenix", tool, now=at(4), again_s=0).traces == 2
+        with pytest.raises(_Killed):  # before it has stored its first page
+            pulled(sqlite_store, "phoenix", tool, since=at(4), now=at(20), again_s=0, progress=kill)
+        pulled(sqlite_store, "phoenix", tool, since=at(5), now=at(30), again_s=0)
+        assert len(answers(sqlite_store)) == COUNT - 1
+        pulled(sqlite_store, "phoenix", tool, now=at(40), again_s=0)
+    assert [query for query, *_ in answers(sqlite_store)] == [f"question {n}" for n in range(1, COUNT + 1)]
+
+
+def test_a_pull_is_one_import_of_each_kind(sqlite_store: Store) -> None:
+    with PhoenixWithHistory(COUNT) as tool:
+        tool.given = [(number, "groundedness", 0.2, None, {}) for number in (1, COUNT)]
+        pulled(sqlite_store, "phoenix", tool)
+    with sqlite_store.reading() as connection:
+        batches = {batch.kind: batch for batch in list_batches(connection)}
+        assert len(list_batches(connection)) == len(batches) == 2
+        assert connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 1
+    assert {kind: (batch.counts or {})["new"] for kind, batch in batches.items()} == {"responses": 8, "verdicts": 2}
+    assert {(batch.file, batch.finished_at is None) for batch in batches.values()} == {("pull phoenix default", False)}
+
+
+class PhoenixWithABadPage(PhoenixWithHistory):
+    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+        return Reply(500, {"detail": "defect"}) if query.get("cursor") == "4" else super().reply(path, query, request)
+
+
+def test_a_page_that_is_always_refused_ends_the_pull(sqlite_store: Store) -> None:
+    with PhoenixWithABadPage(COUNT) as tool, pytest.raises(BadInput, match="500"):
+        pulled(sqlite_store, "phoenix", tool)
+
+
+class PhoenixWithARunningTrace(PhoenixWithHistory):
+    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+        reply = super().reply(path, query, request)
+        for row in reply[1]["data"] if path.endswith(("/traces", "/spans")) else ():
+            row["start_time"] = (LATER - timedelta(minutes=5)).isoformat()
+            if path.endswith("/spans") and row["context"]["trace_id"] == f"{3:032x}":
+                row["parent_id"] = row["parent_id"] or "00000000000000aa"
+        return reply
+
+
+def test_a_young_trace_is_not_read_before_its_root_has_ended(sqlite_store: Store) -> None:
+    with PhoenixWithARunningTrace(3) as tool:
+        assert pulled(sqlite_store, "phoenix", tool).traces == 2
+    assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 2"]
+
+
+class LangfuseThatRefusesATrace(OldLangfuseWithHistory):
+    refused: str | None = trace_of(2)
+
+    def reply(self, path: str, query: dict[str, Any], request: Any) -> Any:
+        if self.refused is not None and path.endswith(self.refused):
+            return Reply(500, {"message": "defect"})
+        return super().reply(path, query, request)
+
+
+def test_a_trace_that_is_refused_by_its_id_gives_no_answer_without_passages(sqlite_store: Store) -> None:
+    with LangfuseThatRefusesATrace(3) as tool:
+        result = pulled(sqlite_store, "langfuse", tool)
+        assert (result.stopped, *result.rejected.values(), *result.examples.values()) == (None, 1, trace_of(2))
+        assert [query for query, *_ in answers(sqlite_store)] == ["question 1", "question 3"]
+        tool.refused = None
+        assert pulled(sqlite_store, "langfuse", tool, now=LATER + timedelta(minutes=1)).new["responses"] == 1
+    assert [passages for *_, passages, _ in answers(sqlite_store)] == [(f"passage {n}",) for n in (1, 2, 3)]
+
+
+def test_a_trace_that_was_received_keeps_its_answer_and_gets_the_scores(sqlite_store: Store) -> None:
+    with receiving(sqlite_store) as http:
+        http.post("/v1/traces", content=request(trace(3)), headers=PROTOBUF)
+    gathered(sqlite_store)
+    with PhoenixWithHistory(3) as tool:
+        tool.given = [(3, "groundedness", 0.2, None, {}), (3, "label", "hallucinated", "mara", {})]
+        result = pulled(sqlite_store, "phoenix", tool)
+    assert Counter(source for *_, source in answers(sqlite_store)) == {"shop": 1, "phoenix:default": 2}
+    assert (result.new["verdicts"], result.new["grades"]) == (1, 1)
+
+
+@on_sqlite
+@pytest.mark.parametrize("pulled_first", [False, True])
+def test_a_run_of_langsmith_that_is_pulled_and_received_is_one_answer(store: Store, pulled_first: bool) -> None:
+    with LangsmithWithHistory(3) as tool, receiving(store) as http:
+        tool.given = [(2, "groundedness", 0.2, None, {})]
+        if pulled_first:
+            pulled(store, "langsmith", tool)
+        assert http.post("/runs/batch", json={"post": tool.runs(2), "patch": []}).status_code == 200
+        gathered(store)
+        pulled(store, "langsmith", tool, now=LATER + timedelta(minutes=1))
+    assert [query for query, *_ in answers(store)] == [f"question {n}" for n in (1, 2, 3)]
+    assert counts(store)["judgment"] == 1
+    with store.reading() as connection:
+        assert connection.execute(select(TRACE.c.state)).scalar_one() == "made"
+
+
+def test_only_leads_pull(sqlite_store: Store) -> None:
+    add_person(sqlite_store, "eve@example.org", Role.REVIEWER, "cli:root")
+    with PhoenixWithHistory(1) as tool, pytest.raises(NotAllowed):
+        pulled(sqlite_store, "phoenix", tool, actor=admit(sqlite_store, "eve@example.org"))
+
+
+def test_the_command_says_what_came_and_what_could_not_be_used(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = ("--db", str(sqlite_store.engine.url.database))
+    with PhoenixWithHistory(3) as tool:
+        tool.bad = {2}
+        assert run(["pull", "phoenix", "--url", tool.address, "--source", "shop", *database]) == 1
+        shown = capsys.readouterr().out
+        assert "3 traces read; new: 2 answers, 0 verdicts, 0 grades, 0 feedback; source: shop" in shown
+        assert "not used: 1 item" in shown
+        assert run(["pull", "phoenix", "--url", tool.address, "--project", "none", *database]) == 2
+        assert "404" in capsys.readouterr().err

@@ -1,0 +1,457 @@
+"""A push sends each judgment, review and gold label once, to every tool the same scores."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from graded_log import BAD, GOOD, NOON, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import ResponseKind
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.reviews import is_current
+from judgeboard.store.tables import REVIEW
+from judgeboard.store.tools import What, target_states
+from judgeboard.tools import recording_tool as fakes
+from judgeboard.tools.push import PushResult, push
+
+TRACE, OTHER, UNKNOWN = "ab" * 16, "cd" * 16, "ef" * 16
+SPAN = "12" * 8
+
+
+class Pushed(NamedTuple):
+    """A score that a tool has: on which answer, of whom, and its comment."""
+
+    subject: str
+    name: str
+    value: Any
+    person: bool
+    comment: str | None
+
+
+def of_phoenix(tool: fakes.RecordingTool) -> list[Pushed]:
+    subjects = {SPAN: "first", OTHER: "second"}
+    return [
+        Pushed(
+            subjects[each.get("span_id") or each["trace_id"]],
+            each["name"],
+            each["result"].get("label", each["result"].get("score")),
+            each["annotator_kind"] == "HUMAN",
+            each["result"].get("explanation"),
+        )
+        for each in tool.scores.values()
+    ]
+
+
+def of_mlflow(tool: fakes.RecordingTool) -> list[Pushed]:
+    subjects = {f"tr-{TRACE}": "first", f"tr-{OTHER}": "second"}
+    return [
+        Pushed(
+            subjects[each["trace_id"]],
+            each["assessment_name"],
+            (each.get("feedback") or each.get("expectation"))["value"],
+            each["source"]["source_type"] == "HUMAN",
+            each.get("rationale"),
+        )
+        for each in tool.scores.values()
+    ]
+
+
+def of_langfuse(tool: fakes.RecordingTool) -> list[Pushed]:
+    subjects = {TRACE: "first", OTHER: "second"}
+    return [
+        Pushed(
+            subjects[each["traceId"]],
+            each["name"],
+            each["value"],
+            "/" in each["metadata"]["author"] or each["metadata"]["author"] == "gold",
+            each.get("comment"),
+        )
+        for each in tool.scores.values()
+        if each["traceId"] in tool.known
+    ]
+
+
+def of_langsmith(tool: fakes.RecordingTool) -> list[Pushed]:
+    subjects = {TRACE: "first", OTHER: "second"}
+    return [
+        Pushed(
+            subjects[each["run_id"].replace("-", "")],
+            each["key"],
+            each.get("value") or each.get("score"),
+            each["feedback_source"]["type"] != "model",
+            each.get("comment"),
+        )
+        for each in tool.scores.values()
+    ]
+
+
+def of_label_studio(tool: fakes.RecordingTool) -> list[Pushed]:
+    scores = []
+    for (kind, _), each in tool.scores.items():
+        texts = [region["value"]["text"][0] for region in each["result"] if region["from_name"] == "note"]
+        for region in each["result"]:
+            (value,) = region["value"].values()
+            if region["type"] != "textarea":
+                plain = value[0] if isinstance(value, list) else float(value)
+                comment = (texts or [None])[0]
+                subject = {1: "first", 2: "second"}[each["task"]]
+                scores.append(Pushed(subject, region["from_name"], plain, kind == "annotations", comment))
+    return scores
+
+
+def of_collector(tool: fakes.RecordingTool) -> list[Pushed]:
+    scores = []
+    for record in tool.scores.values():
+        values = {each["key"]: next(iter(each["value"].values())) for each in record["attributes"]}
+        scores.append(
+            Pushed(
+                {TRACE: "first", OTHER: "second"}[record["traceId"]],
+                values["gen_ai.evaluation.name"],
+                values.get("gen_ai.evaluation.score.label", values.get("gen_ai.evaluation.score.value")),
+                values["judgeboard.kind"] != "judgments",
+                values.get("gen_ai.evaluation.explanation"),
+            )
+        )
+    return scores
+
+
+TOOLS: Mapping[str, tuple[type[fakes.RecordingTool], tuple[str, ...], Callable[[Any], list[Pushed]]]] = {
+    "phoenix": (fakes.FakePhoenix, (SPAN, OTHER), of_phoenix),
+    "mlflow": (fakes.FakeMlflow, (f"tr-{TRACE}", f"tr-{OTHER}"), of_mlflow),
+    "langfuse": (fakes.FakeLangfuse, (TRACE, OTHER), of_langfuse),
+    "langsmith": (
+        fakes.FakeLangsmith,
+        ("abababab-abab-abab-abab-abababababab", "cdcdcdcd-cdcd-cdcd-cdcd-cdcdcdcdcdcd"),
+        of_langsmith,
+    ),
+    "label-studio": (fakes.FakeLabelStudio, ("1", "2"), of_label_studio),
+    "otlp": (fakes.FakeCollector, (TRACE, OTHER), of_collector),
+}
+
+
+def judged_and_reviewed(log: GradedLog) -> tuple[int, int]:
+    """Two answers that the tools know, one that they do not know, one without a trace, and what nobody gets back."""
+    first, second, unknown, without = (
+        log.answers(metadata=metadata)[0]
+        for metadata in (
+            {"trace_id": f"tr-{TRACE}", "span_id": SPAN, "task_id": 1},
+            {"trace_id": OTHER.upper(), "task_id": "2"},
+            {"trace_id": UNKNOWN, "task_id": 99},
+            {},
+        )
+    )
+    judge, imported = log.version("lexical"), log.version("replay")
+    log.say(judge, {first: {"groundedness": 0.2, "quality": 1, "reasoning": "old"}})
+    log.say(judge, {first: {"groundedness": 0.9, "label": GOOD, "reasoning": "cited"}})
+    log.say_all(judge, (second, unknown, without), quality=3)
+    log.say(judge, {second: {"status": "error"}})
+    log.say(imported, {first: {"groundedness": 0.5}})
+    log.say_all(judge, log.answers(kind=ResponseKind.CONTROL, metadata={"trace_id": TRACE}), groundedness=0.1)
+    early = log.review(first, "mara", label=GOOD.value)
+    log.review(first, "mara", label=BAD.value, quality=2, note="nylon is wrong", replaces=early)
+    log.review(first, "jon", label=GOOD.value)
+    log.review(first, "jon", label=BAD.value, request_key="import:1")
+    log.withdraw(log.review(second, "mara", quality=1), second)
+    log.review(second, "lea", label=BAD.value, stage="adjudication", corrected_answer="250 °C")
+    return first, second
+
+
+NOTE = "nylon is wrong"
+JUDGMENTS = [
+    Pushed("first", "groundedness", 0.9, False, "cited"),
+    Pushed("first", "label", "grounded", False, "cited"),
+    Pushed("second", "quality", 3.0, False, None),
+]
+REVIEWS = [
+    Pushed("first", "label", "grounded", True, None),
+    Pushed("first", "label", "hallucinated", True, NOTE),
+    Pushed("first", "quality", 2.0, True, NOTE),
+]
+GOLD = [Pushed("second", "label", "hallucinated", True, None)]
+
+
+def without_comments(scores: list[Pushed]) -> list[Pushed]:
+    return in_order(each._replace(comment=None) for each in scores)
+
+
+def in_order(scores: Iterable[Pushed]) -> list[Pushed]:
+    return sorted(scores, key=lambda each: (each.subject, each.name, str(each.value), each.person, str(each.comment)))
+
+
+def pushed_to(tool: fakes.RecordingTool, name: str, log: GradedLog, **options: Any) -> PushResult:
+    return push(
+        log.store,
+        name,
+        address=tool.address,
+        environment=tool.environment,
+        wait=lambda _seconds: None,
+        actor="test",
+        **options,
+    )
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_every_tool_gets_the_same_scores_once_and_again_only_what_changed(name: str, sqlite_log: GradedLog) -> None:
+    fake, known, scores_of = TOOLS[name]
+    first, _ = judged_and_reviewed(sqlite_log)
+    with fake(*known) as tool:
+        tool.failing = [503, 429]
+        result = pushed_to(tool, name, sqlite_log)
+        expected = JUDGMENTS + REVIEWS + GOLD
+        assert [each for each in scores_of(tool) if each.comment == NOTE] == []
+        assert without_comments(scores_of(tool)) == without_comments(expected)
+        if name != "label-studio":
+            assert {each.comment for each in scores_of(tool)} == {None, "cited"}
+        unknown = name == "langfuse"  # it stores scores of traces that it does not have
+        assert result.sent == {"judgments": 2 + unknown, "reviews": 2, "gold": 1}
+        assert sum(result.refused.values()) == 2 - unknown
+        assert result.stopped is None
+
+        before = len(tool.requests)
+        assert pushed_to(tool, name, sqlite_log, what=(What.REVIEWS, What.GOLD)).sent == {"reviews": 0, "gold": 0}
+        assert len(tool.requests) == before
+
+        (mara,) = [
+            row.id
+            for row in rows(sqlite_log)
+            if row.response_id == first and row.reviewer_id == sqlite_log.reviewers["mara"]
+        ]
+        sqlite_log.review(first, "mara", label=GOOD.value, quality=4, note=NOTE, replaces=mara)
+        sqlite_log.say(sqlite_log.version("lexical"), {first: {"groundedness": 0.7, "label": GOOD}})
+        assert pushed_to(tool, name, sqlite_log, with_notes=True).sent == {"judgments": 1, "reviews": 1, "gold": 0}
+        changed = [
+            Pushed("first", "groundedness", 0.7, False, None),
+            Pushed("first", "label", "grounded", False, None),
+            Pushed("second", "quality", 3.0, False, None),
+            Pushed("first", "label", "grounded", True, None),
+            Pushed("first", "label", "grounded", True, NOTE),
+            Pushed("first", "quality", 4.0, True, NOTE),
+            *GOLD,
+        ]
+        if name == "otlp":  # a log has no rows to overwrite: the newest record counts
+            newest = scores_of(tool)[len(expected) :]
+            assert without_comments(newest) == without_comments([*changed[:2], *changed[4:6]])
+        else:
+            assert in_order(scores_of(tool)) == in_order(changed)
+            # By another address nothing is known of what it has, as after a push that was killed.
+            elsewhere = tool.address.replace("127.0.0.1", "localhost")
+            again = push(sqlite_log.store, name, address=elsewhere, environment=tool.environment, with_notes=True)
+            assert again.sent == result.sent
+            has = [score for score in scores_of(tool) if score.name != "expected_response"]  # the only one that is new
+            assert in_order(has) == in_order(changed)
+
+
+def rows(log: GradedLog) -> list[Any]:
+    with log.store.reading() as connection:
+        return list(connection.execute(REVIEW.select().where(is_current(), ~REVIEW.c.request_key.like("import:%"))))
+
+
+def test_the_database_knows_what_each_tool_has(log: GradedLog) -> None:
+    judged_and_reviewed(log)
+    with fakes.FakePhoenix(SPAN, OTHER) as tool:
+        name = f"phoenix {tool.address}"
+        tool.failing = [503] * 6
+        stopped = pushed_to(tool, "phoenix", log)
+        assert "503" in str(stopped.stopped)
+        result = pushed_to(tool, "phoenix", log, since=NOON, judges=("lexical", "replay"))
+        assert result.sent == {"judgments": 3, "reviews": 2, "gold": 1}
+        assert any("no trace id" in reason for reason in result.refused)
+        assert any(UNKNOWN in reason for reason in result.refused)
+        with pytest.raises(NotFound, match="lexical"):
+            pushed_to(tool, "phoenix", log, judges=("lexicl",))
+        tool.known.add(UNKNOWN)
+        assert pushed_to(tool, "phoenix", log).sent["judgments"] == 1
+    with log.store.reading() as connection:
+        states = {(state.target, state.what): (state.sent, state.refused) for state in target_states(connection)}
+        events = latest_events(connection, EventFilter(kind="push"), limit=10)
+    assert states == {(name, "judgments"): (4, 1), (name, "reviews"): (2, 0), (name, "gold"): (1, 0)}
+    assert events[0].details == {
+        "target": name,
+        "judgments": 1,
+        "reviews": 0,
+        "gold": 0,
+        "refused": 1,
+        "with_notes": False,
+    }
+
+
+def test_a_missing_key_or_a_wrong_one_is_named(sqlite_log: GradedLog) -> None:
+    judged_and_reviewed(sqlite_log)
+    with fakes.FakeLangfuse(TRACE) as tool:
+        with pytest.raises(BadInput, match="LANGFUSE_SECRET_KEY"):
+            push(sqlite_log.store, "langfuse", address=tool.address, environment={})
+        wrong = {"LANGFUSE_PUBLIC_KEY": "a", "LANGFUSE_SECRET_KEY": "b", "LANGFUSE_HOST": tool.address}
+        assert "401: Invalid credentials" in str(push(sqlite_log.store, "langfuse", environment=wrong).stopped)
+        assert len(tool.requests) == 1
+    with pytest.raises(BadInput, match="http"):
+        push(sqlite_log.store, "mlflow", address="databricks", environment={})
+
+
+def test_the_corrected_answer_goes_to_mlflow_as_the_expected_one(sqlite_log: GradedLog) -> None:
+    judged_and_reviewed(sqlite_log)
+    with fakes.FakeMlflow(f"tr-{OTHER}") as tool:
+        pushed_to(tool, "mlflow", sqlite_log, what=[What.GOLD], with_notes=True)
+        expected = [each["expectation"]["value"] for each in tool.scores.values() if "expectation" in each]
+    assert expected == ["250 °C"]
+
+
+def corrected_in_langsmith(tool: fakes.RecordingTool) -> list[str]:
+    return [each["correction"]["corrected_answer"] for each in tool.scores.values() if each.get("correction")]
+
+
+def corrected_in_label_studio(tool: fakes.RecordingTool) -> list[str]:
+    regions = [region for each in tool.scores.values() for region in each["result"]]
+    return [region["value"]["text"][0] for region in regions if region["from_name"] == "corrected_answer"]
+
+
+@pytest.mark.parametrize(
+    ("name", "corrected"), [("langsmith", corrected_in_langsmith), ("label-studio", corrected_in_label_studio)]
+)
+def test_the_corrected_answer_goes_where_a_tool_has_a_place_if_texts_are_sent(
+    name: str, corrected: Callable[[fakes.RecordingTool], list[str]], sqlite_log: GradedLog
+) -> None:
+    judged_and_reviewed(sqlite_log)
+    fake, known, _ = TOOLS[name]
+    for with_notes, expected in ((False, []), (True, ["250 °C"])):
+        with fake(*known) as tool:
+            pushed_to(tool, name, sqlite_log, with_notes=with_notes)
+            assert corrected(tool) == expected
+            sent = "250 °C" in json.dumps(list(tool.scores.values()), ensure_ascii=False)
+            assert sent is with_notes
+
+
+def test_requests_have_the_fields_of_captured_ones(shared: Path, sqlite_log: GradedLog) -> None:
+    judged_and_reviewed(sqlite_log)
+    captures = shared / "captures"
+    files = sorted(captures.glob("langfuse_v5/*scores.json"))
+    scores = [score for file in files for score in json.loads(file.read_text())]
+    with fakes.FakeLangfuse(TRACE, OTHER) as tool:
+        pushed_to(tool, "langfuse", sqlite_log)
+        own = list(tool.scores.values())
+    fields = {name: type(value) for score in scores for name, value in score.items() if name != "value"}
+    assert {
+        name: type(value) for score in own for name, value in score.items() if name != "value"
+    }.items() <= fields.items()
+
+    (file,) = captures.glob("genai_evaluation_event/*logs.json")
+    captured = json.loads(file.read_text())["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
+    with fakes.FakeCollector(TRACE, OTHER) as tool:
+        pushed_to(tool, "otlp", sqlite_log)
+        records = list(tool.scores.values())
+    assert {record["eventName"] for record in records} == {captured["eventName"]}
+    kinds = {each["key"]: set(each["value"]) for each in captured["attributes"]}
+    for record in records:
+        assert record.keys() <= captured.keys() | {"timeUnixNano"}
+        named = {each["key"]: set(each["value"]) for each in record["attributes"]}
+        assert {name: kind for name, kind in named.items() if name.startswith("gen_ai")}.items() <= kinds.items()
+
+
+def test_the_command_says_what_was_sent_and_what_each_tool_has(
+    sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = judged_and_reviewed(sqlite_log)
+    database = ("--db", str(sqlite_log.store.engine.url.database))
+    with fakes.FakePhoenix(SPAN, OTHER) as tool:
+        monkeypatch.setenv("PHOENIX_API_KEY", "key")
+        to_phoenix = ("push", "phoenix", "--url", tool.address, *database)
+        assert run([*to_phoenix, "--what", "reviews,gold"]) == 0
+        assert run([*to_phoenix, "--json"]) == 1
+        sent, refused = capsys.readouterr().out.split("\n", 1)
+        assert sent == f"phoenix {tool.address}: 2 reviews, 1 gold sent"
+        assert json.loads(refused)["sent"] == {"judgments": 2, "reviews": 0, "gold": 0}
+        assert run([*to_phoenix, "--what", "golds"]) == 2
+
+        def review_meanwhile(seconds: float) -> None:
+            if seconds != 60 or sqlite_log.reviewers.get("eve"):
+                raise KeyboardInterrupt
+            sqlite_log.review(first, "eve", quality=1)
+            tool.requests.clear()
+
+        monkeypatch.setattr("judgeboard.cli.push.time.sleep", review_meanwhile)
+        assert run([*to_phoenix, "--every", "60"]) == 130
+        assert capsys.readouterr().out.count("0 judgments, 1 reviews, 0 gold sent") == 1
+        assert len(tool.requests) == 1  # what it refused a moment ago is not sent
+    assert run(["push", *database]) == 0
+    assert "judgments: 2 sent, 2 refused (last: " in capsys.readouterr().out
+
+
+def test_a_key_with_a_line_break_is_used_without_it_or_named_but_not_shown(sqlite_log: GradedLog) -> None:
+    judged_and_reviewed(sqlite_log)
+    with fakes.FakePhoenix(SPAN, OTHER) as tool:
+
+        def stopped(key: str) -> str | None:
+            environment = {"PHOENIX_API_KEY": key}
+            return push(sqlite_log.store, "phoenix", address=tool.address, environment=environment).stopped
+
+        for key in ("sk-\nsecret", "sk-sécret"):
+            words = str(stopped(key))
+            assert "line break" in words
+            assert "cret" not in words
+        assert tool.requests == []
+        assert stopped("key\r\n") is None
+
+
+class SignInPage(fakes.RecordingTool):
+    """A server that answers every request with a page."""
+
+    def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
+        return fakes.Reply(200, b"<html>Sign in</html>")
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_page_instead_of_json_does_not_count_as_sent(name: str, sqlite_log: GradedLog) -> None:
+    judged_and_reviewed(sqlite_log)
+    with SignInPage() as tool:
+        keys = TOOLS[name][0].environment
+        result = push(sqlite_log.store, name, address=tool.address, environment=keys)
+    assert sum(result.sent.values()) == 0
+    assert "is it the address of the tool?" in str(result.stopped)
+
+
+def test_an_empty_reply_counts_as_sent(sqlite_log: GradedLog) -> None:
+    judged_and_reviewed(sqlite_log)
+
+    class Empty(fakes.RecordingTool):
+        def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
+            return fakes.Reply(200, b"")
+
+    with Empty() as tool:
+        result = pushed_to(tool, "otlp", sqlite_log)
+    assert result.sent == {"judgments": 3, "reviews": 2, "gold": 1}
+    assert result.stopped is None
+
+
+class LostReply(fakes.FakeLabelStudio):
+    """Label Studio behind a proxy that gives up on the first of each kind of POST, after it was stored."""
+
+    def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
+        reply = super().answer(request)
+        return fakes.Reply(504, {"detail": "timeout"}) if reply.status == 201 and len(self.scores) == 1 else reply
+
+
+@pytest.mark.parametrize("what", [What.REVIEWS, What.JUDGMENTS])
+def test_label_studio_gets_no_second_annotation_when_a_reply_is_lost(what: What, sqlite_log: GradedLog) -> None:
+    judged_and_reviewed(sqlite_log)
+    with LostReply("1", "2") as tool:
+        assert "504" in str(pushed_to(tool, "label-studio", sqlite_log, what=[what]).stopped)
+        assert len(tool.scores) == 1
+        assert pushed_to(tool, "label-studio", sqlite_log, what=[what]).sent == {what.value: 2}
+        assert len(tool.scores) == 2
+
+
+def test_langfuse_gets_scores_only_of_answers_that_have_a_trace(sqlite_log: GradedLog) -> None:
+    answers = [
+        sqlite_log.answers(metadata=metadata)[0] for metadata in ({}, {"trace_id": "lf-7"}, {"tool": "Langfuse"})
+    ]
+    sqlite_log.say_all(sqlite_log.version("lexical"), answers, quality=3)
+    with fakes.FakeLangfuse() as tool:
+        result = pushed_to(tool, "langfuse", sqlite_log)
+        assert sorted(score["traceId"] for score in tool.scores.values()) == ["a3", "lf-7"]
+    assert result.sent["judgments"] == 2
+    ((reason, count),) = result.refused.items()
+    assert "no trace id" in reason
+    assert count == 1

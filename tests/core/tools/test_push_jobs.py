@@ -1,0 +1,154 @@
+"""Repeated pushes: one worker at a time, one after another, and nothing twice after a kill."""
+
+import os
+import signal
+import threading
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from forked_commands import ReadCommand
+from graded_log import GOOD, GradedLog
+from judgeboard.cli.app import run
+from judgeboard.domain import RuleState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.store.jobs import register_worker
+from judgeboard.store.tools import claim_target, list_targets, release_abandoned_targets
+from judgeboard.tools import recording_tool as fakes
+from judgeboard.tools.push import PushJobs, TargetProgress, add_target, change_target, push_to, target_progress
+
+TRACES = [f"{number:032x}" for number in range(1, 121)]
+
+
+def judged(log: GradedLog, traces: list[str]) -> None:
+    answers = [log.answers(metadata={"trace_id": trace})[0] for trace in traces]
+    log.say_all(log.version("lexical"), answers, label=GOOD)
+    log.review_all(answers[:10], label=GOOD.value)
+
+
+def state(log: GradedLog) -> TargetProgress:
+    (progress,) = target_progress(log.store)
+    return progress
+
+
+def pushed_by(log: GradedLog, *executor_ids: str, minutes: int = 0) -> None:
+    """Let workers look for targets that are due in some minutes, and wait for their pushes."""
+    now = datetime.now(UTC) + timedelta(minutes=minutes)
+    jobs = [PushJobs(log.store, executor_id) for executor_id in executor_ids]
+    for each in jobs:
+        with log.store.writing() as connection:
+            register_worker(connection, each.executor_id)
+        each.look(now)
+    for each in jobs:
+        each.wait(60)
+
+
+def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(
+    log: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged(log, TRACES[:4])
+    monkeypatch.setenv("PHOENIX_API_KEY", "key")
+    with fakes.FakePhoenix(*TRACES[:3]) as tool:
+        add_target(log.store, "phoenix", address=tool.address, every_s=60, actor="test")
+        with pytest.raises(BadInput, match="already"):
+            add_target(log.store, "phoenix", address=tool.address, actor="test")
+        assert state(log).state == "no worker"
+        pushed_by(log, "one", "two")
+        requests = len(tool.requests)
+        assert len(tool.scores) == 6
+        progress = state(log)
+        assert (progress.state, progress.pushed, progress.refused, progress.waiting) == ("active", 6, 2, 0)
+        assert TRACES[3] in str(progress.reason)
+        pushed_by(log, "two")  # a minute has not passed
+        assert len(tool.requests) == requests
+
+        judged(log, TRACES[4:6])
+        tool.known |= {*TRACES}
+        tool.failing = [503] * 6
+        pushed_by(log, "one", minutes=2)
+        progress = state(log)
+        assert (progress.state, progress.pushed, progress.waiting) == ("problem", 6, 4)
+        assert "503" in str(progress.problem)
+        change_target(log.store, "phoenix", RuleState.PAUSED, "test")
+        pushed_by(log, "one", minutes=4)
+        assert (state(log).state, state(log).waiting) == ("paused", 4)
+        change_target(log.store, "phoenix", RuleState.ACTIVE, "test")
+        monkeypatch.delenv("PHOENIX_API_KEY")
+        pushed_by(log, "one")
+        assert "401" in str(state(log).problem)
+        monkeypatch.setenv("PHOENIX_API_KEY", "key")
+        pushed_by(log, "one", minutes=2)
+        assert (state(log).state, state(log).pushed, state(log).waiting) == ("active", 10, 0)
+        change_target(log.store, "phoenix", RuleState.REMOVED, "test")
+        assert target_progress(log.store) == []
+        with pytest.raises(NotFound, match="none"):
+            change_target(log.store, "phoenix", RuleState.PAUSED, "test")
+
+
+class KillingPhoenix(fakes.FakePhoenix):
+    """Phoenix that stores its second request, and kills the sender before it answers."""
+
+    victim = 0
+
+    def answer(self, request: fakes.ToolRequest) -> fakes.Reply:
+        reply = super().answer(request)
+        if len(self.requests) == 2:
+            os.kill(self.victim, signal.SIGKILL)
+        return reply
+
+
+def test_a_killed_push_is_continued_and_no_score_is_twice(
+    sqlite_log: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged(sqlite_log, TRACES)
+    monkeypatch.setenv("PHOENIX_API_KEY", "key")
+    with KillingPhoenix(*TRACES) as tool:
+        add_target(sqlite_log.store, "phoenix", address=tool.address, actor="test")
+        with sqlite_log.store.reading() as connection:
+            (target,) = list_targets(connection)
+        database = str(sqlite_log.store.engine.url.database)
+        with sqlite_log.store.writing() as connection:  # what a worker does before it pushes
+            assert claim_target(connection, target, "killed", datetime.now(UTC))
+        with ReadCommand("push", "phoenix", "--db", database, "--url", tool.address) as process:
+            tool.victim = process.pid
+        assert process.returncode == -signal.SIGKILL
+        stored, sent = len(tool.scores), len(tool.requests)
+        assert (stored, sent) == (100, 2)
+        pushed_by(sqlite_log, "other")
+        assert len(tool.requests) == sent  # the target is still claimed
+        with sqlite_log.store.writing() as connection:
+            release_abandoned_targets(connection, {"other"})
+        pushed_by(sqlite_log, "other")
+        annotations = sum(len(request.body["data"]) for request in tool.requests)
+        print(f"killed after {stored} scores; sent {annotations}, stored {len(tool.scores)} of 130")  # noqa: T201
+        assert len(tool.scores) == 130  # each answer's label once, and ten reviews
+        assert annotations == 130 + 50  # the request without an answer was sent again, and overwrote itself
+        assert (state(sqlite_log).pushed, state(sqlite_log).refused) == (130, 0)
+
+
+def test_the_commands_add_list_and_change_targets(sqlite_log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    judged(sqlite_log, TRACES[:1])
+    database = ("--db", str(sqlite_log.store.engine.url.database))
+    add: Any = ("rule", "add", "push", "mlflow", "--url", "http://localhost:5000", "--every")
+    assert run([*add, "5m", "--what", "gold", "--source", "log", *database]) == 0
+    assert run([*add, "soon", *database]) == 2
+    assert state(sqlite_log).every_s == 300
+    assert run(["rule", "list", "mlflow", *database]) == 0
+    shown = capsys.readouterr().out
+    assert "push mlflow: no worker; sends gold of log to mlflow http://localhost:5000" in shown
+    for word, done in (("pause", "paused"), ("resume", "active"), ("remove", "removed")):
+        assert run(["rule", word, "mlflow", *database]) == 0
+        assert capsys.readouterr().out == f"push mlflow: {done}\n"
+
+
+def test_a_target_that_was_removed_meanwhile_gets_nothing_more(log: GradedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged(log, TRACES[:2])
+    monkeypatch.setenv("PHOENIX_API_KEY", "key")
+    with fakes.FakePhoenix(*TRACES) as tool:
+        add_target(log.store, "phoenix", address=tool.address, actor="test")
+        with log.store.reading() as connection:
+            (target,) = list_targets(connection)
+        change_target(log.store, "phoenix", RuleState.REMOVED, "test")
+        push_to(log.store, target, threading.Event(), "test")
+    assert not tool.scores

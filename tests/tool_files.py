@@ -1,0 +1,43 @@
+"""Files of tools: written for a test, and read as an import reads them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from judgeboard.domain import Response
+from judgeboard.imports.reading import Reading, read_records
+
+INSPECT_SAMPLE = {
+    "id": "s1",
+    "epoch": 1,
+    "input": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": [{"type": "text", "text": "q"}]}],
+    "target": ["a", "b"],
+    "output": {"model": "openai/m", "completion": "a", "usage": {"input_tokens": 3, "output_tokens": 2}},
+    "scores": {"match": {"value": "C"}, "graded": {"value": {"depth": 0.5}, "explanation": "short"}},
+    "metadata": {"documents": ["p1", "p2"], "level": 3},
+}
+
+
+def written(folder: Path, *rows: dict[str, Any], name: str = "any.jsonl") -> Path:
+    file = folder / name
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def opened(file: Path, kind: str = "responses", **options: Any) -> tuple[Reading, list[Any]]:
+    reading = read_records(file, kind=kind, **options)
+    return reading, list(reading)
+
+
+def records(file: Path, kind: str = "responses") -> tuple[str | None, list[Any]]:
+    """Return what a file is taken for, and its records with the rejected rows."""
+    reading, items = opened(file, kind)
+    return reading.export and reading.export.title, items
+
+
+def only(file: Path) -> tuple[str, Response]:
+    """Return what a file is taken for, and its only answer."""
+    title, (response,) = records(file)
+    assert title is not None
+    assert isinstance(response, Response), response
+    return title, response
