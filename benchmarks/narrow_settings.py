@@ -180,7 +180,7 @@ def _kappa(rng: np.random.Generator, true: float, n: int, bad: float) -> Draw:
     tables = resampled_tables(said, 4, groups).reshape(-1, 2, 2)
     value = float(kappa(np.bincount(said, minlength=4).reshape(2, 2).astype(np.float64)))
     intervals = {
-        "bootstrap error, with one more answer in empty cells": ends_of(
+        "bootstrap error, also with answers in empty cells": ends_of(
             TableEstimates(said.astype(np.int64), 2, groups).kappa()
         )
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -203,24 +203,6 @@ class TableEstimates:
         self._observed = np.bincount(cells, minlength=k * k).reshape(k, k).astype(np.float64)
         self._resampled = resampled(self._patterns, resamples=resamples).reshape(resamples, k, k)
 
-    @cached_property
-    def _with_one_more(self) -> FloatArray | None:
-        """The bootstrap samples of the table and one more group in its empty cells; None if no cell is empty.
-
-        No sample of the table alone has an answer in such a cell, however probable it is there. If the judge and people
-        were independent, the group would be in each of these cells with the probability that it has here.
-        """
-        expected = np.outer(row_sums(self._observed), column_sums(self._observed))
-        chances = np.where(self._observed == 0, expected, 0.0).ravel()
-        if not chances.any():
-            return None
-        rng = np.random.Generator(np.random.SFC64(SEED + 1))
-        count = self._groups.count
-        times = rng.binomial(count, 1 / (count + 1), size=len(self._resampled))
-        added = rng.multinomial(times, chances / chances.sum()).reshape(self._resampled.shape)
-        kept = (1 - times / count)[:, np.newaxis, np.newaxis]
-        return self._resampled * kept + added * (len(self._cells) / count)
-
     def kappa(self, weights: Weights = "nominal") -> Estimate:
         """Return Cohen's kappa; undefined only if expected agreement is 1."""
         named = "" if weights == "nominal" else f"{weights} weights; "
@@ -263,8 +245,25 @@ class TableEstimates:
     ) -> Estimate:
         left = self._observed - self._patterns.counts.reshape(-1, *self._observed.shape)
         without = WithoutOne(of_tables(left), self._patterns.shared_by)
-        draws = of_tables(self._resampled)
-        with_one_more = None if scale is None or self._with_one_more is None else of_tables(self._with_one_more)
-        return bootstrapped(
-            value, n, draws, self._groups, named, without=without, scale=scale, with_one_more=with_one_more
-        )
+        draws, with_unseen = of_tables(self._resampled), None
+        if scale is not None and (tables := self._with_unseen(1 - max(value, 0.0))) is not None:
+            with_unseen = of_tables(tables)
+        return bootstrapped(value, n, draws, self._groups, named, without=without, scale=scale, with_unseen=with_unseen)
+
+    def _with_unseen(self, by_chance: float) -> FloatArray | None:
+        """Return the bootstrap samples of the table and ``by_chance`` of one more group, which is in its empty cells.
+
+        None if no cell is empty. No sample of the table alone has an answer in such a cell, however probable it is
+        there. If the judge and people agreed by chance alone, the group would be in each of these cells with the
+        probability that it has here. ``by_chance`` is the share of their agreement that chance explains, 0 to 1.
+        """
+        expected = np.outer(row_sums(self._observed), column_sums(self._observed))
+        chances = np.where(self._observed == 0, expected, 0.0).ravel()
+        if not chances.any():
+            return None
+        rng = np.random.Generator(np.random.SFC64(SEED + 1))
+        count = self._groups.count
+        times = rng.binomial(count, by_chance / (count + by_chance), size=len(self._resampled))
+        added = rng.multinomial(times, chances / chances.sum()).reshape(self._resampled.shape)
+        kept = (1 - times / count)[:, np.newaxis, np.newaxis]
+        return self._resampled * kept + added * (len(self._cells) / count)

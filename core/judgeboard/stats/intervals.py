@@ -324,13 +324,13 @@ def bootstrapped(
     *,
     without: WithoutOne | None = None,
     scale: Transform | None = None,
-    with_one_more: FloatArray | None = None,
+    with_unseen: FloatArray | None = None,
 ) -> Estimate:
     """Return ``value`` of ``n`` rows with an interval from its bootstrap ``draws``.
 
     With ``scale`` it is a t interval, else with ``without`` a BCa interval, else a percentile interval. Undefined draws
     (NaN) are left out; if they are more than 5 %, there is no interval. ``named`` is a prefix of the method. A t
-    interval uses the standard error of the draws ``with_one_more`` group if it is the larger one.
+    interval uses the standard error of the draws ``with_unseen`` rows, if it is the larger one.
     """
     if groups.count == 1:
         return measured(value, n, reason=f"no interval: one {groups.group} only")
@@ -345,8 +345,8 @@ def bootstrapped(
     wider = math.sqrt(groups.count / (groups.count - 1))
     if scale is not None:
         spread = float(defined.std())
-        if with_one_more is not None:
-            spread = max(spread, float(np.nanstd(with_one_more)))
+        if with_unseen is not None:
+            spread = max(spread, float(np.nanstd(with_unseen)))
         error, skew = wider * spread, 0.0 if without is None else without.skew
         method = f"{named}bootstrap error, {drawn},"
         return estimate_with_error(value, n, error, groups, scale, method, skew=skew)
