@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.cells import cell_names, cell_places
 from judgeboard.agreement.choice import GradeName
-from judgeboard.agreement.notes import EMPTY
+from judgeboard.agreement.notes import EMPTY, nothing_to_compare
 from judgeboard.agreement.ratings import PairSource, RatingPairs
 from judgeboard.domain import Estimate
 from judgeboard.flags.rule import HALF_STEP
@@ -150,7 +150,8 @@ def disagreement_page(
     gap = {"label": 1.0, "groundedness": limits.disagree_groundedness}.get(grade, limits.disagree_quality)
     version = next((each for each in source.versions(grade) if version_id in {None, each.id}), None)
     compared_id = NO_VERSION if version is None else version.id
-    pairs = _narrowed(source, source.pairs(compared_id, grade), query_types, metadata)
+    every_pair = source.pairs(compared_id, grade)
+    pairs = _narrowed(source, every_pair, query_types, metadata)
     labels = pairs
     if grade != "label":
         labels = _narrowed(source, source.pairs(compared_id, "label"), query_types, metadata)
@@ -166,8 +167,9 @@ def disagreement_page(
         listed = listed & (difference > 0 if direction == "too_kind" else difference < 0)
     order = _worst_first(pairs, difference, np.flatnonzero(listed))
     shown = order[offset : offset + limit]
+    sentence = disagreement_sentence(grade, gap, pairs.n, too_kind=kind, too_harsh=harsh)
     return DisagreementPage(
-        disagreement_sentence(grade, gap, pairs.n, too_kind=kind, too_harsh=harsh),
+        sentence if every_pair.n else nothing_to_compare(source, version, grade),
         version,
         grade,
         gap,

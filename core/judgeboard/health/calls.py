@@ -122,6 +122,8 @@ def cost(record: JudgeRecord) -> Check:
     """Warn if judging costs more than the answers; above 40 %, add a note. All costs are in one currency."""
     command = judge_answers(record, "--prices FILE") if record.version.model else import_log("generator_cost")
     ratio = ratio_of_totals(record.costs)
+    if ratio.value is None and record.version.kind == RECORDED:
+        return not_applicable("cost", "recorded verdicts have no cost", "recorded verdicts have no cost.")
     if ratio.value is None:
         why = "No answer has both costs: the generator's cost from the log, and the judge's cost from its price."
         return not_measured("cost", why, command, record.costs.n)

@@ -135,7 +135,7 @@ def overlap_sentence(people: AgreementResult, time: ReviewTime | None) -> str | 
 def reading_sentence(answers: int, time: ReviewTime | None) -> str:
     """Return how long it takes to review these answers."""
     if time is None:
-        return "How long they take is known once people have reviewed some answers."
+        return "How long they take is known once some reviews have a measured time."
     takes = "It takes" if answers == 1 else "All of them take"
     of_reviews = f"the median of {counted(time.n, 'review')} is {time.seconds:.0f} s"
     return f"{takes} about {time_words(answers * time.seconds / 60)}: {of_reviews}."

@@ -139,7 +139,6 @@ def judges() -> None:
         except NotFound as error:
             combined = str(error)
     sentence(health_sentence(health.report))
-    caption("These checks do not measure the agreement with people.")
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)

@@ -135,6 +135,16 @@ def test_without_pairs_it_says_how_to_get_some(log: GradedLog) -> None:
     assert (shown.sentence, shown.version, shown.rows, shown.total) == (EMPTY, None, (), 0)
 
 
+@on_sqlite
+def test_a_grade_that_nobody_gave_names_those_that_both_gave(log: GradedLog) -> None:
+    ids = log.answers(3)
+    log.say_all(log.version(), ids, label=GOOD)
+    log.review_all(ids, label=GOOD)
+    shown = page(log)
+    assert shown.sentence.startswith("No answer has the grade groundedness from both")
+    assert "Both gave label (3 answers)" in shown.sentence
+
+
 def test_the_sentence() -> None:
     words = disagreement_sentence("groundedness", 0.4, 87, too_kind=0, too_harsh=0)
     assert words == "Judge and people never differ by 0.4 or more on 87 answers."

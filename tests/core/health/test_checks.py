@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,11 @@ def controls(
     return {name: made if groups is None else replace(made, groups=np.array(groups))}
 
 
-@pytest.mark.parametrize("name", CHECKS)
-@pytest.mark.parametrize("version", [RAG, RECORDED], ids=["asked", "recorded"])
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [*product(CHECKS, [RAG]), *product(sorted(CHECKS.keys() - {"cost"}), [RECORDED])],
+    ids=lambda each: each if isinstance(each, str) else each.kind,
+)
 def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: StoredVersion) -> None:
     result = check(name, version)
     assert result.state is State.NOT_MEASURED
@@ -52,6 +56,12 @@ def test_what_was_not_measured_says_so_and_names_a_command(name: str, version: S
     assert (result.command or "").startswith("judgeboard ")
     assert result.name == name or CONTROL_KINDS[result.name].lowers
     assert to_plain(result)["statistic"]["value"] is None
+
+
+def test_recorded_verdicts_have_no_cost_that_could_be_measured() -> None:
+    result = check("cost", RECORDED)
+    assert not result.applies
+    assert result.command is None
 
 
 def test_a_log_that_names_no_models_is_what_has_to_be_mended_not_the_table_of_models() -> None:

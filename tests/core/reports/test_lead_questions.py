@@ -86,4 +86,4 @@ def test_missing_labels_and_reading_take_time() -> None:
         "All of them take about 3.2 hours: the median of 1 review is 61 s."
     )
     assert reading_sentence(1, time) == "It takes about 1 minute: the median of 12 reviews is 50 s."
-    assert reading_sentence(3, None) == "How long they take is known once people have reviewed some answers."
+    assert reading_sentence(3, None) == "How long they take is known once some reviews have a measured time."
