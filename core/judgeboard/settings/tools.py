@@ -42,7 +42,7 @@ KNOWN_TOOLS = (
 def tools() -> tuple[Any, ...]:
     """Return the `Tool` of each line.
 
-    Their modules are loaded by the first call, and by their names: they use what reads files and traces, which asks
-    here for the tools.
+    Their modules are loaded by the first call, and by their names, because this is a circle: what reads files and
+    traces asks here for the tools, and they use it.
     """
     return tuple(import_module(f"judgeboard.tools.{line.module}").TOOL for line in KNOWN_TOOLS)

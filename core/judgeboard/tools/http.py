@@ -65,9 +65,8 @@ class _BoundedStream(httpx.SyncByteStream):
 
 def _bound(response: httpx.Response) -> None:
     """Limit what is read of a reply, before its body is read."""
-    limit = BodyLimit(
-        response.headers.pop("content-encoding", ""), round(_REPLY_MB * MB)
-    )  # or it is decompressed twice
+    encoding = response.headers.pop("content-encoding", "")  # or it is decompressed twice
+    limit = BodyLimit(encoding, round(_REPLY_MB * MB))
     response.stream = _BoundedStream(cast("httpx.SyncByteStream", response.stream), limit)
 
 

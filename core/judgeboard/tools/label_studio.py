@@ -1,6 +1,6 @@
 """Label Studio: tasks with annotations (people) and predictions (judges), and its tables of annotations."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -121,22 +121,22 @@ def read_flat(rows: Iterable[Row]) -> Entries:
         yield row, Entry(answer, grades=_grades(annotations, partial(_flat_annotation, columns)))
 
 
-def _flat_annotation(columns: set[str], annotation: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+def _flat_annotation(columns: Collection[str], annotation: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the person and the answers in a row, whose other ``columns`` are the annotated answer."""
     answers = {
         "spans" if name == "span" else name: _flat_value(value)
         for name, value in annotation.items()
-        if name not in columns | _OF_ANNOTATIONS and value not in (None, "", [])
+        if name not in columns and name not in _OF_ANNOTATIONS and value not in (None, "", [])
     }
     return str(annotation.get("annotator")), answers
 
 
-def _answer_columns(row: Mapping[str, Any]) -> set[str]:
-    """Return the columns of the answer. The others, whose names are parts of a grade, are the annotation."""
+def _answer_columns(row: Mapping[str, Any]) -> list[str]:
+    """Return the columns of the answer in order. The others, whose names are parts of a grade, are the annotation."""
     graded = {
         name for part in ("label", "groundedness", "quality", "note", "spans") for name in GradeImport.columns[part]
     }
-    return {name for name in row if name not in _OF_ANNOTATIONS and name not in graded | {"span"}}
+    return [name for name in row if name not in _OF_ANNOTATIONS and name not in graded | {"span"}]
 
 
 def _flat_value(value: Any) -> Any:

@@ -294,7 +294,7 @@ _SCORES = Export(
 # Its spans: observations, and the attributes that it puts on spans of other libraries
 
 
-def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
+def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
     """Read a span of Langfuse; None if it is of another dialect."""
     attributes = span.attributes
     if not any(name.startswith("langfuse.") for name in attributes):

@@ -252,7 +252,7 @@ _TYPES = {
 _MISSING = "Content is off: MLflow leaves out questions and documents unless MLFLOW_ENABLE_OTEL_GENAI_SEMCONV=false."
 
 
-def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
+def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
     """Read a span of MLflow; None if it is of another dialect."""
     if not any(name.startswith(_OWN) for name in span.attributes):
         return _without_documents(span)

@@ -39,7 +39,7 @@ _OPERATIONS = {
 _MISSING = "Content is off: set TRACELOOP_TRACE_CONTENT=true."
 
 
-def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
+def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
     """Read a span of OpenLLMetry; None if it is of another dialect."""
     attributes = span.attributes
     results = [event.attributes for event in span.events if event.name in _RESULTS]

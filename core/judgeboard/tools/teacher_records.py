@@ -27,6 +27,9 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     The mark of the reviewer becomes the grade that it implies: that of the teacher, or the opposite if the teacher's is
     marked as wrong. So `judgeboard test audit --recorded` can compare the two.
     """
+    if ANSWER not in row:
+        yield Entry(None, reason=f"the record has no {ANSWER}")
+        return
     known = without_nothing(row)
     others = {name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}}
     grade, mark = _mark(known.get(GRADE), "Grade"), _mark(known.get(MARK), "Correctness")

@@ -95,7 +95,7 @@ _OUTPUTS = (
 )
 
 
-def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001
+def read_span(span: Span, logs: Sequence[LogRecord]) -> Part | None:  # noqa: ARG001 - the interface of all dialects
     """Read a span of TruLens; None if it is of another dialect."""
     own = under(span.attributes, _OWN)
     if not own:

@@ -11,7 +11,7 @@ import pytest
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.export import Export, ExportRows, Keys, known_exports, recognised
+from judgeboard.imports.exports.export import ExportRows, Keys, recognised
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store
@@ -138,9 +138,15 @@ def test_every_captured_file_is_recognised_as_its_tool(shared: Path) -> None:
     assert {file: title for file, title in taken_for.items() if title is not None} == expected
 
 
-@pytest.mark.parametrize("export", known_exports(), ids=lambda export: export.title)
-def test_every_export_has_a_reader(export: Export) -> None:
-    assert list(export.entries(iter(()), {})) == []
+def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer() -> None:
+    span = {"context.trace_id": "t", "context.span_id": "s", "attributes.input.value": "Is it loud?"}
+    feedback = {"run_id": "r", "key": "helpful", "score": 0.5}
+    found = recognised([span | feedback], "responses")
+    assert found is not None
+    assert found.title == "Phoenix spans"
+    alone = recognised([feedback], "feedback")
+    assert alone is not None
+    assert alone.title == "LangSmith feedback"
 
 
 @pytest.mark.parametrize(
@@ -238,6 +244,10 @@ RECORDS: list[dict[str, Any]] = [
     | {"suggestions": {"label": {"value": "good", "score": 0.9, "agent": "j"}}, "metadata": {}},
     {"question": "q", "answer": "a", "label.responses": ["bad"], "label.responses.users": ["u"]},
     {"model": "m", "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]},
+    {"question": "q", "student_answer": "a", "teacher_grading": "1", "reviewer_feedback": "0"},
+    {"run_id": "r", "key": "k", "score": 1, "comment": "c", "feedback_source": {"type": "app", "user_name": "u"}},
+    {"traceId": "t", "name": "n", "value": 1, "source": "ANNOTATION", "dataType": "NUMERIC", "comment": "c"},
+    {"annotator_kind": "HUMAN", "span_id": "s", "name": "n", "result": {"score": 1, "label": "l", "explanation": "e"}},
 ]
 
 
@@ -250,7 +260,7 @@ def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row: dict[
                 export = recognised([row], kind)
                 assert export is not None
                 items = list(ExportRows(export, kind).rows([Row(1, row), *others]))
-                assert kind != "responses" or items[0].line == 1
+                assert kind != "responses" or export.of_scores or items[0].line == 1
 
 
 OWN = {"id": "r7", "model": "m", "rating": 4, "timestamp": "2026-11-21T04:00:00Z", "cost": 0.5}

@@ -1,4 +1,4 @@
-"""The exports of other tools: by what one is recognised, and its rows of one kind.
+"""The exports of other tools: how they are recognised, and how the rows of one kind are read.
 
 A file is recognised by its content, never by its name: its records by their keys, and where they do not tell, by their
 values.
@@ -85,8 +85,11 @@ class Export:
 
 
 def known_exports() -> tuple[Export, ...]:
-    """Return the exports of all tools in the order in which they are tried: the most specific keys first."""
-    return tuple(export for tool in tools() for export in tool.exports)
+    """Return the exports of all tools in the order in which they are tried: those that have answers come first.
+
+    A row of an answer may also have the few keys of a score, and would lose its answer.
+    """
+    return tuple(sorted((export for tool in tools() for export in tool.exports), key=lambda each: each.of_scores))
 
 
 KINDS_OF_EXPORTS = ("responses", "verdicts", "grades")

@@ -186,7 +186,7 @@ def scored(scores: Iterable[Score]) -> Entry:
         for row in grade_row(
             person,
             {score.name: score.value for score in own}
-            | {"note": "\n".join(score.reason for score in own if score.reason)},
+            | {"note": "\n".join(str(score.reason) for score in own if score.reason)},
             next((score.at for score in reversed(own) if score.at), None),
         )
     ]
