@@ -151,10 +151,12 @@ def add_provider(copy: Copy) -> None:
 
 def test_a_provider(added: Copy) -> None:
     added.run("import os; os.environ |= {'OTHER_API_KEY': 'k-other', 'OPENAI_API_KEY': 'k-openai'}")
-    assert json.loads(added.run(ASK)) == ["ok", "/v1/talk", "k-other", False]
-    assert "OTHER_API_KEY" in added.commands("config")[0]
-    assert "https://other.example/v1" in added.documented("providers")
-    added.run("import os; del os.environ['OTHER_API_KEY'], os.environ['OPENAI_API_KEY']")
+    try:
+        assert json.loads(added.run(ASK)) == ["ok", "/v1/talk", "k-other", False]
+        assert "OTHER_API_KEY" in added.commands("config")[0]
+        assert "https://other.example/v1" in added.documented("providers")
+    finally:
+        added.run("import os; del os.environ['OTHER_API_KEY'], os.environ['OPENAI_API_KEY']")
 
 
 COMMAND = """

@@ -32,6 +32,7 @@ def give_blind(store: Store) -> MarkedAnswer:
         "secret", RowFilter(ids=("marked",)), order=QueueOrder.OLDEST, blind_people=True, blind_judge=True, needed=2
     )
     create_queue(store, rules, by=lead, assigned=(mara,))
+    create_queue(store, QueueRules("secret pairs", order=QueueOrder.RANDOM, subject="pairs"), by=lead, assigned=(mara,))
     return answer
 
 
@@ -61,6 +62,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         f"/item?response={one}",
         f"/item?response={marked.attempt_id}",
         "/item?queue=secret",
+        "/item?queue=secret+pairs",
         "/open_flags?rule=low_groundedness&id=marked",
         "/responses?id=marked&all=1",
         f"/disagreement?version={rag}&grade=groundedness",

@@ -175,13 +175,17 @@ def test_a_role_counts_at_once_and_signing_out_ends_also_a_copy_of_the_cookie(si
     expect(page.get_by_role("button", name=re.compile("^Apply the rules"))).to_be_visible()
     expect(menu).to_contain_text("Settings")
     expect(page.get_by_text("Database in use")).to_have_count(0)  # an admin's
-    with page_session(site.url, cookies_of(page)) as thief:
-        thief.open("/item")
+    copied = cookies_of(page)
+    with page_session(site.url, copied) as open_since:
+        open_since.open("/item")
         page.get_by_role("button", name=BOB).click()
         expect(page.get_by_role("button", name="End session")).to_be_visible()  # the provider's own page
-        thief.open("/open_flags")
-    assert b"Confirm" in b"".join(thief.sent["/item"])
-    assert b"You signed out. Sign in again." in b"".join(thief.sent["/open_flags"])
+        open_since.open("/open_flags")
+    with page_session(site.url, copied) as opened_after:
+        opened_after.open("/open_flags")
+    assert b"Confirm" in b"".join(open_since.sent["/item"])
+    for thief in (open_since, opened_after):
+        assert b"You signed out. Sign in again." in b"".join(thief.sent["/open_flags"])
     page.get_by_role("button", name="End session").click()
     page.wait_for_url(f"{site.url}/**")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
