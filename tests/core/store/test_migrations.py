@@ -422,7 +422,8 @@ OF_CHOSEN_LABELS = (
 
 # An empty cell of the table of judge and people makes these intervals wider, and never narrower.
 INTERVAL_OF_TABLE = re.compile(
-    r"/figures/.+/statistics/(?:weighted_kappa|kappa|scott_pi|alpha_nominal|ac1|mcc)/(low|high): was (-?[\d.e-]+), is (-?[\d.e-]+)"
+    r"/figures/.+/statistics/(?:weighted_kappa|kappa|scott_pi|alpha_nominal|ac1|mcc)/"
+    r"(low|high): was (-?[\d.e-]+), is (-?[\d.e-]+)"
 )
 
 
