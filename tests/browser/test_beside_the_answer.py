@@ -135,7 +135,6 @@ def test_judgments_raw_calls_stored_texts_and_a_correction_are_one_key_away(page
     expect(judgments.locator("th", has_text="Groundedness")).to_contain_text("differ")
     expect(page.get_by_text("F7: back to the texts")).to_be_visible()
     page.keyboard.press("F2")
-    expect(page.get_by_text("Raw calls", exact=True).first).to_be_visible()
     expect(judgments).to_have_count(0)
     expect(page.get_by_text("F2: back to the texts")).to_be_visible()
     page.wait_for_timeout(PAUSE)
