@@ -36,8 +36,7 @@ def browser() -> Iterator[Browser]:
     expect.set_options(timeout=60_000)  # a loaded machine takes its time; a passing check waits no longer than it must
     with sync_playwright() as playwright:
         try:
-            # A page is too short-lived for optimized code to pay, and its garbage is collected once it is large.
-            launched = launch(playwright, "--process-per-site", "--js-flags=--no-opt --min-semi-space-size=64")
+            launched = launch(playwright, "--process-per-site")
         except FileNotFoundError as error:
             pytest.skip(str(error))
         yield launched
