@@ -55,6 +55,12 @@ class Scheduling(LoadFileScheduling):
     goes to two: the files of `tests/browser` to one, its folders to the other.
     """
 
+    def schedule(self) -> None:
+        """Give the browser to the first processes: those beyond the cores wait for the others, and so would it."""
+        in_order = sorted(self.assigned_work.items(), key=lambda each: int(each[0].gateway.id.removeprefix("gw")))
+        self.assigned_work = type(self.assigned_work)(in_order)
+        super().schedule()
+
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         if file.endswith(SMALL_MODEL):
