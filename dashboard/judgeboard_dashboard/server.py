@@ -168,6 +168,7 @@ NEEDED = (
     "pyarrow",
     "altair",
     "judgeboard.runs.worker",
+    "judgeboard.tools.push",
     "judgeboard.alerts.events",
 )
 
@@ -192,8 +193,9 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
 def _started_worker() -> "Worker":
     from judgeboard.alerts.events import follow
     from judgeboard.runs.worker import Worker
+    from judgeboard.tools.push import PUSHES
 
-    worker = Worker(store(), beside=(follow,))
+    worker = Worker(store(), beside=(follow,), duties=(PUSHES,))
     worker.start()
     return worker
 

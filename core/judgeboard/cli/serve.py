@@ -34,12 +34,13 @@ def worker_command() -> None:
     from judgeboard.alerts.events import follow
     from judgeboard.runs.worker import Worker
     from judgeboard.settings.masking import log_with_time
+    from judgeboard.tools.push import PUSHES
 
     log_with_time()
     store = options.open_store()
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
-    worker = Worker(store, beside=(follow,))
+    worker = Worker(store, beside=(follow,), duties=(PUSHES,))
     worker.start()
     try:
         worker.wait()

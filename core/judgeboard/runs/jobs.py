@@ -42,6 +42,7 @@ from judgeboard.store.jobs import (
     list_jobs,
     live_workers,
     lock_requests,
+    process_name,
     set_cancelled,
     unfinished_jobs,
 )
@@ -312,7 +313,7 @@ def request_rejudge(
             "mode": mode,
             "max_cost": max_cost,
             "concurrency": concurrency,
-            **({OWN_KEY: True} if api_key else {}),
+            **({OWN_KEY: process_name()} if api_key else {}),
         },
         judge=judge,
         run_id=None,
@@ -340,7 +341,7 @@ def request_rejudge(
     return job.id
 
 
-OWN_KEY = "own_key"
+OWN_KEY = "own_key"  # in the filter of a job: the process that holds its key
 _held_keys: dict[str, str] = {}  # API keys that people typed, by job id; only in this process's memory
 
 

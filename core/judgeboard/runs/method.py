@@ -1,11 +1,11 @@
 """Runs a method of asking models: select what is left to ask, ask it, store every step, summarise the run."""
 
+import asyncio
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from typing import Any, Generic, Protocol, TypedDict, TypeVar, Unpack
 
@@ -20,6 +20,7 @@ from judgeboard.llm.provider import is_own_host
 from judgeboard.llm.rate_limits import RESERVE
 from judgeboard.runs.addresses import check_host, last_address, require_confirmed
 from judgeboard.runs.estimates import LOOKED_AT, CallEstimate, PlannedCalls, cost_by_history, estimate_planned
+from judgeboard.runs.locks import hold_run, refuse_held
 from judgeboard.runs.runner import (
     INTERRUPTED,
     Keep,
@@ -30,19 +31,9 @@ from judgeboard.runs.runner import (
     on_first_ctrl_c,
     tried_again,
 )
-from judgeboard.runs.task_claims import Claimed, TaskClaims, taking_part
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
-from judgeboard.store.jobs import (
-    TaskKey,
-    add_to_share,
-    cost_elsewhere,
-    count_claims,
-    lock_run,
-    release_claims,
-    release_tasks,
-    take_turns,
-)
+from judgeboard.store.jobs import TaskKey, add_to_share, cost_elsewhere, new_executor_id, take_turns
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.outages import Patience
 from judgeboard.store.run_steps import call_history
@@ -273,10 +264,7 @@ class Method(ABC, Generic[T, S, R]):
 
     @abstractmethod
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        """Return the keys of the tasks that may be left, in order. The iterator reads the store as it advances.
-
-        Several processes can do the same run: each claims a key before it loads the task.
-        """
+        """Return the keys of the tasks that may be left, in order. The iterator reads the store as it advances."""
 
     @abstractmethod
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> Mapping[TaskKey, T]:
@@ -433,6 +421,7 @@ def _begin(
         if run is None or run.selected == 0:
             attempt.rollback()
             return version, None
+        refuse_held(store, run.id)
         begun = Begun(store, version, run)
         check_host(last, version, method.judge.address, lambda: counted(method.left(connection, begun), method.subject))
         attempt.commit()
@@ -442,48 +431,50 @@ def _begin(
 async def ask_run(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]) -> RunAccount:
     """Make the remaining asks of a run that has begun, store its final state, and return its account.
 
-    Other processes can make asks of the same run meanwhile; this one ends when none is left, and the last one stores
-    the final state. If an error is raised, that state is interrupted. The models stay open.
+    Only one process makes a run: raises BadInput if another one has it. If an error is raised, the final state is
+    interrupted. The models stay open.
     """
     patience = Patience(options.get("wait", WAIT_SECONDS))
     begun = replace(begun, store=replace(begun.store, patience=patience))  # an outage must not cost paid replies
-    with taking_part(begun.store) as executor_id:
-        state, why = await _take_part(begun, method, executor_id, patience, **options)
+    with hold_run(begun.store, begun.run.id):
+        state, why = await _ask_held(begun, method, patience, **options)
     with begun.store.reading() as connection:
         left = method.left(connection, begun)
     return replace(account_of(begun.store, begun.run.id, not_reached=left), state=state, why_stopped=why)
 
 
-async def _take_part(
-    begun: Begun, method: Method[T, S, R], executor_id: str, patience: Patience, **options: Unpack[RunOptions]
+async def _ask_held(
+    begun: Begun, method: Method[T, S, R], patience: Patience, **options: Unpack[RunOptions]
 ) -> tuple[RunState, str | None]:
     store, run = begun.store, begun.run
-    concurrency = options.get("concurrency", 16)
+    executor_id = new_executor_id()
     with store.reading() as connection:
         expected = method.expected(connection, begun)
-    on_progress, on_stop, max_cost = options.get("on_progress"), options.get("on_stop"), options.get("max_cost")
-    claims = claims_of(begun, method, executor_id)
+    on_progress, max_cost = options.get("on_progress"), options.get("max_cost")
+    keys = method.keys(begun)
 
-    async def ask(claimed: Claimed[T], keep: Keep[S]) -> None:
-        await method.ask(claimed.task, keep)
+    def take(limit: int) -> list[T]:
+        while batch := list(islice(keys, limit)):
+            if tasks := tried_again(method.load)(begun, batch):
+                return list(tasks.values())
+        return []
 
-    def save(steps: list[S], ended: list[Claimed[T]]) -> None:
-        store_steps(begun, method, executor_id, steps, [claimed.key for claimed in ended])
+    async def read(limit: int) -> list[T]:
+        return await asyncio.to_thread(take, limit)
 
-    def stop(why: str, in_flight: int) -> None:
-        claims.close()
-        if on_stop is not None:
-            on_stop(why, in_flight)
+    def save(steps: list[S], _ended: list[T]) -> None:
+        if steps:
+            store_steps(begun, method, executor_id, steps)
 
     runner = Runner(
-        ask,
-        claims.take,
+        method.ask,
+        read,
         save,
-        concurrency=concurrency,
+        concurrency=options.get("concurrency", 16),
         max_cost_micro=None if max_cost is None else round(max_cost * 1_000_000),
         spent_elsewhere=lambda: cost_elsewhere(store, run.id, executor_id),
         on_progress=None if on_progress is None else lambda tally: on_progress(tally, expected),
-        on_stop=stop,
+        on_stop=options.get("on_stop"),
         on_cancel=patience.give_up,
         about=begun.about,
     )
@@ -505,31 +496,17 @@ async def _take_part(
             f"{error}: {lost:,} {'reply' if lost == 1 else 'replies'} could not be stored", lost
         ) from error
     finally:
-        claims.close()
         with suppress(DatabaseAway), store.writing() as connection:
-            lock_run(connection, run.id)
-            release_claims(connection, executor_id)
-            if not count_claims(connection, run.id) and get_run(connection, run.id).state is not RunState.DONE:
-                finish_run(connection, run.id, state, why_stopped=why)
+            finish_run(connection, run.id, state, why_stopped=why)
     return state, why
 
 
-def claims_of(begun: Begun, method: Method[T, S, R], executor_id: str) -> TaskClaims[T]:
-    """Return what claims the tasks of a run for a process."""
-    load = partial(method.load, begun)
-    return TaskClaims(begun.store, begun.run.id, begun.version.id, executor_id, method.keys(begun), load)
-
-
-def store_steps(
-    begun: Begun, method: Method[T, S, R], executor_id: str, steps: list[S], ended: Collection[TaskKey]
-) -> None:
-    """Store steps and their cost, and release the tasks that have ended, in one transaction."""
+def store_steps(begun: Begun, method: Method[T, S, R], executor_id: str, steps: list[S]) -> None:
+    """Store steps and their cost in one transaction."""
     with begun.store.writing() as connection:
-        if steps:
-            method.save(connection, begun, steps)
-            records = (step.record for step in steps)
-            add_to_share(connection, begun.run.id, executor_id, records, utc_now())
-        release_tasks(connection, begun.version.id, executor_id, ended)
+        method.save(connection, begun, steps)
+        records = (step.record for step in steps)
+        add_to_share(connection, begun.run.id, executor_id, records, utc_now())
 
 
 @contextmanager

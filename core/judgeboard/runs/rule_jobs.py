@@ -1,57 +1,51 @@
-"""Jobs of judging rules: each worker judges the answers of each judging rule as they come."""
+"""The work of a judging rule: answers are judged as they come, within the limits of a day."""
 
-import asyncio
-import importlib
-import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from datetime import UTC
-from functools import partial
 
-from judgeboard.domain import JudgeInput, RuleState, Status
+from judgeboard.domain import RuleState, Status
 from judgeboard.errors import BadInput, JudgeboardError
-from judgeboard.judges.kinds import OFFLINE
 from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.judging_rules import rule_spec
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
-from judgeboard.runs.shared_job import CLOSED, SharedJob, Steps, log_failure
+from judgeboard.runs.work import Opened, Outstanding, Step, Steps, Work, in_chunks, room
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import TaskKey, release_claims, release_tasks
 from judgeboard.store.judge_versions import get_version, refuse_retired
 from judgeboard.store.judging_rules import (
     JudgingRule,
+    add_selected,
     begin_run_of_day,
     budget_is_used_up,
-    claim_due,
     due_answers,
     get_rule,
     pause_run,
     set_problem,
     spent_today,
+    still_due,
 )
 from judgeboard.store.responses import last_response_id
-from judgeboard.store.runs import Counts, StoredRun
+from judgeboard.store.runs import NOWHERE, Counts, StoredRun
 from judgeboard.store.traces import inputs_to_judge
 
-LINGER_SECONDS = 5.0  # the judge stays open this long without a new answer
 RECENT_SECONDS = 60.0  # answers are looked for at every look for this long; later ones are found by a sweep
 SWEEP_SHARE = 0.05  # of the time may go into sweeps over all answers of a rule
 TRY_AGAIN_SECONDS = 30.0  # after a problem
-FAILED_IN_ROW = 20  # calls without a reply, after which a job waits: the provider is away
-CANDIDATES = 4  # times as many answers are looked up, because other workers claim some of them meanwhile
-PAUSED, NEW_DAY = "the rule is not active", "a new day began"
+LINGER_SECONDS = 5.0  # without an answer, after which the run of the day is stored as done
+FAILED_IN_ROW = 20  # calls without a reply, after which a rule waits: the provider is away
+NOT_ACTIVE, NEW_DAY = "the rule is not active", "a new day began"
 USED_UP = "the budget of the day is used up"
 FAILING = f"the last {FAILED_IN_ROW} calls failed"
-_EXPECTED = {None, PAUSED, NEW_DAY, CLOSED}
+PRIORITY = 8  # people wait for these answers, more than for those of a large job
 
 
 class _Looks:
     """Where to look for the answers of a rule: the recent ones at every look, all of them in sweeps now and then.
 
-    An answer of an earlier time can become due: its filter matches only now, or another worker left it.
+    An answer of an earlier time can become due: its filter matches only now, or its chunk failed.
     """
 
     def __init__(self, rule: JudgingRule, last_id: int) -> None:
@@ -73,7 +67,7 @@ class _Looks:
     def find(self, look: Callable[[int, int | None], list[int]]) -> list[int]:
         """Return what ``look(after_id, up_to)`` finds: recent answers first, then a sweep if it is due.
 
-        Nothing that is found counts as claimed: the next sweep begins with the same answers.
+        Nothing that is found counts as judged: the next sweep begins with the same answers.
         """
         started = time.monotonic()
         # What is due was stored before this mark, so no look reads all answers that wait for their delay.
@@ -89,82 +83,162 @@ class _Looks:
         return ids
 
 
-class RuleJob(SharedJob):
-    """The job of one judging rule in one worker. It ends when the rule is no longer active, or the worker ends."""
+class RuleJob(Work):
+    """A judging rule. ``key`` is "rule-" and its id."""
 
-    def __init__(self, store: Store, rule: JudgingRule, executor_id: str, closing: threading.Event) -> None:
-        super().__init__(store, executor_id, closing)
-        self._rule = rule
-        with store.reading() as connection:
-            self._looks = _Looks(rule, last_response_id(connection))
+    priority = PRIORITY
+
+    def __init__(self, store: Store, key: str) -> None:
+        super().__init__(store, key)
+        self._looks: _Looks | None = None
+        self._run: StoredRun | None = None  # the run of the day, while it is running
         self._failed_in_row = 0
-        self._is_trial = False
-        self._stopping = threading.Event()
-        self._unreleased: int | None = None  # the run that may still have claims of this worker
-
-    def _run(self) -> None:
-        if self._rule.judge["kind"] not in OFFLINE:  # takes seconds: not while the first answer waits
-            importlib.import_module("judgeboard.llm.endpoint_chat")
-        while not self._closing.is_set():
-            try:
-                if self._unreleased is not None:  # the database was away at the end of the last attempt
-                    self._release(self._unreleased, None)
-                rule, spent = self._state()
-                if rule.state is not RuleState.ACTIVE:
-                    return
-                if not budget_is_used_up(rule, spent) and self._due(1):
-                    problem = self._judge_due()
-                    self._note(rule, problem)
-                    if problem is not None:
-                        self._closing.wait(TRY_AGAIN_SECONDS)
-            except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back, and nothing is lost
-                log_failure(f"judging rule {self._rule.id}", error)
-                self._closing.wait(TRY_AGAIN_SECONDS / 10)
-            self._pause()
+        self._idle_since: float | None = None
+        self._try_again_at: float | None = None  # while there is a problem
+        self._had_problem = False
 
     @property
-    def _provider_is_away(self) -> bool:
-        return self._failed_in_row >= FAILED_IN_ROW
+    def _rule_id(self) -> int:
+        return int(self.key.removeprefix("rule-"))
+
+    def look(self, outstanding: Outstanding, workers: int) -> Step:
+        """Hand out the answers that are due, within the limits of the day."""
+        rule, spent = self._state()
+        why = self._reason_to_wait(rule, spent)
+        if why is not None:
+            if outstanding.is_empty:
+                self._pause(why if why in {USED_UP, COST_LIMIT} else None)
+            ended = rule.state is not RuleState.ACTIVE and outstanding.is_empty
+            return Step(cancel=not outstanding.is_empty, ended=ended)
+        if outstanding.held_ids and rule.problem is None:
+            self._note(rule, outstanding.reason_held)
+            return Step()
+        if rule.problem is not None:
+            return self._try_once(rule, spent, outstanding)
+        self._try_again_at = None
+        most = room(outstanding, workers, rule.concurrency)
+        ids = self._due(rule, spent, outstanding, most)
+        if ids or not outstanding.is_empty:
+            self._idle_since = None
+        elif self._idle_since is None:
+            self._idle_since = time.monotonic()
+        elif time.monotonic() - self._idle_since >= LINGER_SECONDS:
+            self._pause()
+        return self._hand_out(rule, ids) if ids else Step()
+
+    def open(self) -> Opened | None:
+        """Return the judge and the run of the day; what prevents it is stored as the problem of the rule."""
+        rule, _ = self._state()
+        if rule.state is not RuleState.ACTIVE:
+            return None
+        try:
+            begun, method = self._begun(rule)
+        except JudgeboardError as error:
+            self._note(rule, str(error))
+            return None
+        self._had_problem = rule.problem is not None
+        return Opened(begun, method, rule.concurrency, self._cost_left(rule, begun.run))
+
+    def load(self, opened: Opened, ids: list[int]) -> dict[int, Ask]:  # noqa: ARG002 - the run of a day selects nothing
+        """Return the asks that are still to be made."""
+        with self._store.reading() as connection:
+            due = still_due(connection, get_rule(connection, self._rule_id), ids, utc_now())
+        return {id_: Ask(item, 0) for id_, item in inputs_to_judge(self._store, due).items()}
+
+    def stop(self, why: str) -> None:
+        """Store the problem; a limit that is reached is none."""
+        if why != COST_LIMIT:
+            rule, _ = self._state()
+            self._note(rule, why)
+
+    def leave(self) -> None:
+        """End the run of the day; a later answer continues it."""
+        self._pause()
+
+    def stored(self, steps: Steps) -> str | None:
+        """Count calls without a reply; the first one with a reply ends the problem of the rule."""
+        for step in steps:
+            self._failed_in_row = self._failed_in_row + 1 if step.result.status is Status.ERROR else 0
+        if steps and self._had_problem and not self._failed_in_row:
+            self._had_problem = False
+            self._note(self._state()[0], None)
+        if self._failed_in_row >= FAILED_IN_ROW:
+            self._failed_in_row = 0
+            return FAILING
+        return None
 
     def _state(self) -> tuple[JudgingRule, Counts]:
         with self._store.reading() as connection:
-            rule = get_rule(connection, self._rule.id)
+            rule = get_rule(connection, self._rule_id)
             has_budget = rule.max_cost is not None or rule.max_calls is not None
             return rule, spent_today(connection, rule, utc_now()) if has_budget else Counts()
+
+    def _reason_to_wait(self, rule: JudgingRule, spent: Counts) -> str | None:
+        if rule.state is not RuleState.ACTIVE:
+            return NOT_ACTIVE
+        if budget_is_used_up(rule, spent):
+            return USED_UP if rule.max_calls is not None and spent.asked >= rule.max_calls else COST_LIMIT
+        if self._run is not None and utc_now().date() != self._run.started_at.astimezone(UTC).date():
+            return NEW_DAY
+        return None
+
+    def _try_once(self, rule: JudgingRule, spent: Counts, outstanding: Outstanding) -> Step:
+        """Hand out one answer now and then: it shows whether the problem is over, and no other answer fails."""
+        if not outstanding.is_empty:
+            return Step(cancel=self._try_again_at is None)
+        now = time.monotonic()
+        if self._try_again_at is None:
+            self._pause(rule.problem)
+            self._try_again_at = now + TRY_AGAIN_SECONDS
+        if now < self._try_again_at:
+            return Step(cancel=bool(outstanding.held_ids))
+        self._try_again_at = now + TRY_AGAIN_SECONDS
+        ids = self._due(rule, spent, Outstanding(), 1)
+        if not ids:
+            self._note(rule, None)
+            return Step(cancel=bool(outstanding.held_ids))
+        return self._hand_out(rule, ids)
+
+    def _due(self, rule: JudgingRule, spent: Counts, outstanding: Outstanding, most: int) -> list[int]:
+        """Return answers that are due, none that is handed out already."""
+        if rule.max_calls is not None:
+            most = min(most, rule.max_calls - spent.asked - len(outstanding.ids))
+        if most <= 0:
+            return []
+        limit = most + len(outstanding.ids)
+        with self._store.reading() as connection:
+            last_id = last_response_id(connection)
+            if self._looks is None:
+                self._looks = _Looks(rule, last_id)
+            self._looks.passed(last_id)
+            now = utc_now()
+
+            def look(after_id: int, up_to: int | None) -> list[int]:
+                due = due_answers(connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now)
+                return [id_ for id_ in due if id_ not in outstanding.ids]
+
+            return self._looks.find(look)[:most]
+
+    def _hand_out(self, rule: JudgingRule, ids: list[int]) -> Step:
+        now = utc_now()
+        with self._store.writing() as connection:
+            if self._run is None:
+                self._run = begin_run_of_day(connection, rule, NOWHERE, now)
+            add_selected(connection, self._run.id, len(ids))
+        return Step(in_chunks(ids, rule.concurrency))
+
+    def _pause(self, why: str | None = None) -> None:
+        if self._run is not None:
+            with self._store.writing() as connection:
+                pause_run(connection, self._run.id, why, utc_now())
+            self._run = None
 
     def _note(self, rule: JudgingRule, problem: str | None) -> None:
         if problem != rule.problem:
             with self._store.writing() as connection:
                 set_problem(connection, rule.id, problem)
 
-    def _judge_due(self) -> str | None:
-        """Judge what is due until nothing is left for a while; return the problem that stopped it, or None."""
-        try:
-            begun, method = self._begin()
-        except JudgeboardError as error:
-            return str(error)
-        self._unreleased = begun.run.id
-        # If the provider was away, one call shows whether it is back, and no other answer fails.
-        self._is_trial = self._provider_is_away
-        self._stopping.clear()
-        concurrency = 1 if self._is_trial else self._rule.concurrency
-        asking = self._judge(begun, method, partial(self._take, begun), self._stopping.set, concurrency)
-        why: str | None = None
-        try:
-            why = asyncio.run(asking) or (FAILING if self._provider_is_away else None)
-        finally:
-            why = None if why in _EXPECTED else why
-            self._release(begun.run.id, why)
-        return None if why in {COST_LIMIT, USED_UP} else why
-
-    def _release(self, run_id: int, why: str | None) -> None:
-        with self._store.writing() as connection:
-            release_claims(connection, self._executor_id, run_id)
-            pause_run(connection, run_id, why, utc_now())
-        self._unreleased = None
-
-    def _begin(self) -> tuple[Begun, Judging]:
-        rule = self._rule
+    def _begun(self, rule: JudgingRule) -> tuple[Begun, Judging]:
         with self._store.reading() as connection:
             version = get_version(connection, rule.judge_version_id)
             refuse_retired(connection, version)
@@ -179,63 +253,9 @@ class RuleJob(SharedJob):
             run = begin_run_of_day(connection, rule, method.destination, utc_now())
         return Begun(self._store, version, run), method
 
-    def _due(self, most: int) -> list[int]:
-        with self._store.reading() as connection:
-            self._looks.passed(last_response_id(connection))
-            now = utc_now()
-            return self._looks.find(
-                lambda after, up_to: due_answers(
-                    connection, self._rule, after_id=after, up_to=up_to, limit=most, now=now
-                )
-            )
-
-    def _take(self, begun: Begun, limit: int) -> list[Ask]:
-        """Claim the next answers. Waits for new ones before it returns an empty list: the end."""
-        started, missed = time.monotonic(), list[int]()
-        limit = 1 if self._is_trial else limit
-        while not (self._stopping.is_set() or self._closing.is_set()):
-            due = self._due(CANDIDATES * limit)
-            if due and due != missed:
-                inputs = self._claim(begun, due, limit)
-                if inputs:
-                    if self._is_trial:
-                        self._stopping.set()
-                    return [Ask(item, 0) for item in inputs.values()]
-                missed = due  # other workers claimed them meanwhile: look further at once
-                continue
-            if time.monotonic() - started >= LINGER_SECONDS:
-                break
-            missed = []
-            self._pause()
-        return []
-
-    def _claim(self, begun: Begun, among: Collection[int], limit: int) -> dict[int, JudgeInput]:
-        now = utc_now()
-        with self._store.writing() as connection:
-            ids = claim_due(connection, self._rule, begun.run, self._executor_id, among=among, limit=limit, now=now)
-        inputs = inputs_to_judge(self._store, ids)
-        if forgotten := [TaskKey(id_) for id_ in ids if id_ not in inputs]:  # since they were claimed
-            with self._store.writing() as connection:
-                release_tasks(connection, begun.version.id, self._executor_id, forgotten)
-        return {id_: inputs[id_] for id_ in ids if id_ in inputs}
-
-    def _cost_left(self, run: StoredRun) -> int | None:
-        if self._rule.max_cost is None:
+    def _cost_left(self, rule: JudgingRule, run: StoredRun) -> int | None:
+        if rule.max_cost is None:
             return None
         with self._store.reading() as connection:
-            spent = spent_today(connection, self._rule, run.started_at).cost_micro or 0
-        return round(self._rule.max_cost * 1_000_000) - spent
-
-    def _reason_to_stop(self, run: StoredRun) -> str | None:
-        rule, spent = self._state()
-        if rule.state is not RuleState.ACTIVE:
-            return PAUSED
-        if budget_is_used_up(rule, spent):
-            return USED_UP
-        if utc_now().date() != run.started_at.astimezone(UTC).date():
-            return NEW_DAY
-        return FAILING if self._provider_is_away and not self._is_trial else None
-
-    def _stored(self, steps: Steps) -> None:
-        for step in steps:
-            self._failed_in_row = self._failed_in_row + 1 if step.result.status is Status.ERROR else 0
+            spent = spent_today(connection, rule, run.started_at).cost_micro or 0
+        return round(rule.max_cost * 1_000_000) - spent

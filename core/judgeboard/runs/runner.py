@@ -101,19 +101,18 @@ class Tally:
 class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
 
-    Both are blocking functions. Each is called in a thread, one call at a time. ``read(n)`` returns about ``n``
-    tasks, none only at the end; ``write(batch, ended)`` commits a batch of steps, after which all steps of the tasks
-    ``ended`` are stored. ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives,
+    ``read(n)`` returns about ``n`` tasks, none only at the end. ``write(batch, ended)`` commits a batch of steps, after
+    which all steps of the tasks ``ended`` are stored; it blocks, and is called in a thread, one call at a time. ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives,
     until ``keep`` returns False. ``on_progress`` is called after every commit. ``on_stop`` is called once if the run
     ends early, with the reason and the number of tasks in flight; ``on_cancel`` is called if `run` is cancelled.
     ``about`` are attributes of the run's span, if Judgeboard's own traces are sent.
 
-    No task is started once the cost limit ``max_cost_micro`` is reached. ``spent_elsewhere``, a blocking function like
-    these, returns what other processes have spent under the same limit; it is called before each task.
+    No task is started once the cost limit ``max_cost_micro`` is reached. ``spent_elsewhere``, a blocking function,
+    returns what other processes have spent under the same limit; it is called before each task.
     """
 
     work: Work[T, S]
-    read: Callable[[int], list[T]]
+    read: Callable[[int], Awaitable[list[T]]]
     write: Callable[[list[S], list[T]], None]
     concurrency: int
     max_cost_micro: int | None = None
@@ -180,7 +179,7 @@ class Runner(Generic[T, S]):
 
     async def _produce(self) -> None:
         while self.stopped_because is None:
-            batch = await asyncio.to_thread(self.read, READ_AHEAD * self.concurrency)
+            batch = await self.read(READ_AHEAD * self.concurrency)
             for task in batch:
                 await self._tasks.put(task)
             if not batch:

@@ -1,114 +1,94 @@
-"""The worker of a process: it joins the jobs of a database, and tells other processes that it is alive."""
+"""The worker of a process: it takes entries from the engine and does them, and tells others that it is alive.
 
+One worker of a database leads: it hands out what jobs and rules have left, and what is due of the duties.
+"""
+
+import asyncio
 import logging
 import sqlite3
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import NamedTuple
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
-from judgeboard.runs.rejudge_jobs import RejudgeJob, can_take
+from judgeboard.runs.engine import Engine, Entry, QueuedEntry
+from judgeboard.runs.locks import FileLock
+from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.runs.rule_jobs import RuleJob
-from judgeboard.runs.shared_job import SharedJob, log_failure
-from judgeboard.runs.task_claims import BEAT_SECONDS, beat, new_executor_id
+from judgeboard.runs.share import Share
+from judgeboard.runs.work import JUDGE, Outstanding, Work
 from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
-from judgeboard.store.jobs import record_settings, register_worker, release_claims, remove_worker, unfinished_jobs
+from judgeboard.store.jobs import (
+    live_workers,
+    new_executor_id,
+    process_name,
+    record_heartbeat,
+    record_settings,
+    register_worker,
+    remove_worker,
+    unfinished_jobs,
+)
 from judgeboard.store.judging_rules import list_rules
+from judgeboard.store.outages import reason_of
 from judgeboard.store.settings import check_primary_judge
-from judgeboard.store.tools import release_abandoned_targets
-from judgeboard.tools.push import PushJobs
+
+if TYPE_CHECKING:
+    from anyio import CancelScope
+
+BEAT_SECONDS = 5.0
+TURN_SECONDS = 1.0  # between two attempts to lock the jobs, while another process has the lock
+TICK_SECONDS = 0.25  # between two looks whether another connection has written to the SQLite file
+OPEN_SECONDS = 0.5  # between two looks at jobs that are not finished
+IDLE_SECONDS = 5.0  # between two looks at the rules and duties
+GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
+REST_SECONDS = 60.0  # without an entry, after which the queue in memory ends
+FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
 
 _log = logging.getLogger("judgeboard.jobs")
 
 
-class JobsLock(NamedTuple):
-    """The lock of the process that takes jobs; its claims have the ``executor_id``. Closing the lock releases it."""
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """What workers do again and again beside judging, one worker at a time for each key.
 
-    executor_id: str
-    lock: sqlite3.Connection | None = None
-
-
-def lock_jobs(store: Store) -> JobsLock | None:
-    """Lock the jobs for this process; None while another process on this SQLite file has the lock.
-
-    The lock is a transaction on a small file beside the database, so it ends with the process. Each holder has the same
-    executor id, so the next holder takes over the claims of a killed holder at once.
+    Args:
+        kind: Its kind of entries.
+        due: Returns the keys that are due now; called in the leading worker.
+        do: Does one of them for a worker (its executor id), and ends early when the event is set.
     """
-    if not store.is_sqlite:
-        return JobsLock(new_executor_id())
-    lock = sqlite3.connect(f"{store.engine.url.database}.jobs-lock", timeout=0, check_same_thread=False)
-    try:
-        lock.execute("BEGIN EXCLUSIVE")
-    except sqlite3.OperationalError:
-        lock.close()
-        return None
-    return JobsLock("server", lock)
 
-
-AT_ONCE = 2  # rejudge jobs at a time in one process, so that a small job need not wait for a large one
-
-
-class Jobs:
-    """The jobs that this process has joined."""
-
-    def __init__(self, store: Store, executor_id: str) -> None:
-        self._store, self._executor_id = store, executor_id
-        self._closing = threading.Event()
-        self._running: dict[int | str, SharedJob] = {}  # by the id of the rule or the job
-        with store.writing() as connection:  # of a killed holder of the same id
-            release_claims(connection, executor_id)
-
-    def look(self) -> None:
-        """Join each active rule and the first rejudge jobs."""
-        with self._store.reading() as connection:
-            rules, rejudges = list_rules(connection), unfinished_jobs(connection)
-        self._running = {key: job for key, job in self._running.items() if not job.ended}
-        for rule in rules:
-            if rule.state is RuleState.ACTIVE:
-                self._join(rule.id, RuleJob, rule)
-        for job in [job for job in rejudges if can_take(job)][:AT_ONCE]:
-            self._join(job.id, RejudgeJob, job)
-
-    def _join(self, key: int | str, kind: Callable[..., SharedJob], job: object) -> None:
-        if key not in self._running:
-            self._running[key] = kind(self._store, job, self._executor_id, self._closing)
-            self._running[key].start()
-
-    @property
-    def ended(self) -> bool:
-        """Whether this process does nothing more for any job."""
-        return all(job.ended for job in self._running.values())
-
-    def stop(self, seconds: float) -> None:
-        """Finish the calls in flight; wait at most this long."""
-        self._closing.set()
-        end = time.monotonic() + seconds
-        for job in self._running.values():
-            job.wait(max(0.0, end - time.monotonic()))
-
-
-POLL_SECONDS = 1.0  # between two looks for jobs
-TURN_SECONDS = 1.0  # between two attempts to lock the jobs, while another process has the lock
-FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
+    kind: str
+    due: Callable[[Store], list[str]]
+    do: Callable[[Store, str, str, threading.Event], None]
 
 
 class Worker:
-    """Does the jobs of one database in threads of this process, from `start` to `stop`; one worker per process.
+    """Does the work of one database in a thread of this process, from `start` to `stop`.
 
-    While it takes jobs, each of the functions ``beside`` runs in a thread of its own, until its event is set.
+    While it leads, each of the functions ``beside`` runs in a thread of its own, until its event is set.
     """
 
-    def __init__(self, store: Store, beside: Sequence[Callable[[Store, threading.Event], None]] = ()) -> None:
-        self._store = store
-        self._beside = beside
+    def __init__(
+        self,
+        store: Store,
+        beside: Sequence[Callable[[Store, threading.Event], None]] = (),
+        duties: Sequence[Duty] = (),
+    ) -> None:
+        self._store, self._beside = store, beside
+        self._duties = {duty.kind: duty for duty in duties}
+        self.executor_id = new_executor_id()
         self._closing = threading.Event()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="judgeboard-worker", daemon=True)
-        self._recorded_settings: dict[str, str] | None = None
 
     def start(self) -> None:
         """Start to take jobs; returns at once."""
@@ -148,66 +128,240 @@ class Worker:
             log_failure("cannot check the primary judge", error)
 
     def _take_jobs(self) -> None:
-        while (jobs_lock := lock_jobs(self._store)) is None:
-            if self._closing.wait(TURN_SECONDS):
-                return
+        lock: FileLock | None = None
+        if self._store.is_sqlite:  # one process of a file takes jobs
+            while (lock := FileLock.take(jobs_file(self._store))) is None:
+                if self._closing.wait(TURN_SECONDS):
+                    return
         try:
             with self._store.writing() as connection:
-                register_worker(connection, jobs_lock.executor_id)
-            self._recorded_settings = None
-            jobs = Jobs(self._store, jobs_lock.executor_id)
-            push_jobs = PushJobs(self._store, jobs_lock.executor_id)
-            ending = threading.Event()
-            threads = [threading.Thread(target=run, args=(self._store, ending), daemon=True) for run in self._beside]
-            for thread in threads:
-                thread.start()
+                register_worker(connection, self.executor_id)
             try:
-                self._poll(jobs_lock, jobs, push_jobs)
+                asyncio.run(_Turn(self._store, self.executor_id, self._duties, self._beside, self._closing).take())
             finally:
-                ending.set()
-                push_jobs.stop(0)  # it finishes its request while the others end
-                self._finish(jobs_lock, jobs)
-                push_jobs.stop(FINISH_SECONDS)
-                for thread in threads:
-                    thread.join(FINISH_SECONDS)
-        finally:
-            try:
                 with self._store.writing() as connection:
-                    remove_worker(connection, jobs_lock.executor_id)
-            finally:
-                if jobs_lock.lock is not None:
-                    jobs_lock.lock.close()
+                    remove_worker(connection, self.executor_id)
+        finally:
+            if lock is not None:
+                lock.release()
 
-    def _poll(self, jobs_lock: JobsLock, jobs: Jobs, push_jobs: PushJobs) -> None:
-        last_beat = 0.0
-        while not self._closing.is_set():
+
+class _Turn:
+    """The time in which a worker takes jobs, in one event loop."""
+
+    def __init__(
+        self,
+        store: Store,
+        executor_id: str,
+        duties: dict[str, Duty],
+        beside: Sequence[Callable[[Store, threading.Event], None]],
+        closing: threading.Event,
+    ) -> None:
+        self._store, self._executor_id, self._duties, self._beside = store, executor_id, duties, beside
+        self._closing = closing
+        self._changed = asyncio.Event()
+        handlers = {JUDGE: self._judge, f"{JUDGE}@{process_name()}": self._judge} | dict.fromkeys(duties, self._do)
+        self._engine = Engine(store, handlers, self._changed.set)
+        self._works: dict[str, Work] = {}  # that this worker hands out
+        self._shares: dict[str, Share] = {}  # of this worker, by work
+        self._opening = asyncio.Lock()
+        self._leading = threading.Event()  # set when the functions beside are to end
+        self._threads: list[threading.Thread] = []
+        self._last_entry = time.monotonic()
+        self._recorded_settings: dict[str, str] | None = None
+
+    async def take(self) -> None:
+        """Take jobs until the worker closes, then finish the calls in flight."""
+        await self._engine.start()
+        beats = asyncio.create_task(self._beat_until_the_end())
+        ticks = asyncio.create_task(self._notice_changes())
+        try:
+            while not self._closing.is_set():
+                try:
+                    is_open = await self._hand_out()
+                except Exception as error:  # noqa: BLE001 - an unreachable database comes back; running chunks go on
+                    log_failure("cannot look for jobs", error)
+                    await self._pause(BEAT_SECONDS)
+                    continue
+                await self._pause(OPEN_SECONDS if is_open else IDLE_SECONDS)
+        finally:
+            ticks.cancel()
+            self._leading.set()
+            for share in self._shares.values():
+                share.close()
+            await self._engine.stop(FINISH_SECONDS)
+            await asyncio.gather(*(share.wait() for share in self._shares.values()))
+            with suppress(Exception):  # a database that is away: the next worker finds the runs as they are
+                await asyncio.to_thread(self._leave)
+            await asyncio.to_thread(self._join_threads)
+            beats.cancel()
+
+    def _leave(self) -> None:
+        with self._store.reading() as connection:
+            others = live_workers(connection) - {self._executor_id}
+        for work in () if others else self._works.values():
+            work.leave()
+
+    def _join_threads(self) -> None:
+        for thread in self._threads:
+            thread.join(FINISH_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait until something changed, at most this long."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._changed.wait(), seconds)
+        if not self._closing.is_set():
+            await asyncio.sleep(GATHER_SECONDS)
+        self._changed.clear()
+
+    async def _notice_changes(self) -> None:
+        """Notice the end of the worker, and that another connection has written to a SQLite file."""
+        if not self._store.is_sqlite:
+            while not self._closing.is_set():
+                await asyncio.sleep(TICK_SECONDS)
+            self._changed.set()
+            return
+        with closing(sqlite3.connect(str(self._store.engine.url.database))) as connection:
+            seen = None
+            while not self._closing.is_set():
+                with suppress(sqlite3.OperationalError):  # it is locked: somebody writes
+                    (version,) = connection.execute("PRAGMA data_version").fetchone()
+                    if version != seen:
+                        seen = version
+                        self._changed.set()
+                await asyncio.sleep(TICK_SECONDS)
+        self._changed.set()
+
+    async def _hand_out(self) -> bool:
+        """Hand out what is to be done, if this worker leads; return whether a job or rule has entries."""
+        await self._engine.lead()
+        if not self._engine.leads:
+            if self._works:
+                self._works.clear()
+                self._leading.set()
+            return False
+        self._run_beside()
+        entries: dict[str, list[QueuedEntry]] = defaultdict(list)
+        for queued in await self._engine.entries():
+            entries[queued.entry.work].append(queued)
+        for key in await asyncio.to_thread(self._open_works):
+            self._works.setdefault(key, RuleJob(self._store, key) if _is_rule(key) else RejudgeJob(self._store, key))
+        for key in entries:
+            if key not in self._works and key.partition(":")[0] not in self._duties:
+                self._works[key] = RuleJob(self._store, key) if _is_rule(key) else RejudgeJob(self._store, key)
+        with self._store.reading() as connection:
+            workers = len(live_workers(connection))
+        for key, work in list(self._works.items()):
+            await self._advance(work, entries.get(key, []), workers)
+        for duty in self._duties.values():
+            due = await asyncio.to_thread(duty.due, self._store)
+            await self._engine.put([Entry(duty.kind, f"{duty.kind}:{key}") for key in due])
+        if entries or any(not _is_rule(key) for key in self._works):
+            self._last_entry = time.monotonic()
+            return True
+        if time.monotonic() - self._last_entry >= REST_SECONDS and not self._shares:
+            await self._engine.rest()
+        return False
+
+    def _run_beside(self) -> None:
+        if not self._threads or self._leading.is_set():
+            self._leading = ending = threading.Event()
+            self._threads = [
+                threading.Thread(target=run, args=(self._store, ending), daemon=True) for run in self._beside
+            ]
+            for thread in self._threads:
+                thread.start()
+
+    def _open_works(self) -> list[str]:
+        with self._store.reading() as connection:
+            rules = [rule for rule in list_rules(connection) if rule.state is RuleState.ACTIVE]
+            return [*(f"rule-{rule.id}" for rule in rules), *(job.id for job in unfinished_jobs(connection))]
+
+    async def _advance(self, work: Work, entries: list[QueuedEntry], workers: int) -> None:
+        outstanding = await self._outstanding(entries)
+        try:
+            step = await asyncio.to_thread(work.look, outstanding, workers)
+        except Exception as error:  # noqa: BLE001 - whatever it is: other works go on, and this one is tried again
+            log_failure(f"{work.key}", error)
+            return
+        if step.cancel:
+            await self._engine.cancel(entries)
+        await self._engine.put([Entry(work.kind, work.key, ids, work.priority) for ids in step.chunks])
+        if step.ended:
+            self._works.pop(work.key, None)
+
+    async def _outstanding(self, entries: list[QueuedEntry]) -> Outstanding:
+        held = [queued for queued in entries if queued.is_held]
+        active = [queued for queued in entries if not queued.is_held]
+        return Outstanding(
+            frozenset(id_ for queued in active for id_ in queued.entry.ids),
+            len(active),
+            frozenset(id_ for queued in held for id_ in queued.entry.ids),
+            await self._engine.reason_held(held[-1]) if held else "",
+        )
+
+    async def _judge(self, entry: Entry, cancellation: "CancelScope") -> None:
+        """Judge a chunk."""
+        async with self._opening:
+            share = self._shares.get(entry.work)
+            if share is None or share.is_closed:
+                share = await self._open(entry.work)
+        if share is not None:
+            await share.judge(entry.ids, cancellation)
+        await self._engine.tell()
+
+    async def _open(self, key: str) -> Share | None:
+        work: Work = RuleJob(self._store, key) if _is_rule(key) else RejudgeJob(self._store, key)
+        opened = await asyncio.to_thread(work.open)
+        if opened is None:
+            return None
+
+        def forget() -> None:
+            if self._shares.get(key) is share:
+                del self._shares[key]
+
+        share = self._shares[key] = Share(self._store, work, opened, self._executor_id, forget)
+        if self._closing.is_set():
+            share.close()
+        return share
+
+    async def _do(self, entry: Entry, _cancellation: "CancelScope") -> None:
+        """Do a duty."""
+        kind, _, key = entry.work.partition(":")
+        await asyncio.to_thread(self._duties[kind].do, self._store, key, self._executor_id, self._closing)
+        await self._engine.tell()
+
+    async def _beat_until_the_end(self) -> None:
+        while True:
             try:
-                jobs.look()
-                push_jobs.look()
-                if time.monotonic() - last_beat >= BEAT_SECONDS:
-                    self._beat(jobs_lock)
-                    last_beat = time.monotonic()
-            except Exception as error:  # noqa: BLE001 - an unreachable database comes back; running jobs go on
-                log_failure("cannot look for jobs", error)
-                self._closing.wait(BEAT_SECONDS)
-            self._closing.wait(POLL_SECONDS)
-
-    def _finish(self, jobs_lock: JobsLock, jobs: Jobs) -> None:
-        jobs.stop(0)
-        end = time.monotonic() + FINISH_SECONDS
-        while not jobs.ended and time.monotonic() < end:
-            try:  # without a heartbeat, others would release the claims on the calls in flight
-                self._beat(jobs_lock)
+                await asyncio.to_thread(self._beat)
             except Exception as error:  # noqa: BLE001 - an unreachable database comes back
                 log_failure("cannot store a heartbeat", error)
-            jobs.stop(BEAT_SECONDS)
+            await asyncio.sleep(BEAT_SECONDS)
 
-    def _beat(self, jobs_lock: JobsLock) -> None:
+    def _beat(self) -> None:
         settings = self._recorded_settings
         with suppress(BadInput, OSError):  # a file that somebody edits now is read at the next heartbeat
             settings = setting_hashes(load_settings())
         with self._store.writing() as connection:
-            release_abandoned_targets(connection, beat(connection, jobs_lock.executor_id, takes_jobs=True))
+            record_heartbeat(connection, self._executor_id)
             if settings is not None and settings != self._recorded_settings:
-                record_settings(connection, jobs_lock.executor_id, settings)
+                record_settings(connection, self._executor_id, settings)
         self._recorded_settings = settings
+
+
+def jobs_file(store: Store) -> Path:
+    """Return the file whose lock the process has that takes the jobs of a SQLite file."""
+    return Path(f"{store.engine.url.database}.jobs-lock")
+
+
+def _is_rule(key: str) -> bool:
+    return key.startswith("rule-")
+
+
+def log_failure(what: str, error: Exception) -> None:
+    """Log an error after which the worker tries again."""
+    if isinstance(error, OperationalError):  # the database is locked, full or unreachable: not our bug
+        _log.warning("%s: %s; trying again", what, reason_of(error))
+    else:
+        _log.error("%s; trying again", what, exc_info=error)

@@ -1,19 +1,18 @@
-"""Stores jobs and the processes that run them: rate limits, claims on tasks, and each worker's share of a run."""
+"""Stores jobs and the workers that run them: rate limits, and each worker's share of a run."""
 
 import os
+import secrets
 import socket
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Float,
     Select,
-    bindparam,
     case,
     cast,
     delete,
@@ -33,8 +32,8 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.runs import Counts, finish_run
-from judgeboard.store.statements import columns_of, insert_or_skip, plain_insert
-from judgeboard.store.tables import CLAIM, JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER
+from judgeboard.store.statements import columns_of, plain_insert
+from judgeboard.store.tables import JOB, RATE_LIMIT, RUN, RUN_SHARE, WORKER
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +53,7 @@ class StoredJob:
 
 
 _JOBS = select(*columns_of(StoredJob, JOB))
+WAKE_CHANNEL = "judgeboard_work"
 _REQUESTS = 7_216_418_205  # number of the advisory lock on PostgreSQL
 
 
@@ -63,9 +63,19 @@ def lock_requests(connection: Connection) -> None:
         connection.execute(select(func.pg_advisory_xact_lock(_REQUESTS)))
 
 
+def wake_workers(connection: Connection) -> None:
+    """Tell the workers, once the transaction is stored, that there may be something to do.
+
+    On SQLite the worker notices itself that another connection has written.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_notify(WAKE_CHANNEL, "")))
+
+
 def insert_job(connection: Connection, job: StoredJob) -> None:
     """Store a job."""
     connection.execute(insert(JOB), {name: getattr(job, name) for name in StoredJob.__dataclass_fields__})
+    wake_workers(connection)
 
 
 def get_job(connection: Connection, job_id: str) -> StoredJob:
@@ -137,13 +147,13 @@ def interrupt_work(connection: Connection, why: str) -> None:
     running = select(RUN.c.id).where(RUN.c.state == RunState.RUNNING.value).order_by(RUN.c.id)
     for run_id in connection.execute(running).scalars().all():
         finish_run(connection, run_id, RunState.INTERRUPTED, why_stopped=why)
-    for table in (CLAIM, WORKER):
-        connection.execute(delete(table))
+    connection.execute(delete(WORKER))
 
 
 def set_cancelled(connection: Connection, job_id: str, now: datetime) -> bool:
     """Request that a job stops; return whether this is the first request."""
     updated = update(JOB).where(JOB.c.id == job_id, JOB.c.cancelled_at.is_(None)).values(cancelled_at=now)
+    wake_workers(connection)
     return connection.execute(updated).rowcount == 1
 
 
@@ -151,16 +161,22 @@ _HEARTBEAT_TIMEOUT = timedelta(seconds=15)
 _KEPT_AFTER_LAST_HEARTBEAT = timedelta(days=7)  # alert rules look back for their period
 
 
-def register_worker(connection: Connection, executor_id: str, *, takes_jobs: bool = True) -> None:
-    """Store that this process begins to take jobs, or to ask in a run of its own (``takes_jobs`` is False).
+def process_name() -> str:
+    """Return the machine and the number of this process."""
+    return f"{socket.gethostname()}-{os.getpid()}"
 
-    Also removes the rows of processes that were killed long ago.
-    """
+
+def new_executor_id() -> str:
+    """Return a name for a worker or a run of this process, which begins with the name of the process."""
+    return f"{process_name()}-{secrets.token_hex(3)}"
+
+
+def register_worker(connection: Connection, executor_id: str) -> None:
+    """Store that this process begins to take jobs, and remove the rows of workers that were killed long ago."""
     killed = WORKER.c.heartbeat_at < utc_now() - _KEPT_AFTER_LAST_HEARTBEAT
     connection.execute(delete(WORKER).where(killed | (WORKER.c.executor_id == executor_id)))
-    record_heartbeat(connection, executor_id, takes_jobs=takes_jobs)
-    if takes_jobs:
-        record_event(connection, "start_worker", worker_name(executor_id), details={"process": os.getpid()})
+    record_heartbeat(connection, executor_id)
+    record_event(connection, "start_worker", worker_name(executor_id), details={"process": os.getpid()})
 
 
 def worker_name(executor_id: str) -> str:
@@ -168,20 +184,19 @@ def worker_name(executor_id: str) -> str:
     return f"worker:{executor_id[:8]}"
 
 
-def record_heartbeat(connection: Connection, executor_id: str, *, takes_jobs: bool) -> None:
-    """Store that this process is alive, also after it was suspended for so long that its row was removed."""
+def record_heartbeat(connection: Connection, executor_id: str) -> None:
+    """Store that this worker is alive, also after it was suspended for so long that its row was removed."""
     now = utc_now()
-    process = {"executor_id": executor_id, "host": socket.gethostname(), "pid": os.getpid(), "takes_jobs": takes_jobs}
+    process = {"executor_id": executor_id, "host": socket.gethostname(), "pid": os.getpid()}
     first = plain_insert(connection, WORKER).values(process | {"started_at": now, "heartbeat_at": now})
     connection.execute(first.on_conflict_do_update(index_elements=["executor_id"], set_={"heartbeat_at": now}))
 
 
 def remove_worker(connection: Connection, executor_id: str) -> None:
     """Remove a worker that stops normally."""
-    removed = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid, WORKER.c.takes_jobs)
-    for pid, takes_jobs in connection.execute(removed).all():
-        if takes_jobs:
-            record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
+    removed = delete(WORKER).where(WORKER.c.executor_id == executor_id).returning(WORKER.c.pid)
+    for pid in connection.execute(removed).scalars().all():
+        record_event(connection, "stop_worker", worker_name(executor_id), details={"process": pid})
 
 
 def record_settings(connection: Connection, executor_id: str, hashes: Mapping[str, str]) -> None:
@@ -200,7 +215,7 @@ class WorkerSettings(NamedTuple):
 def worker_settings(connection: Connection) -> list[WorkerSettings]:
     """Return the settings that each worker with a heartbeat in the last 15 seconds uses."""
     living = select(WORKER.c.executor_id, WORKER.c.host, WORKER.c.pid).where(
-        WORKER.c.takes_jobs, WORKER.c.executor_id.in_(_alive(_HEARTBEAT_TIMEOUT))
+        WORKER.c.executor_id.in_(_alive(_HEARTBEAT_TIMEOUT))
     )
     workers = []
     for worker in connection.execute(living.order_by(WORKER.c.host, WORKER.c.pid)).all():
@@ -213,13 +228,7 @@ def worker_settings(connection: Connection) -> list[WorkerSettings]:
 
 def live_workers(connection: Connection, *, within: timedelta | None = None) -> set[str]:
     """Return the executor ids of the workers with a heartbeat in the last 15 seconds, or ``within`` another period."""
-    query = _alive(within or _HEARTBEAT_TIMEOUT).where(WORKER.c.takes_jobs)
-    return set(connection.execute(query).scalars())
-
-
-def live_processes(connection: Connection) -> set[str]:
-    """Return the executor ids of the workers and the commands with a heartbeat in the last 15 seconds."""
-    return set(connection.execute(_alive(_HEARTBEAT_TIMEOUT)).scalars())
+    return set(connection.execute(_alive(within or _HEARTBEAT_TIMEOUT)).scalars())
 
 
 def _alive(within: timedelta) -> Select[Any]:
@@ -245,61 +254,17 @@ def take_turns(connection: Connection, name: str, seconds: float, owed: float) -
     return float(connection.execute(taken.returning(taken_until - seconds - now)).scalar_one())
 
 
-Conditions = Collection[ColumnElement[bool]]
-"""Conditions for the responses that a run has left to judge."""
-
-
 class TaskKey(NamedTuple):
-    """What names a task within a judge version: the item that it is about, and the part if it has several."""
+    """What names a task within a run: the item that it is about, and the part if it has several."""
 
     item_id: int
     part: str = ""
 
 
-def claim_tasks(
-    connection: Connection, run_id: int, version_id: int, executor_id: str, keys: Collection[TaskKey]
-) -> list[TaskKey]:
-    """Claim tasks for a process and return those that no other process has claimed, in ascending order.
-
-    Load the tasks after this transaction: a task that is left then is done by no other process.
-    """
-    values = {"run_id": run_id, "judge_version_id": version_id, "executor_id": executor_id}
-    claimed = insert_or_skip(connection, CLAIM).returning(CLAIM.c.item_id, CLAIM.c.part)
-    rows = connection.execute(claimed, [values | key._asdict() for key in sorted(keys)])  # one order: no deadlock
-    return sorted(TaskKey(*row) for row in rows)
-
-
-def release_tasks(connection: Connection, version_id: int, executor_id: str, keys: Collection[TaskKey]) -> None:
-    """Release the claims of a process on tasks that are done, or not left."""
-    if keys:
-        own = CLAIM.c.judge_version_id == version_id, CLAIM.c.executor_id == executor_id
-        task = CLAIM.c.item_id == bindparam("item"), CLAIM.c.part == bindparam("of_item")
-        rows = [{"item": key.item_id, "of_item": key.part} for key in keys]
-        connection.execute(delete(CLAIM).where(*own, *task), rows)
-
-
 def lock_run(connection: Connection, run_id: int) -> None:
-    """Let other workers wait until the transaction ends: they choose, or leave a run, one after the other."""
+    """Let other workers wait until the transaction ends."""
     # Not FOR UPDATE: judgments of the run, which refer to it, are stored meanwhile.
     connection.execute(select(RUN.c.id).where(RUN.c.id == run_id).with_for_update(key_share=True))
-
-
-def count_claims(connection: Connection, run_id: int, *, besides: str | None = None) -> int:
-    """Return the number of claimed tasks of a run, without those of the worker ``besides``."""
-    query = select(func.count()).select_from(CLAIM).where(CLAIM.c.run_id == run_id)
-    query = query if besides is None else query.where(CLAIM.c.executor_id != besides)
-    return int(connection.execute(query).scalar_one())
-
-
-def release_claims(connection: Connection, executor_id: str, run_id: int | None = None) -> None:
-    """Release the claims of a process, or only those of one of its runs."""
-    released = delete(CLAIM).where(CLAIM.c.executor_id == executor_id)
-    connection.execute(released if run_id is None else released.where(CLAIM.c.run_id == run_id))
-
-
-def release_abandoned(connection: Connection, living: Collection[str]) -> None:
-    """Release the claims of processes that are not among the ``living``."""
-    connection.execute(delete(CLAIM).where(CLAIM.c.executor_id.not_in(living)))
 
 
 _SUMS = (*Status, "cost_micro", "unpriced")

@@ -11,7 +11,7 @@ from judgeboard.domain import RuleState, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
-from judgeboard.store.jobs import TaskKey, claim_tasks, count_claims, lock_run, shared_counts
+from judgeboard.store.jobs import shared_counts, wake_workers
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.responses import next_by_id
 from judgeboard.store.runs import (
@@ -26,7 +26,7 @@ from judgeboard.store.runs import (
     unasked,
 )
 from judgeboard.store.statements import insert_or_skip, record_named, record_of
-from judgeboard.store.tables import CLAIM, EVENT, JUDGING_RULE, JUDGMENT, RESPONSE, RUN, VERSION
+from judgeboard.store.tables import EVENT, JUDGING_RULE, JUDGMENT, RESPONSE, RUN, VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +164,7 @@ def insert_rule(connection: Connection, rule: NewRule, by: str, now: datetime) -
     if rule_id is None:
         raise BadInput(f"there is a judging rule {rule.name!r} already: choose another name, or remove it first")
     record_event(connection, "add_rule", by, details={"rule": rule_id}, now=now)
+    wake_workers(connection)
     return int(rule_id)
 
 
@@ -172,6 +173,7 @@ def set_rule_state(connection: Connection, rule: JudgingRule, state: RuleState, 
     changed = update(JUDGING_RULE).where(JUDGING_RULE.c.id == rule.id, _LISTED, JUDGING_RULE.c.state != state.value)
     if connection.execute(changed.values(state=state.value, problem=None)).rowcount:
         record_event(connection, "set_rule_state", by, details={"rule": rule.id, "state": state.value})
+        wake_workers(connection)
 
 
 def set_rule_judge(
@@ -188,6 +190,7 @@ def set_rule_judge(
     row |= {"judge_version_id": judge_version_id, "judge": judge, "state": rule.state.value}
     rule_id = int(connection.execute(insert(JUDGING_RULE).returning(JUDGING_RULE.c.id), row).scalar_one())
     record_event(connection, SET_JUDGE, by, details={"rule": rule_id, "before": rule.id}, now=now)
+    wake_workers(connection)
     return rule_id
 
 
@@ -247,48 +250,28 @@ def waiting(connection: Connection, rule: JudgingRule) -> Waiting:
 
 
 def _due(connection: Connection, rule: JudgingRule, now: datetime) -> list[ColumnElement[bool]]:
-    stored = RESPONSE.c.imported_at <= now - timedelta(seconds=rule.delay_s)
-    claimed = CLAIM.c.item_id == RESPONSE.c.id, CLAIM.c.judge_version_id.in_(_versions(rule)), CLAIM.c.part == ""
-    return [*_waiting(connection, rule), stored, ~exists().where(*claimed)]
+    return [*_waiting(connection, rule), RESPONSE.c.imported_at <= now - timedelta(seconds=rule.delay_s)]
 
 
 def due_answers(
     connection: Connection, rule: JudgingRule, *, after_id: int, up_to: int | None, limit: int, now: datetime
 ) -> list[int]:
-    """Return the ids of the next answers above ``after_id`` that can be claimed, none above ``up_to``."""
+    """Return the ids of the next answers above ``after_id`` that can be judged now, none above ``up_to``."""
     due = _due(connection, rule, now)
     due += [] if up_to is None else [RESPONSE.c.id <= up_to]
     query = select(RESPONSE.c.id).where(*due)
     return list(connection.execute(next_by_id(query, after_id, limit=limit)).scalars())
 
 
-def claim_due(
-    connection: Connection,
-    rule: JudgingRule,
-    run: StoredRun,
-    executor_id: str,
-    *,
-    among: Collection[int],
-    limit: int,
-    now: datetime,
-) -> list[int]:
-    """Claim answers of a rule for a worker, within the calls of the day, and return their ids.
+def still_due(connection: Connection, rule: JudgingRule, ids: Collection[int], now: datetime) -> list[int]:
+    """Return which of these answers are still to be judged, by id."""
+    query = select(RESPONSE.c.id).where(*_due(connection, rule, now), RESPONSE.c.id.in_(ids))
+    return list(connection.execute(query.order_by(RESPONSE.c.id)).scalars())
 
-    Answers that another worker has claimed or judged meanwhile are left out.
-    """
-    lock_run(connection, run.id)
-    if rule.max_calls is not None:
-        # Claims first: an answer that is judged meanwhile is counted twice, never left out.
-        claims = sum(count_claims(connection, id_) for id_ in _runs_of_day(connection, rule, run.started_at))
-        limit = min(limit, rule.max_calls - claims - spent_today(connection, rule, run.started_at).asked)
-    if limit <= 0:
-        return []
-    query = select(RESPONSE.c.id).where(*_due(connection, rule, now), RESPONSE.c.id.in_(among))
-    keys = [TaskKey(id_) for id_ in connection.execute(query.order_by(RESPONSE.c.id).limit(limit)).scalars()]
-    # A run of the same judge version may claim the same answers at this moment.
-    claimed = claim_tasks(connection, run.id, rule.judge_version_id, executor_id, keys) if keys else []
-    connection.execute(update(RUN).where(RUN.c.id == run.id).values(selected=RUN.c.selected + len(claimed)))
-    return [key.item_id for key in claimed]
+
+def add_selected(connection: Connection, run_id: int, answers: int) -> None:
+    """Store that so many more answers were handed out in the run of a day."""
+    connection.execute(update(RUN).where(RUN.c.id == run_id).values(selected=RUN.c.selected + answers))
 
 
 def _midnight(now: datetime) -> datetime:
@@ -345,13 +328,8 @@ def begin_run_of_day(connection: Connection, rule: JudgingRule, destination: Des
 def pause_run(connection: Connection, run_id: int, why_stopped: str | None, now: datetime) -> None:
     """Store that nothing is left to judge in the run of a day, or why it stopped; a later answer continues it.
 
-    Does nothing while another worker has claims of this run: the last worker stores the end. The run ended with its
-    last judgment, also if its workers notice that later.
+    The run ended with its last judgment, also if that is noticed later.
     """
-    # Two workers that end at once look one after the other: the second sees that the first released its claims.
-    lock_run(connection, run_id)
-    if count_claims(connection, run_id):
-        return
     counts, last_at = shared_counts(connection, run_id)
     state = RunState.DONE if why_stopped is None else RunState.STOPPED
     end = {"state": state.value, "why_stopped": why_stopped, "finished_at": last_at or now, "selected": counts.asked}

@@ -14,6 +14,7 @@ from judgeboard.flags.rules import RULES
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import FlagChanges, flag_new, reconciling, update_flags
+from judgeboard.store.jobs import wake_workers
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import (
     NewJudgment,
@@ -72,6 +73,8 @@ def store_responses(
     for batch in batches(responses):
         _store_batch(connection, batch, start, batch_id, now, result)
         start += len(batch)
+    if result.new:
+        wake_workers(connection)  # judging rules may select them
     return result
 
 

@@ -111,18 +111,15 @@ def set_target_state(connection: Connection, target: PushTarget, state: RuleStat
         record_event(connection, "set_push_target_state", by, details={"target": target.id, "state": state.value})
 
 
-def due_targets(connection: Connection, executor_id: str, now: datetime) -> list[PushTarget]:
-    """Return the active push targets whose time has come, and to which no other worker is pushing."""
+def due_targets(connection: Connection, now: datetime) -> list[PushTarget]:
+    """Return the active push targets whose time has come, and to which no worker is pushing."""
     active = [target for target in list_targets(connection) if target.state is RuleState.ACTIVE]
-    return [target for target in active if target.executor_id in {None, executor_id} and target.next_at <= now]
+    return [target for target in active if target.executor_id is None and target.next_at <= now]
 
 
 def claim_target(connection: Connection, target: PushTarget, executor_id: str, now: datetime) -> bool:
-    """Claim a due push target for a worker; return whether no other worker has it.
-
-    A worker that was killed and has started again with its id takes its own claim.
-    """
-    free = or_(PUSH_TARGET.c.executor_id.is_(None), PUSH_TARGET.c.executor_id == executor_id)
+    """Take a due push target for a worker; return whether no other worker has it."""
+    free = PUSH_TARGET.c.executor_id.is_(None)
     due = PUSH_TARGET.c.state == RuleState.ACTIVE.value, PUSH_TARGET.c.next_at <= now
     claimed = update(PUSH_TARGET).where(PUSH_TARGET.c.id == target.id, free, *due)
     return connection.execute(claimed.values(executor_id=executor_id, tried_at=now)).rowcount == 1
@@ -142,7 +139,7 @@ class PushOutcome:
 def finish_push(
     connection: Connection, target: PushTarget, executor_id: str, outcome: PushOutcome, now: datetime
 ) -> None:
-    """Store the outcome of a push, and release the claim of the worker."""
+    """Store the outcome of a push, and that the worker does not push any more."""
     values = asdict(outcome) | {"executor_id": None, "next_at": now + timedelta(seconds=target.every_s)}
     if outcome.problem is None:
         values["succeeded_at"] = now
@@ -151,7 +148,7 @@ def finish_push(
 
 
 def release_abandoned_targets(connection: Connection, living: Collection[str]) -> None:
-    """Release the claims of workers that are not among the ``living``."""
+    """Release the targets to which workers pushed that are not among the ``living``."""
     others = PUSH_TARGET.c.executor_id.not_in(living)
     connection.execute(update(PUSH_TARGET).where(others).values(executor_id=None))
 

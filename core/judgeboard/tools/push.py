@@ -1,7 +1,6 @@
 """Sends judgments, reviews and gold labels to a target: each once, again only after it changed.
 
-A worker pushes to its push targets again and again. It claims a target before it pushes, so that only one worker at a
-time pushes to it. What a target has is stored after each request: a push that was killed is continued by the next one.
+Workers push to push targets again and again, one worker at a time to each. What a target has is stored after each request: a push that was killed is continued by the next one.
 """
 
 import logging
@@ -16,6 +15,7 @@ from typing import Any
 from judgeboard.domain import Action, RuleState
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Actor, actor_name, allowed
+from judgeboard.runs.worker import Duty
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.settings.tools import tools
 from judgeboard.store.clock import utc_now
@@ -38,6 +38,7 @@ from judgeboard.store.tools import (
     finish_push,
     insert_target,
     list_targets,
+    release_abandoned_targets,
     set_target_state,
     store_pushed,
     target_named,
@@ -311,47 +312,32 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
     )
 
 
-class PushJobs:
-    """The pushes of one worker, each in a thread of its own."""
+def _due(store: Store) -> list[str]:
+    """Return the targets whose time has come, also those to which a worker pushed that was killed."""
+    with store.reading() as connection:
+        living = live_workers(connection)
+        taken = {target.executor_id for target in list_targets(connection)} - {None}
+    if taken - living:
+        with store.writing() as connection:
+            release_abandoned_targets(connection, living)
+    with store.reading() as connection:
+        return [str(target.id) for target in due_targets(connection, utc_now())]
 
-    def __init__(self, store: Store, executor_id: str) -> None:
-        self._store, self.executor_id = store, executor_id
-        self._closing = threading.Event()
-        self._threads: dict[int, threading.Thread] = {}  # by the target's id
 
-    def look(self, now: datetime | None = None) -> None:
-        """Start a push to each target whose time has come."""
-        now = now or utc_now()
-        self._threads = {id_: thread for id_, thread in self._threads.items() if thread.is_alive()}
-        with self._store.reading() as connection:
-            due = due_targets(connection, self.executor_id, now)
-        for target in due:
-            if target.id in self._threads:
-                continue
-            with self._store.writing() as connection:
-                if not claim_target(connection, target, self.executor_id, now):
-                    continue
-            name = f"judgeboard-push-{target.id}"
-            thread = threading.Thread(target=self._push, args=(target,), name=name, daemon=True)
-            self._threads[target.id] = thread
-            thread.start()
+def push_due(store: Store, target_id: str, executor_id: str, closing: threading.Event) -> None:
+    """Push to a target whose time has come, if no other worker does; ``closing`` stops it after its request."""
+    now = utc_now()
+    with store.writing() as connection:
+        due = [target for target in due_targets(connection, now) if str(target.id) == target_id]
+        if not due or not claim_target(connection, due[0], executor_id, now):
+            return
+    try:
+        outcome = push_to(store, due[0], closing, worker_name(executor_id))
+        with store.writing() as connection:
+            finish_push(connection, due[0], executor_id, outcome, utc_now())
+    except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back, and nothing is lost
+        _log.warning("push to %s: %s; trying again", due[0].name, type(error).__name__, exc_info=error)
+        closing.wait(TRY_AGAIN_S)
 
-    def stop(self, seconds: float) -> None:
-        """Stop after the requests under way; wait at most this long."""
-        self._closing.set()
-        self.wait(seconds)
 
-    def wait(self, seconds: float) -> None:
-        """Wait until the pushes have ended, at most this long."""
-        end = time.monotonic() + seconds
-        for thread in self._threads.values():
-            thread.join(max(0.0, end - time.monotonic()))
-
-    def _push(self, target: PushTarget) -> None:
-        try:
-            outcome = push_to(self._store, target, self._closing, worker_name(self.executor_id))
-            with self._store.writing() as connection:
-                finish_push(connection, target, self.executor_id, outcome, utc_now())
-        except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back, and nothing is lost
-            _log.warning("push to %s: %s; trying again", target.name, type(error).__name__, exc_info=error)
-            self._closing.wait(TRY_AGAIN_S)
+PUSHES = Duty("push", _due, push_due)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from job_steps import WorkerProcess, fill
-from judgeboard.runs.runner import Runner
+from judgeboard.runs.share import Share
 from judgeboard.store.engine import Store
 
 
@@ -32,16 +32,16 @@ def postgres_log(postgres_store: Store) -> Store:
 
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Why the runners of this process ask nothing more, as soon as they are told."""
-    reasons: list[str] = []
-    stop = Runner.stop
+    """What the workers of this process ask nothing more of, as soon as they are told."""
+    works: list[str] = []
+    forget = Share._forget
 
-    def noted(runner: Runner[Any, Any], why: str) -> None:
-        stop(runner, why)
-        reasons.append(why)
+    def noted(share: Share, chunk: Any) -> None:
+        forget(share, chunk)
+        works.append(share._work.key)
 
-    monkeypatch.setattr(Runner, "stop", noted)
-    return reasons
+    monkeypatch.setattr(Share, "_forget", noted)
+    return works
 
 
 @pytest.fixture

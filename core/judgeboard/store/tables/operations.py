@@ -75,7 +75,7 @@ JOB = table_of(Job)
 
 
 class Worker(Row, table=True):
-    """A process that asks models; it is alive while its heartbeat is recent."""
+    """A process that does the work of jobs and rules; it is alive while its heartbeat is recent."""
 
     is_free = True
     has_hidden_rows = False
@@ -85,7 +85,6 @@ class Worker(Row, table=True):
     pid: int
     started_at: datetime = column(Utc)
     heartbeat_at: datetime = column(Utc)
-    takes_jobs: bool = column(comment="False for a command, which does its own run alone.")
 
 
 WORKER = table_of(Worker)
@@ -119,27 +118,6 @@ class JudgingRule(Stored, table=True):
 
 
 JUDGING_RULE = table_of(JudgingRule)
-
-
-class Claim(Row, table=True):
-    """A task that a process has taken from a run; the row is deleted when the last step of the task is stored."""
-
-    is_free = True
-    has_hidden_rows = False
-
-    judge_version_id: int = column(BigId, refers="judge_version", primary_key=True)
-    item_id: int = column(BigId, primary_key=True, comment="The answer, pair, judgment or case that the task is about.")
-    part: str = column(primary_key=True, comment="The order of a pair, the number of a repeat; mostly empty.")
-    run_id: int = column(BigId, refers="run")
-    executor_id: str
-
-    __table_args__ = (
-        Index("ix_claim_executor", "executor_id"),
-        Index("ix_claim_run", "run_id"),
-    )
-
-
-CLAIM = table_of(Claim)
 
 
 class RunShare(Row, table=True):

@@ -1,0 +1,142 @@
+"""Locks that end with the process that holds them: on a run that a command makes, and on the jobs of a SQLite file.
+
+On PostgreSQL a lock belongs to a connection, on SQLite to an open file beside the database.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from sqlalchemy import func, select, text
+
+from judgeboard.errors import BadInput
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.text import iso_z
+
+_RUNS = 72_164  # the class of these locks among the advisory locks of PostgreSQL
+_HOLDER = text(
+    "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted "
+    "AND classid = :runs AND objid = :run "
+    "AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
+_MARK = "judgeboard: "
+_LONGEST_NAME = 63  # of a connection on PostgreSQL, in bytes
+_BEYOND = 1 << 20  # Windows lets nobody read what is locked: the lock is on a byte behind the text
+
+
+@contextmanager
+def hold_run(store: Store, run_id: int) -> Iterator[None]:
+    """Hold a run for this process; raises BadInput that names the process that holds it already."""
+    if store.is_sqlite:
+        lock = FileLock.take(_run_file(store, run_id))
+        if lock is None:
+            refuse_held(store, run_id)
+            raise BadInput(_refusal(None))  # it has ended since
+        try:
+            yield
+        finally:
+            lock.release()
+        return
+    name = f"{_MARK}{this_process()}".encode()[:_LONGEST_NAME].decode(errors="ignore")
+    with store.engine.connect() as connection:
+        held = connection.execute(select(func.pg_try_advisory_lock(_RUNS, run_id))).scalar_one()
+        connection.execute(select(func.set_config("application_name", name, False)))
+        connection.commit()
+        if not held:
+            refuse_held(store, run_id)
+            raise BadInput(_refusal(None))
+        try:
+            yield
+        finally:
+            # Not back to the pool, which would keep the lock. A connection that is lost has none.
+            with suppress(Exception):
+                connection.invalidate()
+
+
+def refuse_held(store: Store, run_id: int) -> None:
+    """Raise BadInput if a process holds a run."""
+    holder = holder_of(store, run_id)
+    if holder is not None:
+        raise BadInput(_refusal(holder))
+
+
+def holder_of(store: Store, run_id: int) -> str | None:
+    """Return which process makes a run, and since when; None if no command does."""
+    if not store.is_sqlite:
+        with store.reading() as connection:
+            name = connection.execute(_HOLDER, {"runs": _RUNS, "run": run_id}).scalar()
+        return None if name is None else str(name).removeprefix(_MARK)
+    path = _run_file(store, run_id)
+    if not path.exists():
+        return None
+    lock = FileLock.take(path)
+    if lock is not None:  # its process was killed
+        lock.release()
+        return None
+    with suppress(OSError):
+        return path.read_text()
+    return None
+
+
+def this_process() -> str:
+    """Return what names this process to a person: its number, its machine, and the time."""
+    return f"process {os.getpid()} on {socket.gethostname()[:24]} since {iso_z(utc_now())}"
+
+
+def _refusal(holder: str | None) -> str:
+    return f"{holder or 'another process'} makes this run: wait for its end, or stop it there with Ctrl-C"
+
+
+def _run_file(store: Store, run_id: int) -> Path:
+    return Path(f"{store.engine.url.database}.run-{run_id}.lock")
+
+
+class FileLock:
+    """A lock on a file, which names the process that has it. It ends with the process."""
+
+    def __init__(self, path: Path, file: IO[str]) -> None:
+        self._path, self._file = path, file
+
+    @classmethod
+    def take(cls, path: Path) -> "FileLock | None":
+        """Take the lock; None while another process has it. The file is made."""
+        while True:
+            file = path.open("a+", encoding="utf-8")
+            if not _lock(file):
+                file.close()
+                return None
+            with suppress(FileNotFoundError):
+                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                    break
+            file.close()  # whoever had it removed it meanwhile
+        file.truncate(0)
+        file.write(this_process())
+        file.flush()
+        return cls(path, file)
+
+    def release(self) -> None:
+        """Release the lock and remove the file."""
+        with suppress(OSError):  # Windows removes no open file; the next holder will
+            self._path.unlink()
+        self._file.close()
+
+
+def _lock(file: IO[str]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(_BEYOND)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,175 @@
+"""The share of one worker in a work: it judges the chunks that the engine gives it, with one judge."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from judgeboard.domain import Verdict
+from judgeboard.runs.engine import PutBackError
+from judgeboard.runs.judging import Ask
+from judgeboard.runs.method import shared_rate_limits, store_steps
+from judgeboard.runs.runner import Answered, Keep, Runner, tried_again
+from judgeboard.runs.work import Opened, Steps, Work
+from judgeboard.store.engine import Store
+from judgeboard.store.jobs import cost_elsewhere
+
+if TYPE_CHECKING:
+    from anyio import CancelScope
+
+CLOSED = "the worker ended"
+LINGER_SECONDS = 5.0  # the judge stays open this long without a chunk
+
+
+@dataclass(eq=False)
+class _Chunk:
+    """Answers to judge: those that are not read yet, and those whose judgment is not stored yet."""
+
+    unread: deque[int]
+    left: set[int]
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def end(self, ids: Iterable[int]) -> None:
+        """Note that nothing more is done for these answers."""
+        self.left.difference_update(ids)
+        if not self.left:
+            self.done.set()
+
+
+class Share:
+    """The share of one worker, from its first chunk until none came for a while or there is a reason to stop."""
+
+    def __init__(self, store: Store, work: Work, opened: Opened, executor_id: str, on_stop: Callable[[], None]) -> None:
+        self._store, self._work, self._opened, self._executor_id = store, work, opened, executor_id
+        self._on_stop = on_stop
+        self._chunks: deque[_Chunk] = deque()
+        self._of: dict[int, _Chunk] = {}  # by the answers of which something is still to be done
+        self._asking: set[int] = set()
+        self._loop = asyncio.get_running_loop()
+        self._more = asyncio.Event()
+        self._error: BaseException | None = None
+        self._runner: Runner[Ask, Answered[Ask, Verdict]] | None = None
+        self.is_closed = False
+        self._task = asyncio.create_task(self._run())
+
+    async def judge(self, ids: tuple[int, ...], cancellation: "CancelScope") -> None:
+        """Judge a chunk. When it is cancelled, the calls in flight are finished and stored."""
+        chunk = _Chunk(deque(ids), set(ids))
+        self._of.update(dict.fromkeys(ids, chunk))
+        self._chunks.append(chunk)
+        self._more.set()
+        with cancellation:
+            await chunk.done.wait()
+        if not chunk.done.is_set():
+            self._forget(chunk)
+            await chunk.done.wait()
+        if self._error is not None and chunk.left:
+            raise self._error
+        if chunk.left and self._runner is not None and self._runner.stopped_because == CLOSED:
+            raise PutBackError(CLOSED)
+
+    def close(self) -> None:
+        """Start no more calls; the calls in flight are finished and stored."""
+        if self._runner is not None:
+            self._runner.stop(CLOSED)
+        self._end_reading()
+
+    async def wait(self) -> None:
+        """Wait until nothing more is done."""
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    def _forget(self, chunk: _Chunk) -> None:
+        """Drop what no call has begun for."""
+        dropped = {*chunk.unread}
+        chunk.unread.clear()
+        for id_ in dropped:
+            self._of.pop(id_, None)
+        waiting = {id_ for id_ in chunk.left if id_ not in self._asking}
+        for id_ in waiting:
+            self._of.pop(id_, None)  # it is read, and skipped when its turn comes
+        chunk.end(dropped | waiting)
+
+    async def _run(self) -> None:
+        opened = self._opened
+        spent_elsewhere = partial(cost_elsewhere, self._store, opened.begun.run.id, self._executor_id)
+        try:
+            # Read first: what others spend meanwhile must not be left out.
+            before = 0 if opened.cost_left is None else await asyncio.to_thread(spent_elsewhere)
+            self._runner = runner = Runner(
+                self._ask,
+                self._read,
+                self._save,
+                concurrency=opened.concurrency,
+                max_cost_micro=None if opened.cost_left is None else opened.cost_left + before,
+                spent_elsewhere=spent_elsewhere,
+                on_stop=lambda _why, _in_flight: self._end_reading(),
+                about=opened.begun.about,
+            )
+            with shared_rate_limits(self._store):
+                await runner.run()
+            if (why := runner.stopped_because) is not None and why != CLOSED:
+                await asyncio.to_thread(self._work.stop, why)
+        except BaseException as error:
+            self._error = error
+            if not isinstance(error, Exception):
+                raise
+        finally:
+            self._end_reading()
+            for chunk in {*self._chunks, *self._of.values()}:
+                chunk.done.set()
+            self._on_stop()
+            await opened.method.judge.aclose()
+
+    def _end_reading(self) -> None:
+        self.is_closed = True
+        self._more.set()
+
+    async def _read(self, limit: int) -> list[Ask]:
+        """Return the next answers of the oldest chunk; none when no chunk has come for a while."""
+        while not self.is_closed:
+            while self._chunks and not self._chunks[0].unread:
+                self._chunks.popleft()
+            if not self._chunks:
+                self._more.clear()
+                try:
+                    await asyncio.wait_for(self._more.wait(), LINGER_SECONDS)
+                except TimeoutError:
+                    break
+                continue
+            chunk = self._chunks[0]
+            ids = [chunk.unread.popleft() for _ in range(min(limit, len(chunk.unread)))]
+            tasks = await asyncio.to_thread(tried_again(self._work.load), self._opened, ids)
+            self._end(id_ for id_ in ids if id_ not in tasks)  # judged or forgotten meanwhile
+            if tasks:
+                return list(tasks.values())
+        self._end_reading()
+        return []
+
+    async def _ask(self, task: Ask, keep: Keep[Answered[Ask, Verdict]]) -> None:
+        id_ = task.item.response_id
+        if id_ not in self._of:  # its chunk was cancelled
+            return
+        self._asking.add(id_)
+        await self._opened.method.ask(task, keep)
+
+    def _save(self, steps: Steps, ended: list[Ask]) -> None:
+        """Store judgments, in a thread."""
+        opened = self._opened
+        if steps:
+            store_steps(opened.begun, opened.method, self._executor_id, steps)
+        why = self._work.stored(steps)
+        self._loop.call_soon_threadsafe(self._end_stored, [task.item.response_id for task in ended], why)
+
+    def _end_stored(self, ids: list[int], why: str | None) -> None:
+        self._asking.difference_update(ids)
+        self._end(ids)
+        if why is not None and self._runner is not None:
+            self._runner.stop(why)
+
+    def _end(self, ids: Iterable[int]) -> None:
+        for id_ in ids:
+            chunk = self._of.pop(id_, None)
+            if chunk is not None:
+                chunk.end([id_])

@@ -1,0 +1,116 @@
+"""Work that workers do together: what is left of it is handed out in chunks, and each worker judges its chunks.
+
+The run and the stored judgments are the truth. Nothing else is kept, so work goes on after a crash or a restart, and
+what a chunk finds judged it skips.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from judgeboard.domain import Verdict
+from judgeboard.runs.judging import Ask, Judging
+from judgeboard.runs.method import Begun
+from judgeboard.runs.runner import Answered
+from judgeboard.store.engine import Store
+
+JUDGE = "judge"  # the kind of entries that any worker can do
+
+CALLS_AHEAD = 4  # times the calls in flight: a chunk has so many answers
+MOST_IN_CHUNK = 200
+CHUNKS_AHEAD = 2  # for each worker, and one more: so a worker never waits for its next chunk
+
+Steps = list[Answered[Ask, Verdict]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outstanding:
+    """The chunks of a work that wait or run, and those that are held because they failed too often."""
+
+    ids: frozenset[int] = frozenset()
+    chunks: int = 0
+    held_ids: frozenset[int] = frozenset()
+    reason_held: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits or runs."""
+        return not self.chunks
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done for a work now.
+
+    Args:
+        chunks: The answers to hand out, by chunk.
+        cancel: Whether its chunks are to be taken back.
+        ended: Whether nothing more is to be done for it.
+    """
+
+    chunks: list[tuple[int, ...]] = field(default_factory=list)
+    cancel: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a worker needs to judge chunks of a work; ``cost_left`` is in millionths, None without a limit."""
+
+    begun: Begun
+    method: Judging
+    concurrency: int
+    cost_left: int | None
+
+
+class Work(ABC):
+    """A rejudge job or a judging rule. All functions block."""
+
+    kind: str = JUDGE
+    """The kind of its entries."""
+
+    priority: int = 0
+
+    def __init__(self, store: Store, key: str) -> None:
+        self._store, self.key = store, key
+
+    @abstractmethod
+    def look(self, outstanding: Outstanding, workers: int) -> Step:
+        """Return what is to be done now; begins its run, and stores its end. Called in the leading worker alone."""
+
+    @abstractmethod
+    def open(self) -> Opened | None:
+        """Return what this worker needs to judge; None if nothing is to be judged any more."""
+
+    @abstractmethod
+    def load(self, opened: Opened, ids: list[int]) -> dict[int, Ask]:
+        """Return the asks of these answers that are still to be made, by answer."""
+
+    @abstractmethod
+    def stop(self, why: str) -> None:
+        """Store why no worker is to ask more."""
+
+    @abstractmethod
+    def leave(self) -> None:
+        """Store that no worker does it any more; the next one goes on."""
+
+    def stored(self, steps: Steps) -> str | None:  # noqa: ARG002 - most kinds do nothing more
+        """Look at judgments that were stored, and return a reason to stop."""
+        return None
+
+
+def in_chunks(ids: Sequence[int], concurrency: int) -> list[tuple[int, ...]]:
+    """Divide answers into chunks of a few seconds."""
+    size = chunk_size(concurrency)
+    return [tuple(ids[start : start + size]) for start in range(0, len(ids), size)]
+
+
+def chunk_size(concurrency: int) -> int:
+    """Return how many answers a chunk has."""
+    return min(MOST_IN_CHUNK, CALLS_AHEAD * concurrency)
+
+
+def room(outstanding: Outstanding, workers: int, concurrency: int) -> int:
+    """Return how many answers may be handed out now."""
+    chunks = CHUNKS_AHEAD * max(1, workers) + 1 - outstanding.chunks
+    return max(0, chunks) * chunk_size(concurrency)
