@@ -8,11 +8,15 @@ what is done, stands in the database alone: the queue in memory may be lost at a
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from sqlalchemy.exc import SQLAlchemyError
+
+from judgeboard.errors import JudgeboardError
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import WAKE_CHANNEL
 from judgeboard.store.outages import reason_of
@@ -78,8 +82,16 @@ Handler = Callable[[Entry, "CancelScope"], Awaitable[None]]
 """Does an entry. It ends early when the scope is cancelled, and raises `PutBack` to leave the entry to others."""
 
 
+class EntryError(Exception):
+    """An entry failed, for this reason."""
+
+
 class PutBackError(Exception):
-    """An entry is to be done later, or by another worker: nothing failed."""
+    """An entry is to be done later, or by another worker: nothing failed. ``seconds`` is how much later."""
+
+    def __init__(self, why: str, seconds: float = 0.0) -> None:
+        super().__init__(why)
+        self.seconds = seconds
 
 
 class Engine:
@@ -92,6 +104,8 @@ class Engine:
         self._serving: asyncio.Task[None] | None = None
         self._ended = False
         self._leads = False
+        # Not the attempts that the engine counts: what was put back has not failed.
+        self._failures: Counter[str] = Counter()
 
     async def start(self) -> None:
         """Take entries from now on. In memory, this waits for the first entry."""
@@ -229,24 +243,32 @@ class Engine:
 
     def _register(self, manager: "PgQueuer") -> None:
         for kind, handler in self._handlers.items():
-            manager.entrypoint(kind, accepts_context=True, on_failure="hold")(_tried(handler))
+            manager.entrypoint(kind, accepts_context=True, on_failure="hold")(self._tried(handler))
 
+    def _tried(self, handler: Handler) -> Callable[["Job", "Context"], Awaitable[None]]:
+        """Return what does an entry, and lets the engine try it again after a failure, later each time."""
+        from pgqueuer.errors import RetryRequested
 
-def _tried(handler: Handler) -> Callable[["Job", "Context"], Awaitable[None]]:
-    """Return what does an entry, and lets the engine try it again after a failure, later each time."""
-    from pgqueuer.errors import RetryRequested
+        async def do(job: "Job", context: "Context") -> None:
+            entry = _entry_of(job)
+            try:
+                await handler(entry, context.cancellation)
+            except PutBackError as error:
+                raise RetryRequested(timedelta(seconds=error.seconds), str(error)) from None
+            except Exception as error:  # noqa: BLE001 - the entry is held, and what it belongs to says so
+                # The engine stores and logs what is raised: never the error itself, which may have texts of answers.
+                failure = EntryError(_reason(error))
+                if not isinstance(error, JudgeboardError | SQLAlchemyError):
+                    _log.error("%s failed", entry.work, exc_info=error)
+                self._failures[entry.key] += 1
+                if self._failures[entry.key] >= TRIES:
+                    del self._failures[entry.key]
+                    raise failure from None
+                pause = FIRST_PAUSE * 4 ** (self._failures[entry.key] - 1)
+                raise RetryRequested(pause, str(failure)) from None
+            self._failures.pop(entry.key, None)
 
-    async def do(job: "Job", context: "Context") -> None:
-        try:
-            await handler(_entry_of(job), context.cancellation)
-        except PutBackError as error:
-            raise RetryRequested(timedelta(0), str(error)) from error
-        except Exception as error:
-            if job.attempts + 1 >= TRIES:
-                raise
-            raise RetryRequested(FIRST_PAUSE * 4**job.attempts, str(error)) from error
-
-    return do
+        return do
 
 
 async def _install(queries: Any) -> None:
@@ -259,6 +281,13 @@ async def _install(queries: Any) -> None:
             await queries.install()
     finally:
         await queries.driver.fetch("SELECT pg_advisory_unlock($1)", _INSTALLING)
+
+
+def _reason(error: Exception) -> str:
+    """Return why an entry failed, without a text of an answer."""
+    if isinstance(error, SQLAlchemyError):
+        return f"database error: {reason_of(error)}"
+    return str(error) if isinstance(error, JudgeboardError) else f"{type(error).__name__}; the worker's log says more"
 
 
 def _is_ours(job: "Job") -> bool:

@@ -24,6 +24,6 @@ class EngineConnection(PsycopgDriver):
                 for callback in list(self._listeners.get(notice.channel, [])):
                     try:
                         callback(notice.payload)
-                    except Exception:
+                    except Exception:  # noqa: BLE001 - no callback may end the watch
                         _log.exception("a notice of %s", notice.channel)
             await asyncio.sleep(LOOK_SECONDS)

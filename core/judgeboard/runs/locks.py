@@ -16,7 +16,6 @@ from sqlalchemy import func, select, text
 from judgeboard.errors import BadInput
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.text import iso_z
 
 _RUNS = 72_164  # the class of these locks among the advisory locks of PostgreSQL
 _HOLDER = text(
@@ -85,7 +84,7 @@ def holder_of(store: Store, run_id: int) -> str | None:
 
 def this_process() -> str:
     """Return what names this process to a person: its number, its machine, and the time."""
-    return f"process {os.getpid()} on {socket.gethostname()[:24]} since {iso_z(utc_now())}"
+    return f"process {os.getpid()} on {socket.gethostname()[:20]} since {utc_now():%H:%M:%S} UTC"
 
 
 def _refusal(holder: str | None) -> str:

@@ -1,9 +1,10 @@
 """The work of a rejudge job: it ends when nothing of its selection is left to judge."""
 
-import logging
+import math
 
 from judgeboard.domain import RunState
 from judgeboard.errors import BadInput, JudgeboardError
+from judgeboard.judges.judge import Judge
 from judgeboard.runs.addresses import check_host, last_address
 from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key, make_described
 from judgeboard.runs.judging import Ask, Judging, make_judge
@@ -40,9 +41,9 @@ CANCELLED = "cancelled"
 CLOSED = "the worker ended"
 KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again"
 KEY_SECONDS = 30.0  # after this time, the process with the key would have taken the job
+# The priority of the entries of a job with at most so many answers: a small one need not wait for a large one.
+PRIORITIES = ((200, 10), (10_000, 5), (math.inf, 0))
 PASSES = 3  # over the selection: after the first, over what a chunk could not judge
-
-_log = logging.getLogger("judgeboard.jobs")
 
 
 class RejudgeJob(Work):
@@ -53,6 +54,12 @@ class RejudgeJob(Work):
         self._after: int | None = None
         self._passes = 0
         self._run_id: int | None = None
+        self._versions: frozenset[int] = frozenset()
+        self._skipped = False  # answers that are handed out for other works
+
+    def versions(self) -> frozenset[int]:
+        """Return the judge version of its run."""
+        return self._versions
 
     def look(self, outstanding: Outstanding, workers: int) -> Step:
         """Begin the run of the job, hand out what is left, or store its end."""
@@ -61,30 +68,27 @@ class RejudgeJob(Work):
             return Step(cancel=not outstanding.is_empty, ended=outstanding.is_empty)
         if self._run_id is None:
             try:
-                if not self._begin(job):
-                    return Step()
+                self._begin(job)
             except JudgeboardError as error:
                 self._fail(str(error))
-                return Step(ended=True)
-            job = self._job()
-        assert job.run_id is not None
+            return Step(again=self._run_id is not None)  # its judge version is known from now on
         with self._store.reading() as connection:
-            run = get_run(connection, job.run_id)
-        if run.state is not RunState.RUNNING:
-            return Step(cancel=not outstanding.is_empty, ended=outstanding.is_empty)
+            run = get_run(connection, self._run_id)
         why = CANCELLED if job.cancelled_at is not None else run.why_stopped
-        if why is not None:
+        if why is not None or run.state is not RunState.RUNNING:
             if outstanding.is_empty:
-                self._end(why)
+                self._end(run.id, why)
             return Step(cancel=not outstanding.is_empty, ended=outstanding.is_empty)
         concurrency = job.filter["concurrency"]
-        self.priority = 0 if (run.selected or 0) > 10_000 else 5 if (run.selected or 0) > 200 else 10
+        self.priority = next(priority for most, priority in PRIORITIES if (run.selected or 0) <= most)
         ids = self._left(run, outstanding, room(outstanding, workers, concurrency))
-        if not ids and outstanding.is_empty and self._passes >= PASSES:
-            held = len(outstanding.held_ids)
-            self._end(f"{counted(held, 'answer')} failed again and again: {outstanding.reason_held}" if held else None)
-            return Step(cancel=bool(held), ended=True)
-        return Step(in_chunks(ids, concurrency))
+        if ids or not outstanding.is_empty or self._passes < PASSES:
+            return Step(in_chunks(ids, concurrency))
+        held = len(outstanding.held_ids)
+        self._end(
+            run.id, f"{counted(held, 'answer')} failed again and again: {outstanding.reason_held}" if held else None
+        )
+        return Step(cancel=bool(held), ended=True)
 
     def open(self) -> Opened | None:
         """Return the judge and the run; a job whose judge this process cannot make fails, if no other one can."""
@@ -92,14 +96,9 @@ class RejudgeJob(Work):
         if job.run_id is None or job.failed is not None or job.cancelled_at is not None:
             return None
         try:
-            key = held_key(job.id)
-            if key is None and job.filter.get(OWN_KEY):
-                raise BadInput(KEY_LOST)
-            judge = make_judge(**judge_with_key(job.judge, key), concurrency=job.filter["concurrency"])
+            judge = self._judge(job)
         except JudgeboardError as error:
-            with self._store.reading() as connection:
-                alone = len(live_workers(connection)) < 2
-            if not alone:
+            if self._others_live():  # one of them may have the key
                 raise
             self._fail(str(error))
             return None
@@ -108,8 +107,7 @@ class RejudgeJob(Work):
             run = get_run(connection, job.run_id)
             if run.state is not RunState.RUNNING or run.why_stopped is not None:
                 return None
-            assert run.version_id is not None
-            version = get_version(connection, run.version_id)
+            version = get_version(connection, run.version_id or 0)
         begun = Begun(self._store, version, run)
         return Opened(begun, method, job.filter["concurrency"], self._cost_left(job, run))
 
@@ -143,18 +141,27 @@ class RejudgeJob(Work):
         with self._store.reading() as connection:
             return get_job(connection, self.key)
 
-    def _begin(self, job: StoredJob) -> bool:
-        """Begin or continue the run of the job; return whether it could begin now."""
-        if job.filter.get(OWN_KEY) and held_key(job.id) is None:
-            with self._store.reading() as connection:
-                is_alive = any(each.startswith(f"{job.filter[OWN_KEY]}-") for each in live_workers(connection))
-            if not is_alive:
-                if (utc_now() - job.created_at).total_seconds() <= KEY_SECONDS:
-                    return False
-                raise BadInput(KEY_LOST)
-        if job.filter.get(OWN_KEY):
-            self.kind = f"{JUDGE}@{job.filter[OWN_KEY]}"
-        judge = make_described(job.judge)
+    def _judge(self, job: StoredJob) -> Judge:
+        """Return the judge, with the key that this process has for it."""
+        key = held_key(job.id)
+        if key is None and job.filter.get(OWN_KEY):
+            raise BadInput(KEY_LOST)
+        return make_judge(**judge_with_key(job.judge, key), concurrency=job.filter["concurrency"])
+
+    def _others_live(self) -> bool:
+        with self._store.reading() as connection:
+            return len(live_workers(connection)) > 1
+
+    def _begin(self, job: StoredJob) -> None:
+        """Begin or continue the run of the job, unless another process has to."""
+        if self._waits_for_key(job):
+            return
+        try:
+            judge = self._judge(job)
+        except JudgeboardError:
+            if not self._others_live():
+                raise
+            judge = make_described(job.judge)
         method = Judging(judge=judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
         with self._store.writing() as connection:
             lock_job(connection, job.id)
@@ -169,10 +176,21 @@ class RejudgeJob(Work):
             else:
                 run = method.begin(connection, version, job.actor)
                 set_run(connection, job.id, run.id)
-        if holder_of(self._store, run.id) is not None:
-            return False  # a command makes it now
-        self._run_id = run.id
-        return True
+        if holder_of(self._store, run.id) is None:  # otherwise a command makes it now
+            self._run_id, self._versions = run.id, frozenset([version.id])
+
+    def _waits_for_key(self, job: StoredJob) -> bool:
+        """Return whether a process that lives may have the key that a person typed; only that one judges then."""
+        if not job.filter.get(OWN_KEY):
+            return False
+        self.kind = f"{JUDGE}@{job.filter[OWN_KEY]}"
+        if held_key(job.id) is not None:
+            return False
+        with self._store.reading() as connection:
+            is_alive = any(each.startswith(f"{job.filter[OWN_KEY]}-") for each in live_workers(connection))
+        if not is_alive and (utc_now() - job.created_at).total_seconds() > KEY_SECONDS:
+            raise BadInput(KEY_LOST)
+        return not is_alive
 
     def _left(self, run: StoredRun, outstanding: Outstanding, most: int) -> list[int]:
         """Return the next answers that are to be judged, none that is handed out already."""
@@ -181,12 +199,16 @@ class RejudgeJob(Work):
             with self._store.reading() as connection:
                 ids = [id_ for id_, _ in select_asks(connection, run, after_id=self._after, limit=most)]
             self._after = ids[-1] if ids else self._after
-            new = [id_ for id_ in ids if id_ not in known]
+            new = [id_ for id_ in ids if id_ not in known and id_ not in outstanding.elsewhere]
+            self._skipped = self._skipped or bool(outstanding.elsewhere.intersection(ids))
             if new:
                 return new
             if not ids:
                 if not outstanding.is_empty:
                     return []  # another pass once these have ended
+                if self._skipped:
+                    self._skipped, self._after = False, None
+                    return []
                 with self._store.reading() as connection:
                     all_asked = shared_counts(connection, run.id)[0].asked >= (run.selected or 0)
                 self._passes, self._after = PASSES if all_asked else self._passes + 1, None
@@ -207,17 +229,14 @@ class RejudgeJob(Work):
                 set_failed(connection, self.key, why)
         forget_key(self.key)
 
-    def _end(self, why: str | None) -> None:
+    def _end(self, run_id: int, why: str | None) -> None:
         """Store the end of the run."""
-        assert self._run_id is not None
         with self._store.writing() as connection:
-            lock_run(connection, self._run_id)
-            run = get_run(connection, self._run_id)
-            if run.state is not RunState.RUNNING:
-                return
-            asked = run_counts(connection, [run.id])[run.id].asked
-            if why is None or asked >= (run.selected or 0):  # the stop came after the last ask
-                finish_run(connection, run.id, RunState.DONE)
-            else:
-                finish_run(connection, run.id, RunState.STOPPED, why_stopped=why)
+            lock_run(connection, run_id)
+            run = get_run(connection, run_id)
+            if run.state is RunState.RUNNING:
+                asked = run_counts(connection, [run_id])[run_id].asked
+                is_done = why is None or asked >= (run.selected or 0)  # the stop came after the last ask
+                state = RunState.DONE if is_done else RunState.STOPPED
+                finish_run(connection, run_id, state, why_stopped=None if is_done else why)
         forget_key(self.key)

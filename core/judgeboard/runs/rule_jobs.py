@@ -97,6 +97,11 @@ class RuleJob(Work):
         self._try_again_at: float | None = None  # while there is a problem
         self._had_problem = False
 
+    def versions(self) -> frozenset[int]:
+        """Return the versions of its judge and of those before."""
+        rule, _ = self._state()
+        return frozenset([rule.judge_version_id, *(each.judge_version_id for each in rule.earlier)])
+
     @property
     def _rule_id(self) -> int:
         return int(self.key.removeprefix("rule-"))
@@ -140,9 +145,10 @@ class RuleJob(Work):
         return Opened(begun, method, rule.concurrency, self._cost_left(rule, begun.run))
 
     def load(self, opened: Opened, ids: list[int]) -> dict[int, Ask]:  # noqa: ARG002 - the run of a day selects nothing
-        """Return the asks that are still to be made."""
+        """Return the asks that are still to be made. While there is a problem, one answer at a time is tried."""
         with self._store.reading() as connection:
-            due = still_due(connection, get_rule(connection, self._rule_id), ids, utc_now())
+            rule = get_rule(connection, self._rule_id)
+            due = still_due(connection, rule, ids, utc_now()) if rule.problem is None or len(ids) == 1 else []
         return {id_: Ask(item, 0) for id_, item in inputs_to_judge(self._store, due).items()}
 
     def stop(self, why: str) -> None:
@@ -153,7 +159,8 @@ class RuleJob(Work):
 
     def leave(self) -> None:
         """End the run of the day; a later answer continues it."""
-        self._pause()
+        why = self._reason_to_wait(*self._state())
+        self._pause(why if why in {USED_UP, COST_LIMIT} else None)
 
     def stored(self, steps: Steps) -> str | None:
         """Count calls without a reply; the first one with a reply ends the problem of the rule."""
@@ -193,7 +200,7 @@ class RuleJob(Work):
         if now < self._try_again_at:
             return Step(cancel=bool(outstanding.held_ids))
         self._try_again_at = now + TRY_AGAIN_SECONDS
-        ids = self._due(rule, spent, Outstanding(), 1)
+        ids = self._due(rule, spent, outstanding, 1)
         if not ids:
             self._note(rule, None)
             return Step(cancel=bool(outstanding.held_ids))
@@ -205,7 +212,8 @@ class RuleJob(Work):
             most = min(most, rule.max_calls - spent.asked - len(outstanding.ids))
         if most <= 0:
             return []
-        limit = most + len(outstanding.ids)
+        taken = outstanding.ids | outstanding.elsewhere
+        limit = most + len(taken)
         with self._store.reading() as connection:
             last_id = last_response_id(connection)
             if self._looks is None:
@@ -215,7 +223,7 @@ class RuleJob(Work):
 
             def look(after_id: int, up_to: int | None) -> list[int]:
                 due = due_answers(connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now)
-                return [id_ for id_ in due if id_ not in outstanding.ids]
+                return [id_ for id_ in due if id_ not in taken]
 
             return self._looks.find(look)[:most]
 

@@ -102,8 +102,9 @@ class Runner(Generic[T, S]):
     """Does the tasks of ``read`` and stores their steps with ``write``.
 
     ``read(n)`` returns about ``n`` tasks, none only at the end. ``write(batch, ended)`` commits a batch of steps, after
-    which all steps of the tasks ``ended`` are stored; it blocks, and is called in a thread, one call at a time. ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives,
-    until ``keep`` returns False. ``on_progress`` is called after every commit. ``on_stop`` is called once if the run
+    which all steps of the tasks ``ended`` are stored; it blocks, and is called in a thread, one call at a time.
+    ``work(task, keep)`` does one task: it passes each step to ``keep`` as soon as it arrives, until ``keep`` returns
+    False. ``on_progress`` is called after every commit. ``on_stop`` is called once if the run
     ends early, with the reason and the number of tasks in flight; ``on_cancel`` is called if `run` is cancelled.
     ``about`` are attributes of the run's span, if Judgeboard's own traces are sent.
 

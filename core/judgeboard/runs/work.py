@@ -18,17 +18,21 @@ JUDGE = "judge"  # the kind of entries that any worker can do
 
 CALLS_AHEAD = 4  # times the calls in flight: a chunk has so many answers
 MOST_IN_CHUNK = 200
-CHUNKS_AHEAD = 2  # for each worker, and one more: so a worker never waits for its next chunk
+CHUNKS_AHEAD = 2  # for each worker, so that it never waits for its next chunk
 
 Steps = list[Answered[Ask, Verdict]]
 
 
 @dataclass(frozen=True, slots=True)
 class Outstanding:
-    """The chunks of a work that wait or run, and those that are held because they failed too often."""
+    """The chunks of a work that wait or run, and those that are held because they failed too often.
+
+    ``elsewhere`` are the answers of other works with one of its judge versions: to ask about them twice helps nobody.
+    """
 
     ids: frozenset[int] = frozenset()
     chunks: int = 0
+    elsewhere: frozenset[int] = frozenset()
     held_ids: frozenset[int] = frozenset()
     reason_held: str = ""
 
@@ -46,11 +50,13 @@ class Step:
         chunks: The answers to hand out, by chunk.
         cancel: Whether its chunks are to be taken back.
         ended: Whether nothing more is to be done for it.
+        again: Whether to look again at once.
     """
 
     chunks: list[tuple[int, ...]] = field(default_factory=list)
     cancel: bool = False
     ended: bool = False
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +79,10 @@ class Work(ABC):
 
     def __init__(self, store: Store, key: str) -> None:
         self._store, self.key = store, key
+
+    @abstractmethod
+    def versions(self) -> frozenset[int]:
+        """Return the judge versions that judge for it, or did."""
 
     @abstractmethod
     def look(self, outstanding: Outstanding, workers: int) -> Step:
@@ -112,5 +122,5 @@ def chunk_size(concurrency: int) -> int:
 
 def room(outstanding: Outstanding, workers: int, concurrency: int) -> int:
     """Return how many answers may be handed out now."""
-    chunks = CHUNKS_AHEAD * max(1, workers) + 1 - outstanding.chunks
+    chunks = CHUNKS_AHEAD * max(1, workers) - outstanding.chunks
     return max(0, chunks) * chunk_size(concurrency)

@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
-from judgeboard.runs.engine import Engine, Entry, QueuedEntry
+from judgeboard.runs.engine import Engine, Entry, PutBackError, QueuedEntry
 from judgeboard.runs.locks import FileLock
 from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.runs.rule_jobs import RuleJob
 from judgeboard.runs.share import Share
-from judgeboard.runs.work import JUDGE, Outstanding, Work
+from judgeboard.runs.work import CHUNKS_AHEAD, JUDGE, Outstanding, Work
 from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import (
@@ -50,6 +50,7 @@ TICK_SECONDS = 0.25  # between two looks whether another connection has written 
 OPEN_SECONDS = 0.5  # between two looks at jobs that are not finished
 IDLE_SECONDS = 5.0  # between two looks at the rules and duties
 GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
+ELSEWHERE_SECONDS = 0.2  # until a worker may take again what it left to others
 REST_SECONDS = 60.0  # without an entry, after which the queue in memory ends
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
 
@@ -164,7 +165,8 @@ class _Turn:
         self._engine = Engine(store, handlers, self._changed.set)
         self._works: dict[str, Work] = {}  # that this worker hands out
         self._shares: dict[str, Share] = {}  # of this worker, by work
-        self._opening = asyncio.Lock()
+        self._in_hand: Counter[str] = Counter()  # chunks of this worker, by work
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._leading = threading.Event()  # set when the functions beside are to end
         self._threads: list[threading.Thread] = []
         self._last_entry = time.monotonic()
@@ -217,8 +219,7 @@ class _Turn:
     async def _notice_changes(self) -> None:
         """Notice the end of the worker, and that another connection has written to a SQLite file."""
         if not self._store.is_sqlite:
-            while not self._closing.is_set():
-                await asyncio.sleep(TICK_SECONDS)
+            await asyncio.to_thread(self._closing.wait)
             self._changed.set()
             return
         with closing(sqlite3.connect(str(self._store.engine.url.database))) as connection:
@@ -233,26 +234,26 @@ class _Turn:
         self._changed.set()
 
     async def _hand_out(self) -> bool:
-        """Hand out what is to be done, if this worker leads; return whether a job or rule has entries."""
+        """Hand out what is to be done, if this worker leads; return whether to look again soon."""
         await self._engine.lead()
         if not self._engine.leads:
-            if self._works:
-                self._works.clear()
-                self._leading.set()
+            self._works.clear()
+            self._leading.set()
             return False
         self._run_beside()
         entries: dict[str, list[QueuedEntry]] = defaultdict(list)
         for queued in await self._engine.entries():
             entries[queued.entry.work].append(queued)
-        for key in await asyncio.to_thread(self._open_works):
-            self._works.setdefault(key, RuleJob(self._store, key) if _is_rule(key) else RejudgeJob(self._store, key))
-        for key in entries:
-            if key not in self._works and key.partition(":")[0] not in self._duties:
-                self._works[key] = RuleJob(self._store, key) if _is_rule(key) else RejudgeJob(self._store, key)
-        with self._store.reading() as connection:
-            workers = len(live_workers(connection))
+        workers = await asyncio.to_thread(self._read_works, [key for key in entries if not self._is_of_duty(key)])
+        handed = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
+        versions = {key: await asyncio.to_thread(work.versions) for key, work in self._works.items()}
         for key, work in list(self._works.items()):
-            await self._advance(work, entries.get(key, []), workers)
+            same_judge = (
+                other for other in handed if other != key and versions[key] & versions.get(other, frozenset())
+            )
+            elsewhere = frozenset().union(*(handed[other] for other in same_judge))
+            new = await self._advance(work, entries.get(key, []), elsewhere, workers)
+            handed.setdefault(key, set()).update(new)
         for duty in self._duties.values():
             due = await asyncio.to_thread(duty.due, self._store)
             await self._engine.put([Entry(duty.kind, f"{duty.kind}:{key}") for key in due])
@@ -263,6 +264,19 @@ class _Turn:
             await self._engine.rest()
         return False
 
+    def _is_of_duty(self, key: str) -> bool:
+        return key.partition(":")[0] in self._duties
+
+    def _read_works(self, with_entries: list[str]) -> int:
+        """Take note of the jobs and rules, also those that have entries still; return the number of workers."""
+        with self._store.reading() as connection:
+            rules = [f"rule-{rule.id}" for rule in list_rules(connection) if rule.state is RuleState.ACTIVE]
+            jobs = [job.id for job in unfinished_jobs(connection)]
+            workers = len(live_workers(connection))
+        for key in (*rules, *jobs, *with_entries):
+            self._works.setdefault(key, _work_of(self._store, key))
+        return workers
+
     def _run_beside(self) -> None:
         if not self._threads or self._leading.is_set():
             self._leading = ending = threading.Event()
@@ -272,46 +286,56 @@ class _Turn:
             for thread in self._threads:
                 thread.start()
 
-    def _open_works(self) -> list[str]:
-        with self._store.reading() as connection:
-            rules = [rule for rule in list_rules(connection) if rule.state is RuleState.ACTIVE]
-            return [*(f"rule-{rule.id}" for rule in rules), *(job.id for job in unfinished_jobs(connection))]
-
-    async def _advance(self, work: Work, entries: list[QueuedEntry], workers: int) -> None:
-        outstanding = await self._outstanding(entries)
+    async def _advance(
+        self, work: Work, entries: list[QueuedEntry], elsewhere: frozenset[int], workers: int
+    ) -> list[int]:
+        """Hand out what a work has left, and return these answers."""
+        outstanding = await self._outstanding(entries, elsewhere)
         try:
             step = await asyncio.to_thread(work.look, outstanding, workers)
         except Exception as error:  # noqa: BLE001 - whatever it is: other works go on, and this one is tried again
             log_failure(f"{work.key}", error)
-            return
+            return []
         if step.cancel:
             await self._engine.cancel(entries)
         await self._engine.put([Entry(work.kind, work.key, ids, work.priority) for ids in step.chunks])
         if step.ended:
             self._works.pop(work.key, None)
+        if step.again:
+            self._changed.set()
+        return [id_ for ids in step.chunks for id_ in ids]
 
-    async def _outstanding(self, entries: list[QueuedEntry]) -> Outstanding:
+    async def _outstanding(self, entries: list[QueuedEntry], elsewhere: frozenset[int]) -> Outstanding:
         held = [queued for queued in entries if queued.is_held]
         active = [queued for queued in entries if not queued.is_held]
         return Outstanding(
             frozenset(id_ for queued in active for id_ in queued.entry.ids),
             len(active),
+            elsewhere,
             frozenset(id_ for queued in held for id_ in queued.entry.ids),
             await self._engine.reason_held(held[-1]) if held else "",
         )
 
     async def _judge(self, entry: Entry, cancellation: "CancelScope") -> None:
-        """Judge a chunk."""
-        async with self._opening:
-            share = self._shares.get(entry.work)
-            if share is None or share.is_closed:
-                share = await self._open(entry.work)
-        if share is not None:
-            await share.judge(entry.ids, cancellation)
+        """Judge a chunk; leave it to others if this worker has enough chunks of its work."""
+        if self._in_hand[entry.work] >= CHUNKS_AHEAD:
+            raise PutBackError("this worker has enough of it", ELSEWHERE_SECONDS)
+        self._in_hand[entry.work] += 1
+        try:
+            async with self._opening[entry.work]:
+                share = self._shares.get(entry.work)
+                if share is not None and share.is_closed:
+                    await share.wait()  # why it ended is stored then
+                if share is None or share.is_closed:
+                    share = await self._open(entry.work)
+            if share is not None:
+                await share.judge(entry.ids, cancellation)
+        finally:
+            self._in_hand[entry.work] -= 1
         await self._engine.tell()
 
     async def _open(self, key: str) -> Share | None:
-        work: Work = RuleJob(self._store, key) if _is_rule(key) else RejudgeJob(self._store, key)
+        work = _work_of(self._store, key)
         opened = await asyncio.to_thread(work.open)
         if opened is None:
             return None
@@ -357,6 +381,10 @@ def jobs_file(store: Store) -> Path:
 
 def _is_rule(key: str) -> bool:
     return key.startswith("rule-")
+
+
+def _work_of(store: Store, key: str) -> Work:
+    return RuleJob(store, key) if _is_rule(key) else RejudgeJob(store, key)
 
 
 def log_failure(what: str, error: Exception) -> None:

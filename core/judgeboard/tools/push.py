@@ -1,6 +1,7 @@
 """Sends judgments, reviews and gold labels to a target: each once, again only after it changed.
 
-Workers push to push targets again and again, one worker at a time to each. What a target has is stored after each request: a push that was killed is continued by the next one.
+Workers push to push targets again and again, one worker at a time to each. What a target has is stored after each
+request: a push that was killed is continued by the next one.
 """
 
 import logging

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, event, insert, select
+from sqlalchemy import event, select
 
 from engines import on_sqlite
 from held_endpoint import HeldEndpoint
@@ -16,8 +16,9 @@ from judgeboard.domain import Feedback, FeedbackKind, Response, RuleState, Statu
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.recording_endpoint import failure, verdict
-from judgeboard.runs import rule_jobs, shared_job
+from judgeboard.runs import rule_jobs
 from judgeboard.runs.judging_rules import RuleProgress, add_rule, change_rule, rule_progress, set_judge, with_model
+from judgeboard.runs.work import Outstanding
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
@@ -25,15 +26,13 @@ from judgeboard.store.jobs import add_to_share, shared_counts
 from judgeboard.store.judging_rules import (
     begin_run_of_day,
     budget_is_used_up,
-    claim_due,
-    due_answers,
     pause_run,
     rule_named,
     spent_today,
 )
 from judgeboard.store.runs import NOWHERE
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import CLAIM, FLAG, RESPONSE
+from judgeboard.store.tables import FLAG, RESPONSE
 from judging_log import judgments, runs, until
 
 LEXICAL = {"kind": "lexical"}
@@ -42,9 +41,9 @@ LEXICAL = {"kind": "lexical"}
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often, so that the tests wait little."""
-    monkeypatch.setattr(shared_job, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(rule_jobs, "LINGER_SECONDS", 0.2)
-    monkeypatch.setattr("judgeboard.runs.worker.POLL_SECONDS", 0.1)
+    monkeypatch.setattr("judgeboard.runs.worker.TICK_SECONDS", 0.05)
+    monkeypatch.setattr("judgeboard.runs.worker.IDLE_SECONDS", 0.2)
 
 
 def add(store: Store, name: str = "live", **options: Any) -> None:
@@ -77,7 +76,6 @@ def test_answers_are_judged_as_they_come_and_none_twice(log: Store) -> None:
         flags = set(
             connection.execute(select(FLAG.c.rule).where(FLAG.c.response_id == rows[-1]["response_id"])).scalars()
         )
-        assert not connection.execute(select(CLAIM)).all()
     assert {"poor_rating", "low_groundedness"} <= flags
     [run] = runs(log)
     assert (run["selected"], run["state"]) == (ANSWERS + 1, "done")
@@ -96,20 +94,6 @@ def test_a_worker_that_starts_again_asks_only_what_is_left(log: Store, endpoint:
     assert set(endpoint.asked.values()) == {1}
     assert len(endpoint.asked) == ANSWERS
     assert endpoint.server.most_at_once <= 4
-
-
-def test_what_a_killed_worker_had_claimed_is_judged_by_the_next(log: Store) -> None:
-    add(log)
-    with working(log):
-        judged(log, ANSWERS)
-    fill_more = [Response("log", f"b{number}", "q", "a", ()) for number in range(3)]
-    with log.writing() as connection:
-        ids = store_responses(connection, fill_more).new
-        [run] = runs(log)
-        claim = {"judge_version_id": 1, "run_id": run["id"], "executor_id": "server" if log.is_sqlite else "dead"}
-        connection.execute(insert(CLAIM), [claim | {"item_id": id_, "part": ""} for id_ in ids])
-    with working(log):
-        judged(log, ANSWERS + 3)
 
 
 def test_calls_per_day_are_a_limit_and_the_rest_waits(log: Store, endpoint: HeldEndpoint) -> None:
@@ -284,13 +268,15 @@ def test_during_an_outage_one_call_at_a_time_is_tried(
 ) -> None:
     calls_before: list[int] = []  # at each try
 
-    def begin(*arguments: Any) -> Any:
+    hand_out = rule_jobs.RuleJob._hand_out
+
+    def noted(*arguments: Any) -> Any:
         calls_before.append(len(endpoint.server.requests))
-        return begin_run_of_day(*arguments)
+        return hand_out(*arguments)
 
     monkeypatch.setattr(rule_jobs, "FAILED_IN_ROW", 4)
     monkeypatch.setattr(rule_jobs, "TRY_AGAIN_SECONDS", 0.1)
-    monkeypatch.setattr(rule_jobs, "begin_run_of_day", begin)
+    monkeypatch.setattr(rule_jobs.RuleJob, "_hand_out", noted)
     endpoint.reply = replace(failure(400, "away"), delay_s=0.2)
     add(log, judge=rag(endpoint), concurrency=2)
     with working(log):
@@ -304,32 +290,24 @@ def test_during_an_outage_one_call_at_a_time_is_tried(
     assert [after - before for before, after in pairwise(first_tries)] == [1, 1, 1]
 
 
-def test_only_due_answers_are_claimed_and_within_the_calls_of_the_day(log: Store) -> None:
+def test_only_answers_that_are_not_handed_out_yet_are_within_the_calls_of_the_day(log: Store) -> None:
     add(log, max_calls=3)
-    now = datetime.now(UTC)
-    with log.writing() as connection:
-        rule = rule_named(connection, "live")
-        run = begin_run_of_day(connection, rule, NOWHERE, now)
-        due = due_answers(connection, rule, after_id=0, up_to=None, limit=10, now=now)
-        assert due_answers(connection, rule, after_id=due[1], up_to=due[4], limit=10, now=now) == due[2:5]
-        assert claim_due(connection, rule, run, "one", among=due, limit=2, now=now) == due[:2]
-        assert claim_due(connection, rule, run, "two", among=due[:2], limit=2, now=now) == []
-        assert claim_due(connection, rule, run, "two", among=due[1:5], limit=4, now=now) == [due[2]]
+    with log.reading() as connection:
+        rule_id = rule_named(connection, "live").id
+    job = rule_jobs.RuleJob(log, f"rule-{rule_id}")
+    first = job.look(Outstanding(), workers=1)
+    [ids] = first.chunks
+    assert len(ids) == 3
+    assert job.look(Outstanding(frozenset(ids), chunks=1), workers=1).chunks == []
+    assert job.look(Outstanding(frozenset(ids[:2]), chunks=1), workers=1).chunks == [ids[2:]]
 
 
-def test_a_run_ends_with_its_last_worker_or_on_the_next_day(log: Store) -> None:
+def test_a_run_that_a_killed_worker_left_ends_on_the_next_day(log: Store) -> None:
     add(log)
     now = datetime.now(UTC)
     with log.writing() as connection:
         rule = rule_named(connection, "live")
-        run = begin_run_of_day(connection, rule, NOWHERE, now)
-        due = due_answers(connection, rule, after_id=0, up_to=None, limit=1, now=now)
-        claim_due(connection, rule, run, "killed", among=due, limit=1, now=now)
-        pause_run(connection, run.id, None, now)
-        begin_run_of_day(connection, rule, NOWHERE, now + timedelta(days=1))
-    assert [each["state"] for each in runs(log)] == ["running", "running"]
-    with log.writing() as connection:
-        connection.execute(delete(CLAIM))
+        begin_run_of_day(connection, rule, NOWHERE, now)
         begin_run_of_day(connection, rule, NOWHERE, now + timedelta(days=1))
     assert [each["state"] for each in runs(log)] == ["done", "running"]
 

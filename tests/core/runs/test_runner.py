@@ -61,7 +61,7 @@ class Rows:
         self.stored: list[Step] = []
         self.batches = 0
 
-    def read(self, limit: int) -> list[Ask]:
+    async def read(self, limit: int) -> list[Ask]:
         batch, self.left = self.left[:limit], self.left[limit:]
         return batch
 

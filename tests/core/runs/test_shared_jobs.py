@@ -1,25 +1,29 @@
 """Workers of several processes share each job, a rejudge as well as a judging rule, and judge nothing twice."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from threading import Timer
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, insert, select
+from sqlalchemy import select
 
+from engines import on_sqlite
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, ended, fill, rag, working
-from judgeboard.runs import rejudge_jobs, rule_jobs, shared_job, task_claims
+from judgeboard.runs import share
 from judgeboard.runs.jobs import cancel_job
+from judgeboard.runs.judging import Judging
 from judgeboard.runs.judging_rules import add_rule
-from judgeboard.runs.worker import Jobs, Worker
+from judgeboard.runs.method import Begun, store_steps
+from judgeboard.runs.worker import Worker
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.jobs import register_worker
-from judgeboard.store.tables import CLAIM, WORKER
+from judgeboard.store.jobs import live_workers
+from judgeboard.store.tables import WORKER
 from judging_log import judgments, runs, until
 
 StartWorker = Callable[[Store], WorkerProcess]
@@ -36,20 +40,28 @@ BOTH = pytest.mark.parametrize("start", [ask, start_rule], ids=["rejudge", "rule
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often, and miss a killed worker soon."""
-    for module in (shared_job, task_claims):
-        monkeypatch.setattr(module, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr("judgeboard.runs.rule_jobs.LINGER_SECONDS", 0.2)
-    monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=1))
+    monkeypatch.setattr("judgeboard.runs.worker.IDLE_SECONDS", 0.2)
     monkeypatch.setattr("judgeboard.runs.worker.BEAT_SECONDS", 0.5)
+    monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=2))
+    monkeypatch.setattr("judgeboard.runs.engine.HEARTBEAT_TIMEOUT", timedelta(seconds=2))
+    monkeypatch.setattr("judgeboard.runs.engine.LOOK", timedelta(seconds=0.5))
+
+
+@contextmanager
+def two_workers(store: Store) -> Iterator[None]:
+    with working(store), working(store):
+        until(lambda: len(living(store)) == 2, "two workers")
+        yield
+
+
+def living(store: Store) -> set[str]:
+    with store.reading() as connection:
+        return live_workers(connection)
 
 
 def judged(store: Store, least: int) -> list[dict[str, Any]]:
     return until(lambda: len(rows := judgments(store)) >= least and rows, f"{least} judgments")
-
-
-def claims(store: Store) -> list[Any]:
-    with store.reading() as connection:
-        return list(connection.execute(select(CLAIM)))
 
 
 @BOTH
@@ -59,22 +71,15 @@ def test_two_workers_share_a_job_and_ask_no_answer_twice(
 ) -> None:
     fill(postgres_log, MANY)
     endpoint.hold_after(0)
-    start(postgres_log, rag(endpoint))
-    workers = [Jobs(postgres_log, name) for name in ("one", "two")]
-    try:
-        for worker in workers:
-            worker.look()
+    with two_workers(postgres_log):
+        start(postgres_log, rag(endpoint))
         until(lambda: len(endpoint.server.requests) == 8, "four calls of each worker in flight")
         endpoint.release()
         rows = judged(postgres_log, MANY)
         until(lambda: runs(postgres_log)[0]["state"] == "done", "the end of the run")
-    finally:
-        for worker in workers:
-            worker.stop(60)
     assert len({row["response_id"] for row in rows}) == len(rows) == MANY
     assert set(endpoint.asked.values()) == {1}
     assert len(runs(postgres_log)) == 1
-    assert claims(postgres_log) == []
 
 
 @BOTH
@@ -82,6 +87,7 @@ def test_two_workers_share_a_job_and_ask_no_answer_twice(
 def test_a_killed_worker_leaves_nothing_judged_twice(
     postgres_log: Store, endpoint: HeldEndpoint, worker_process: StartWorker, start: Callable[..., Any]
 ) -> None:
+    fill(postgres_log, MANY)
     endpoint.hold_after(3)
     start(postgres_log, rag(endpoint))
     first = worker_process(postgres_log)
@@ -91,13 +97,13 @@ def test_a_killed_worker_leaves_nothing_judged_twice(
         until(lambda: len(endpoint.server.requests) == 11, "four calls of the second worker in flight")
         first.kill()
         endpoint.release()
-        rows = judged(postgres_log, ANSWERS)
+        rows = judged(postgres_log, MANY)
         until(lambda: runs(postgres_log)[0]["state"] == "done", "the end of the run")
     asked = endpoint.asked
-    print(f"{len(rows)} judgments of {ANSWERS} answers by {sum(asked.values())} calls")  # noqa: T201 - pytest -s shows it
-    assert len({row["response_id"] for row in rows}) == len(rows) == ANSWERS
+    print(f"{len(rows)} judgments of {MANY} answers by {sum(asked.values())} calls")  # noqa: T201 - pytest -s shows it
+    assert len({row["response_id"] for row in rows}) == len(rows) == MANY
     # Only the calls that were in flight when it was killed are made again.
-    assert sum(asked.values()) == ANSWERS + 4
+    assert sum(asked.values()) == MANY + 4
     assert sum(calls == 2 for calls in asked.values()) == 4
 
 
@@ -110,6 +116,7 @@ def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
         def now(cls, tz: Any = None) -> Any:
             return super().now(tz) + timedelta(minutes=1)
 
+    fill(postgres_log, MANY)
     endpoint.hold_after(0)
     ask(postgres_log, rag(endpoint))
     worker_process(postgres_log)
@@ -119,30 +126,24 @@ def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
     with working(postgres_log):
         until(lambda: len(endpoint.server.requests) == 8, "four calls of the second worker in flight")
         endpoint.release()
-        judged(postgres_log, ANSWERS)
+        judged(postgres_log, MANY)
     assert set(endpoint.asked.values()) == {1}
 
 
 @pytest.mark.postgres
-def test_all_workers_stop_a_cancelled_job_and_the_last_stores_its_end(
+def test_all_workers_stop_a_cancelled_job_and_its_end_is_stored(
     postgres_log: Store, endpoint: HeldEndpoint, stopped: list[str]
 ) -> None:
+    fill(postgres_log, MANY)
     endpoint.hold_after(0)
-    with postgres_log.writing() as connection:
-        register_worker(connection, "one")
-    job_id = ask(postgres_log, rag(endpoint))
-    workers = [Jobs(postgres_log, name) for name in ("one", "two")]
-    for worker in workers:
-        worker.look()
-    until(lambda: len(endpoint.server.requests) == 8, "four calls of each worker in flight")
-    cancel_job(postgres_log, job_id, "Mara")
-    until(lambda: len(stopped) == 2, "the look of both workers at the job")
-    endpoint.release()
-    job = ended(postgres_log, job_id)
-    for worker in workers:
-        worker.stop(60)
-    assert (job.state, job.asked) == ("cancelled", 8)
-    assert claims(postgres_log) == []
+    with two_workers(postgres_log):
+        job_id = ask(postgres_log, rag(endpoint))
+        until(lambda: len(endpoint.server.requests) == 8, "four calls of each worker in flight")
+        cancel_job(postgres_log, job_id, "Mara")
+        until(lambda: len(stopped) >= 2, "both workers know")
+        endpoint.release()
+        job = ended(postgres_log, job_id)
+    assert (job.state, job.asked, len(endpoint.server.requests)) == ("cancelled", 8, 8)
 
 
 @pytest.mark.postgres
@@ -151,17 +152,13 @@ def test_a_job_that_is_cancelled_between_two_workers_ends_and_can_be_asked_for_a
 ) -> None:
     endpoint.hold_after(0)
     job_id = ask(postgres_log, rag(endpoint))
-    first = Jobs(postgres_log, "one")
-    first.look()
-    until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
-    Timer(0.2, endpoint.release).start()
-    first.stop(60)
+    with working(postgres_log):
+        until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
+        Timer(0.2, endpoint.release).start()
     assert runs(postgres_log)[0]["state"] == "interrupted"
     cancel_job(postgres_log, job_id, "Mara")
-    second = Jobs(postgres_log, "two")
-    second.look()
-    assert ended(postgres_log, job_id).state == "cancelled"
-    second.stop(60)
+    with working(postgres_log):
+        assert ended(postgres_log, job_id).state == "cancelled"
     assert ask(postgres_log, rag(endpoint)) != job_id
 
 
@@ -169,14 +166,9 @@ def test_a_job_that_is_cancelled_between_two_workers_ends_and_can_be_asked_for_a
 def test_the_cost_limit_of_a_job_holds_in_all_workers(postgres_log: Store, endpoint: HeldEndpoint) -> None:
     fill(postgres_log, MANY)
     # One call of 100 + 20 tokens of gpt-4o-mini costs 27 micro-dollars.
-    job_id = ask(postgres_log, rag(endpoint), max_cost=40 * 0.000027, concurrency=1)
     endpoint.reply = replace(endpoint.reply, delay_s=0.02)
-    workers = [Jobs(postgres_log, name) for name in ("one", "two")]
-    for worker in workers:
-        worker.look()
-    job = ended(postgres_log, job_id)
-    for worker in workers:
-        worker.stop(60)
+    with two_workers(postgres_log):
+        job = ended(postgres_log, ask(postgres_log, rag(endpoint), max_cost=40 * 0.000027, concurrency=1))
     assert job.state == "stopped"
     assert 40 <= job.asked <= 50  # above the limit are calls in flight, and those that are not stored yet
 
@@ -204,54 +196,62 @@ def test_a_worker_tells_that_it_is_alive_until_its_last_call_is_finished(
         until(lambda last=last: heartbeat() > last, "another heartbeat")
     endpoint.release()
     stopping.join()
-    assert claims(postgres_log) == []
 
 
-def test_a_job_waits_for_answers_that_another_run_of_its_judge_has_claimed(log: Store, endpoint: HeldEndpoint) -> None:
-    worker = Jobs(log, "one")
-    first = ask(log, rag(endpoint), where=RowFilter(ids=("a1",)))
-    worker.look()
-    earlier_run = ended(log, first).run_id
-    claim = {"judge_version_id": 1, "run_id": earlier_run, "executor_id": "two"}
-    with log.writing() as connection:
-        connection.execute(insert(CLAIM), [claim | {"item_id": id_, "part": ""} for id_ in (5, 9)])
-    endpoint.hold_after(ANSWERS - 3)
-    job_id = ask(log, rag(endpoint), mode="plain")
-    worker.look()
-    until(lambda: len(endpoint.asked) == ANSWERS - 2, "all calls but those of the claimed answers")
-    with log.writing() as connection:
-        connection.execute(delete(CLAIM).where(CLAIM.c.executor_id == "two"))
-    endpoint.release()
-    assert ended(log, job_id).ok == ANSWERS - 1  # the first job judged one
-    worker.stop(60)
+def test_two_jobs_of_one_judge_ask_no_answer_twice(log: Store, endpoint: HeldEndpoint) -> None:
+    endpoint.hold_after(0)
+    first = ask(log, rag(endpoint), where=RowFilter(ids=("a1", "a2", "a3")), mode="plain")
+    with working(log):
+        until(lambda: len(endpoint.server.requests) == 3, "the calls of the first job in flight")
+        second = ask(log, rag(endpoint), mode="plain")
+        until(lambda: len(endpoint.server.requests) == 7, "four calls of the second job in flight")
+        endpoint.release()
+        assert ended(log, first).ok == 3
+        ended(log, second)
+    assert set(endpoint.asked.values()) == {1}
+    assert len(endpoint.asked) == ANSWERS
 
 
 @BOTH
-def test_a_worker_judges_what_it_could_not_release_while_the_database_was_away(
+def test_a_chunk_that_fails_is_tried_again(
     log: Store, endpoint: HeldEndpoint, start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = ["release", "save"]
+    left = [1, 1]
 
-    def fail_at(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any) -> Any:
-            if left[-1:] == [name]:
-                left.pop()
-                raise OSError("the database is away")
-            return function(*arguments)
+    def fail(*arguments: Any) -> Any:
+        if left:
+            left.pop()
+            raise OSError("the database is away")
+        return store_steps(*arguments)
 
-        return call
-
-    monkeypatch.setattr(shared_job, "store_steps", fail_at("save", shared_job.store_steps))
-    for jobs in (rejudge_jobs, rule_jobs):
-        monkeypatch.setattr(jobs, "release_claims", fail_at("release", jobs.release_claims))
-    monkeypatch.setattr(rejudge_jobs, "TRY_AGAIN_SECONDS", (0.01, 0.01))
-    monkeypatch.setattr(rule_jobs, "TRY_AGAIN_SECONDS", 0.1)
-    start(log, rag(endpoint))
-    worker = Jobs(log, "one")
-    worker.look()
-    rows = judged(log, ANSWERS)
-    until(lambda: runs(log)[0]["state"] == "done", "the end of the run")
-    worker.stop(60)
+    monkeypatch.setattr(share, "store_steps", fail)
+    monkeypatch.setattr("judgeboard.runs.engine.FIRST_PAUSE", timedelta(seconds=0.1))
+    with working(log):
+        start(log, rag(endpoint))
+        rows = judged(log, ANSWERS)
+        until(lambda: runs(log)[0]["state"] == "done", "the end of the run")
     assert left == []
     assert len(rows) == ANSWERS
-    assert claims(log) == []
+
+
+@on_sqlite
+def test_a_chunk_that_fails_for_good_is_held_and_the_job_says_why(
+    log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(begun: Begun, method: Judging, executor_id: str, steps: list[Any]) -> None:
+        if any(step.task.item.response_id == 3 for step in steps):
+            raise OSError("this answer cannot be stored")
+        store_steps(begun, method, executor_id, steps)
+
+    monkeypatch.setattr(share, "store_steps", fail)
+    monkeypatch.setattr("judgeboard.runs.engine.FIRST_PAUSE", timedelta(seconds=0.05))
+    monkeypatch.setattr("judgeboard.runs.work.CALLS_AHEAD", 1)  # four answers in a chunk
+    with working(log):
+        job_id = ask(log, rag(endpoint))
+        job = ended(log, job_id)
+        assert job.state == "stopped"
+        assert "failed 3 times: OSError" in str(job.why)
+        assert ANSWERS > job.asked >= ANSWERS - 8  # a worker has two chunks at a time
+        monkeypatch.setattr(share, "store_steps", store_steps)
+        again = ended(log, ask(log, rag(endpoint)))
+    assert (again.state, again.asked) == ("done", ANSWERS)
