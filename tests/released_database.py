@@ -249,7 +249,7 @@ def _leave_work(store: Store) -> None:
     from judgeboard.runs.jobs import request_rejudge
     from judgeboard.runs.judging import Judging, make_judge
     from judgeboard.store.filters import RowFilter
-    from judgeboard.store.jobs import TaskKey, claim_tasks, register_worker, set_run
+    from judgeboard.store.jobs import register_worker, set_run
     from judgeboard.store.judge_versions import ensure_version
 
     judge = make_judge(LEXICAL)
@@ -261,8 +261,6 @@ def _leave_work(store: Store) -> None:
         run_of_job = Judging(judge=judge, where=begun, mode="all").begin(connection, version, "Mara")
         set_run(connection, job_id, run_of_job.id)
         register_worker(connection, "server")
-        ids = connection.execute(text("SELECT id FROM response WHERE query_type = 'complex' ORDER BY id LIMIT 5"))
-        claim_tasks(connection, run_of_job.id, version.id, "server", [TaskKey(id_) for id_ in ids.scalars()])
         Judging(judge=judge, where=killed, mode="all").begin(connection, version, "cli:recorder")
         connection.execute(
             text("UPDATE worker SET heartbeat_at = :at"), {"at": datetime.now(UTC).replace(tzinfo=None) - timedelta(1)}

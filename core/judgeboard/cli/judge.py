@@ -1,7 +1,9 @@
 """The command `judge`: judge answers with one judge, with a jury, or repeatedly."""
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import click
@@ -10,6 +12,7 @@ from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import (
     at_last_address,
+    confirm_host,
     judge_keywords,
     prompt_warning,
     run_options,
@@ -20,7 +23,7 @@ from judgeboard.cli.asking import (
 from judgeboard.domain import JURY
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
-from judgeboard.text import counted
+from judgeboard.text import counted, file_text, money
 
 if TYPE_CHECKING:
     from judgeboard.cli.asking import StoredJudgeKeywords
@@ -67,6 +70,11 @@ if TYPE_CHECKING:
     type=click.IntRange(2, 1000),
     help="Judge each answer this many times, to measure how stable the judge is.",
 )
+@click.option(
+    "--workers",
+    is_flag=True,
+    help="Let the workers of the database judge, and follow them (default: this process judges alone).",
+)
 def judge_command(
     named: str | None,
     kind: str | None,
@@ -77,6 +85,7 @@ def judge_command(
     max_cost: float | None,
     jury: str | None,
     repeats: int | None,
+    workers: bool,
     **chosen: "Unpack[StoredJudgeKeywords]",
 ) -> int:
     """Judge the answers that have no verdict of this judge yet.
@@ -98,10 +107,11 @@ def judge_command(
     if number is not None and (named is None or kind is not None or jury is not None):
         raise BadInput("--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury")
     kind = judge_of_options(named, kind, chosen, jury=jury is not None, number=number)
-    if repeats and (jury or rejudge):
-        raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
+    _refuse_together(jury=jury, rejudge=rejudge, repeats=repeats, limit=limit, workers=workers)
     asked = judge_keywords(kind, chosen)
     store = options.open_store()
+    if workers:
+        return _judge_by_workers(store, kind, asked, where=where, mode=rejudge or "plain", max_cost=max_cost)
     described = _jury_members(jury, asked, kind) if jury else [asked]
     make = partial(make_judge, kind)
     judges = [make(**at_last_address(store, make, each)) for each in described]
@@ -136,6 +146,69 @@ def judge_command(
             has_answers = summary.selected or count_responses(connection)
         options.suggest(*(("serve",) if has_answers else options.FIRST_STEP))
     return summary.exit_code
+
+
+def _refuse_together(
+    *, jury: str | None, rejudge: str | None, repeats: int | None, limit: int | None, workers: bool
+) -> None:
+    """Raise BadInput for options that exclude each other."""
+    if repeats and (jury or rejudge):
+        raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
+    if workers and (jury or repeats or limit):
+        raise BadInput("--workers works with one judge and all answers: remove --jury, --repeats and --limit")
+
+
+FOLLOW_SECONDS = 0.5
+
+
+def _judge_by_workers(
+    store: "Store", kind: str, asked: "JudgeKeywords", *, where: RowFilter, mode: str, max_cost: float | None
+) -> int:
+    """Request a job and follow it; Ctrl-C leaves it to the workers."""
+    from judgeboard.errors import OtherHost
+    from judgeboard.runs.jobs import estimate_calls, job_progress, request_rejudge
+
+    judge: dict[str, Any] = {
+        "kind": kind,
+        **{name: value for name, value in asked.items() if value not in (None, False)},
+    }
+    concurrency = judge.pop("concurrency", 16)
+    if isinstance(prompt := judge.get("prompt"), Path):
+        judge["prompt"] = file_text(prompt)  # workers cannot read the files of this machine
+    estimate = estimate_calls(store, judge=judge, where=where, mode=mode, concurrency=concurrency)
+    request = partial(
+        request_rejudge,
+        store,
+        judge=judge,
+        where=where,
+        mode=mode,
+        max_cost=max_cost,
+        concurrency=concurrency,
+        estimate=estimate,
+        actor=options.actor(),
+    )
+    try:
+        job_id = request()
+    except OtherHost as change:
+        if not confirm_host(change):
+            raise
+        job_id = request(confirmed_host=change.now)
+    try:
+        with options.progress("judging", "{task.fields[more]}", more="") as update:
+            while not (job := job_progress(store, job_id)).finished:
+                waits = job.state == "waiting" and not job.worker_alive
+                more = "no worker lives: start `judgeboard worker`" if waits else job.state
+                update(completed=job.asked, total=job.selected, more=more)
+                time.sleep(FOLLOW_SECONDS)
+    except KeyboardInterrupt:
+        options.echo(f"the workers go on; to cancel the job: `judgeboard worker cancel {job_id}`", err=True)
+        raise
+    lines = [f"{job.judge_title or kind}, run {job.run_id}: {job.words()}; cost {money(job.cost_micro)}"]
+    lines += [f"{job.state}: {job.why}"] if job.why else []
+    options.show(job, lines)
+    if job.state != "done":
+        return 2
+    return 1 if job.error or (job.asked and not job.ok) else 0
 
 
 def _jury_members(jury: str, chosen: "JudgeKeywords", kind: str) -> list["JudgeKeywords"]:

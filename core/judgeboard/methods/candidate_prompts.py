@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from judgeboard.agreement.verdict_changes import Side, side_of
@@ -20,7 +20,7 @@ from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.estimates import LOOKED_AT, PlannedCalls, estimate_planned
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.method import RunOptions, require_price
-from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, on_first_ctrl_c
+from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, on_first_ctrl_c, reading
 from judgeboard.settings.model import Cuts
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.strata import BAD, GOOD, UNUSABLE
@@ -170,7 +170,7 @@ class CandidateCalls:
         most, on_progress = self._options.get("max_cost"), self._options.get("on_progress")
         runner = Runner(
             work,
-            lambda n: list(islice(tasks, n)),
+            reading(tasks),
             write,
             concurrency=self._options.get("concurrency", 16),
             max_cost_micro=None if most is None else round(most * 1_000_000) - (self.cost_micro or 0),

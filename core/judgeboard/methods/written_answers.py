@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, NamedTuple, Unpack
 
 from judgeboard.domain import RunState, Status
@@ -18,7 +17,7 @@ from judgeboard.methods.own_answers import answer_key
 from judgeboard.methods.self_reference import RunEstimate
 from judgeboard.runs.estimates import CHARACTERS_A_TOKEN
 from judgeboard.runs.method import RunAccount, RunOptions, require_price
-from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, Tally, blocking, on_first_ctrl_c
+from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, Tally, blocking, on_first_ctrl_c, reading
 
 UNREADABLE = "an answer whose conclusion cannot be read"
 NO_ANSWER = "a call without an answer"
@@ -117,7 +116,7 @@ async def write_answers_async(
 
     runner: Runner[_Task, Answered[_Task, str | None]] = Runner(
         work,
-        lambda n: list(islice(tasks, n)),
+        reading(tasks),
         write,
         concurrency=options.get("concurrency", 16),
         max_cost_micro=None if most is None else round(most * 1_000_000),

@@ -1,8 +1,10 @@
 """The engine of background work, PgQueuer: in PostgreSQL for many workers, in memory for the one worker of SQLite.
 
-It hands out entries, with their priority, to workers that are free; gives the entries of a dead worker to another;
-tells a running entry that it is cancelled; and tries a failed entry again before it holds it. What is to be done, and
-what is done, stands in the database alone: the queue in memory may be lost at any time.
+It gives entries to free workers, by priority; gives the entries of a dead worker to another one; tells a running entry
+that it is cancelled; and tries a failed entry again before it holds it. What is to be done, and what is done, stands in
+the database alone: the queue in memory may be lost at any time.
+
+Loading this module takes most of a second, so a worker loads it where work begins.
 """
 
 import asyncio
@@ -10,88 +12,39 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
 
+from pgqueuer import PgQueuer
+from pgqueuer.adapters.drivers.psycopg import PsycopgDriver
+from pgqueuer.adapters.inmemory import InMemoryDriver, InMemoryQueries
+from pgqueuer.errors import RetryRequested
+from pgqueuer.models import Context, Job
+from pgqueuer.queries import Queries
+from pgqueuer.types import JobId
+from psycopg import AsyncConnection
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgeboard.errors import JudgeboardError
+from judgeboard.runs.work import HELD, PICKED, QUEUED, TRIES, Entry, Handler, PutBackError, QueuedEntry
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import WAKE_CHANNEL
 from judgeboard.store.outages import reason_of
 
-if TYPE_CHECKING:
-    from anyio import CancelScope
-    from pgqueuer import PgQueuer
-    from pgqueuer.models import Context, Job
-    from pgqueuer.ports import RepositoryPort
-
 AT_ONCE = 16  # entries in one worker
 HEARTBEAT_TIMEOUT = timedelta(seconds=10)  # of a worker; the others take its entries then
 LOOK = timedelta(seconds=5)  # between two looks for entries of dead workers
-TRIES = 3  # of an entry, before it is held
+NOTICE_SECONDS = 0.05  # between two looks for notices
 FIRST_PAUSE = timedelta(seconds=1)  # after the first failure, four times as long after the second
 RECONNECT_SECONDS = 2.0
-HELD = "failed"
-_WAITING = "queued"
-_MOST = 10_000  # entries that are read at a time; work hands over a few chunks per worker
+_MOST = 10_000  # entries that are read at a time; a few chunks of each work are in the queue
 _LEADER = 7_216_418_206  # number of the advisory lock on PostgreSQL
 _INSTALLING = 7_216_418_207
 
 _log = logging.getLogger("judgeboard.jobs")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What is to be done: some answers of a work, or the whole of a duty. It has ids alone, never a text or a key.
-
-    Args:
-        kind: What does it, a key of the engine's handlers.
-        work: What it belongs to.
-        ids: The answers.
-        priority: Entries with a higher one are taken first.
-    """
-
-    kind: str
-    work: str
-    ids: tuple[int, ...] = ()
-    priority: int = 0
-
-    @property
-    def key(self) -> str:
-        """The same for an entry that waits or runs already: it is not put in twice."""
-        return f"{self.work}:{self.ids[0] if self.ids else ''}"
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedEntry:
-    """An entry in the engine."""
-
-    id: int
-    status: str
-    entry: Entry
-
-    @property
-    def is_held(self) -> bool:
-        """Whether it has failed too often: only a new entry tries it again."""
-        return self.status == HELD
-
-
-Handler = Callable[[Entry, "CancelScope"], Awaitable[None]]
-"""Does an entry. It ends early when the scope is cancelled, and raises `PutBack` to leave the entry to others."""
-
-
 class EntryError(Exception):
     """An entry failed, for this reason."""
-
-
-class PutBackError(Exception):
-    """An entry is to be done later, or by another worker: nothing failed. ``seconds`` is how much later."""
-
-    def __init__(self, why: str, seconds: float = 0.0) -> None:
-        super().__init__(why)
-        self.seconds = seconds
 
 
 class Engine:
@@ -99,7 +52,7 @@ class Engine:
 
     def __init__(self, store: Store, handlers: Mapping[str, Handler], wake: Callable[[], None]) -> None:
         self._store, self._handlers, self._wake = store, handlers, wake
-        self._queries: RepositoryPort | None = None  # None while there is nothing to hand out, or no connection
+        self._queries: Queries | InMemoryQueries | None = None  # None without a connection
         self._manager: PgQueuer | None = None
         self._serving: asyncio.Task[None] | None = None
         self._ended = False
@@ -108,8 +61,15 @@ class Engine:
         self._failures: Counter[str] = Counter()
 
     async def start(self) -> None:
-        """Take entries from now on. In memory, this waits for the first entry."""
-        if not self._store.is_sqlite:
+        """Take entries from now on."""
+        if self._store.is_sqlite:
+            self._leads = True  # it is the only worker
+            driver = InMemoryDriver()
+            self._queries = InMemoryQueries(driver)
+            self._manager = PgQueuer(driver, queries=self._queries)
+            self._register(self._manager)
+            self._serving = asyncio.create_task(self._run(self._manager))
+        else:
             self._serving = asyncio.create_task(self._serve_postgresql())
 
     async def stop(self, seconds: float) -> None:
@@ -123,19 +83,10 @@ class Engine:
                 self._serving.cancel()
             await asyncio.gather(self._serving, return_exceptions=True)
 
-    @property
-    def leads(self) -> bool:
-        """Whether this worker is the one that puts in entries: one worker of a database is."""
-        return self._leads
-
-    async def put(self, entries: Sequence[Entry]) -> None:
-        """Hand over entries, without those that wait or run already."""
-        if not entries:
-            return
-        if self._queries is None:
-            await self._serve_in_memory()
-        if self._queries is None:
-            return  # the connection has just ended: whoever leads next hands them over
+    async def enqueue(self, entries: Sequence[Entry]) -> None:
+        """Put entries into the queue, without those that wait or run already."""
+        if not entries or self._queries is None:
+            return  # if the connection has just ended, whoever leads next enqueues them
         await self._queries.enqueue(
             [entry.kind for entry in entries],
             [json.dumps({"work": entry.work, "ids": entry.ids}).encode() for entry in entries],
@@ -148,23 +99,23 @@ class Engine:
         """Return the entries that wait, run or are held."""
         if self._queries is None:
             return []
-        jobs = await self._queries.browse_queue(limit=_MOST, statuses=[_WAITING, "picked", HELD])
+        jobs = await self._queries.browse_queue(limit=_MOST, statuses=[QUEUED, PICKED, HELD])
         return [QueuedEntry(job.id, job.status, _entry_of(job)) for job in jobs if _is_ours(job)]
 
     async def cancel(self, entries: Iterable[QueuedEntry]) -> None:
-        """Take back the entries that wait or are held, and tell those that run; these end when their calls have."""
+        """Remove the entries that wait or are held, and tell those that run; these end when their calls have."""
         if self._queries is None:
             return
-        queued = [entry for entry in entries if entry.status != "picked"]
-        running = [entry.id for entry in entries if entry.status == "picked"]
+        queued = [entry for entry in entries if entry.status != PICKED]
+        running = [entry.id for entry in entries if entry.status == PICKED]
         if queued:
-            await self._queries.mark_job_as_cancelled([_job_id(entry.id) for entry in queued])
+            await self._queries.mark_job_as_cancelled([JobId(entry.id) for entry in queued])
         if running:
-            await self._queries.notify_job_cancellation([_job_id(id_) for id_ in running])
+            await self._queries.notify_job_cancellation([JobId(id_) for id_ in running])
 
     async def reason_held(self, entry: QueuedEntry) -> str:
         """Return why an entry failed the last time."""
-        history = [] if self._queries is None else await self._queries.job_log_history(_job_id(entry.id))
+        history = [] if self._queries is None else await self._queries.job_log_history(JobId(entry.id))
         records = [log.traceback for log in history if log.traceback is not None]
         return records[-1].exception_message if records else "unknown"
 
@@ -175,30 +126,12 @@ class Engine:
         elif self._queries is not None:
             await self._queries.driver.notify(WAKE_CHANNEL, "")
 
-    async def rest(self) -> None:
-        """End the queue in memory, which is empty; the next entry starts it anew."""
-        if self._store.is_sqlite and self._manager is not None and self._serving is not None:
-            self._manager.shutdown.set()
-            await asyncio.gather(self._serving, return_exceptions=True)
-            self._manager, self._queries, self._serving = None, None, None
-
-    async def _serve_in_memory(self) -> None:
-        if not self._store.is_sqlite or self._ended:
-            return
-        from pgqueuer import PgQueuer
-
-        self._manager = PgQueuer.in_memory()
-        self._register(self._manager)
-        self._queries = self._manager.queries
-        self._serving = asyncio.create_task(self._run(self._manager))
-
-    async def lead(self) -> None:
-        """Become the worker that puts in entries, if no other one is."""
-        if self._store.is_sqlite:
-            self._leads = True  # it is the only worker
-        elif self._queries is not None and not self._leads:
+    async def lead(self) -> bool:
+        """Become the worker that enqueues, if no other one is; return whether this one is."""
+        if self._queries is not None and not self._leads:
             (row,) = await self._queries.driver.fetch("SELECT pg_try_advisory_lock($1) AS leads", _LEADER)
             self._leads = bool(row["leads"])
+        return self._leads
 
     async def _serve_postgresql(self) -> None:
         """Take entries over a connection; when it ends, over a new one."""
@@ -212,16 +145,10 @@ class Engine:
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _serve_connection(self) -> None:
-        from pgqueuer import PgQueuer
-        from pgqueuer.queries import Queries
-        from psycopg import AsyncConnection
-
-        from judgeboard.runs.engine_connection import EngineConnection
-
         arguments, named = self._store.engine.dialect.create_connect_args(self._store.engine.url)
         named = {"application_name": "judgeboard worker", **named, "autocommit": True}
         async with await AsyncConnection.connect(*arguments, **named) as connection:
-            driver = EngineConnection(connection)
+            driver = Connection(connection)
             queries = Queries(driver)
             await _install(queries)
             self._manager, self._queries = PgQueuer(driver), queries
@@ -231,7 +158,7 @@ class Engine:
             if not self._ended:
                 await self._run(self._manager)
 
-    async def _run(self, manager: "PgQueuer") -> None:
+    async def _run(self, manager: PgQueuer) -> None:
         await manager.qm.run(
             dequeue_timeout=LOOK,
             batch_size=1,
@@ -241,15 +168,14 @@ class Engine:
             shutdown_on_listener_failure=True,
         )
 
-    def _register(self, manager: "PgQueuer") -> None:
+    def _register(self, manager: PgQueuer) -> None:
         for kind, handler in self._handlers.items():
             manager.entrypoint(kind, accepts_context=True, on_failure="hold")(self._tried(handler))
 
-    def _tried(self, handler: Handler) -> Callable[["Job", "Context"], Awaitable[None]]:
+    def _tried(self, handler: Handler) -> Callable[[Job, Context], Awaitable[None]]:
         """Return what does an entry, and lets the engine try it again after a failure, later each time."""
-        from pgqueuer.errors import RetryRequested
 
-        async def do(job: "Job", context: "Context") -> None:
+        async def do(job: Job, context: Context) -> None:
             entry = _entry_of(job)
             try:
                 await handler(entry, context.cancellation)
@@ -271,7 +197,7 @@ class Engine:
         return do
 
 
-async def _install(queries: Any) -> None:
+async def _install(queries: Queries) -> None:
     """Make or upgrade the tables of the engine; one worker at a time."""
     await queries.driver.fetch("SELECT pg_advisory_lock($1)", _INSTALLING)
     try:
@@ -290,16 +216,29 @@ def _reason(error: Exception) -> str:
     return str(error) if isinstance(error, JudgeboardError) else f"{type(error).__name__}; the worker's log says more"
 
 
-def _is_ours(job: "Job") -> bool:
+def _is_ours(job: Job) -> bool:
     return job.payload is not None and job.payload.startswith(b'{"work"')
 
 
-def _entry_of(job: "Job") -> Entry:
+def _entry_of(job: Job) -> Entry:
     stored = json.loads(job.payload or b"{}")
     return Entry(job.entrypoint, stored["work"], tuple(stored["ids"]), job.priority)
 
 
-def _job_id(id_: int) -> Any:
-    from pgqueuer.types import JobId
+class Connection(PsycopgDriver):
+    """Looks for notices without waiting for them.
 
-    return JobId(id_)
+    Whoever waits for a notice keeps the connection for so long, and PgQueuer waits a second each time: an entry would
+    wait as long until it is taken, and again until its end is stored. To look sends nothing to the server.
+    """
+
+    async def watch_notifies(self) -> None:
+        """Hand each notice to the callbacks of its channel."""
+        while not self.shutdown.is_set():
+            async for notice in self._connection.notifies(timeout=0):
+                for callback in list(self._listeners.get(notice.channel, [])):
+                    try:
+                        callback(notice.payload)
+                    except Exception:  # noqa: BLE001 - no callback may end the watch
+                        _log.exception("a notice of %s", notice.channel)
+            await asyncio.sleep(NOTICE_SECONDS)

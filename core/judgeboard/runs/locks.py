@@ -17,6 +17,11 @@ from judgeboard.errors import BadInput
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 _RUNS = 72_164  # the class of these locks among the advisory locks of PostgreSQL
 _HOLDER = text(
     "SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted "
@@ -128,13 +133,9 @@ class FileLock:
 def _lock(file: IO[str]) -> bool:
     try:
         if sys.platform == "win32":
-            import msvcrt
-
             file.seek(_BEYOND)
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
-            import fcntl
-
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False

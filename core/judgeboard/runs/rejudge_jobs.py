@@ -10,7 +10,7 @@ from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key, 
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.locks import holder_of
 from judgeboard.runs.method import Begun
-from judgeboard.runs.work import JUDGE, Opened, Outstanding, Step, Work, in_chunks, room
+from judgeboard.runs.work import JUDGE, TRIES, Opened, Outstanding, Step, Work, in_chunks, room
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import from_dict
@@ -55,14 +55,14 @@ class RejudgeJob(Work):
         self._passes = 0
         self._run_id: int | None = None
         self._versions: frozenset[int] = frozenset()
-        self._skipped = False  # answers that are handed out for other works
+        self._skipped = False  # answers that are enqueued for other works
 
     def versions(self) -> frozenset[int]:
         """Return the judge version of its run."""
         return self._versions
 
     def look(self, outstanding: Outstanding, workers: int) -> Step:
-        """Begin the run of the job, hand out what is left, or store its end."""
+        """Begin the run of the job, enqueue what is left, or store its end."""
         job = self._job()
         if job.failed is not None or (job.cancelled_at is not None and job.run_id is None):
             return Step(cancel=not outstanding.is_empty, ended=outstanding.is_empty)
@@ -84,11 +84,9 @@ class RejudgeJob(Work):
         ids = self._left(run, outstanding, room(outstanding, workers, concurrency))
         if ids or not outstanding.is_empty or self._passes < PASSES:
             return Step(in_chunks(ids, concurrency))
-        held = len(outstanding.held_ids)
-        self._end(
-            run.id, f"{counted(held, 'answer')} failed again and again: {outstanding.reason_held}" if held else None
-        )
-        return Step(cancel=bool(held), ended=True)
+        held = counted(len(outstanding.held_ids), "answer")
+        self._end(run.id, f"{held} failed {TRIES} times: {outstanding.reason_held}" if outstanding.held_ids else None)
+        return Step(cancel=bool(outstanding.held_ids), ended=True)
 
     def open(self) -> Opened | None:
         """Return the judge and the run; a job whose judge this process cannot make fails, if no other one can."""
@@ -193,7 +191,7 @@ class RejudgeJob(Work):
         return not is_alive
 
     def _left(self, run: StoredRun, outstanding: Outstanding, most: int) -> list[int]:
-        """Return the next answers that are to be judged, none that is handed out already."""
+        """Return the next answers that are to be judged, none that is enqueued already."""
         known = outstanding.ids | outstanding.held_ids
         while most and self._passes < PASSES:
             with self._store.reading() as connection:

@@ -107,7 +107,7 @@ class RuleJob(Work):
         return int(self.key.removeprefix("rule-"))
 
     def look(self, outstanding: Outstanding, workers: int) -> Step:
-        """Hand out the answers that are due, within the limits of the day."""
+        """Enqueue the answers that are due, within the limits of the day."""
         rule, spent = self._state()
         why = self._reason_to_wait(rule, spent)
         if why is not None:
@@ -129,7 +129,7 @@ class RuleJob(Work):
             self._idle_since = time.monotonic()
         elif time.monotonic() - self._idle_since >= LINGER_SECONDS:
             self._pause()
-        return self._hand_out(rule, ids) if ids else Step()
+        return self._enqueue(rule, ids) if ids else Step()
 
     def open(self) -> Opened | None:
         """Return the judge and the run of the day; what prevents it is stored as the problem of the rule."""
@@ -190,7 +190,7 @@ class RuleJob(Work):
         return None
 
     def _try_once(self, rule: JudgingRule, spent: Counts, outstanding: Outstanding) -> Step:
-        """Hand out one answer now and then: it shows whether the problem is over, and no other answer fails."""
+        """Enqueue one answer now and then: it shows whether the problem is over, and no other answer fails."""
         if not outstanding.is_empty:
             return Step(cancel=self._try_again_at is None)
         now = time.monotonic()
@@ -204,10 +204,10 @@ class RuleJob(Work):
         if not ids:
             self._note(rule, None)
             return Step(cancel=bool(outstanding.held_ids))
-        return self._hand_out(rule, ids)
+        return self._enqueue(rule, ids)
 
     def _due(self, rule: JudgingRule, spent: Counts, outstanding: Outstanding, most: int) -> list[int]:
-        """Return answers that are due, none that is handed out already."""
+        """Return answers that are due, none that is enqueued already."""
         if rule.max_calls is not None:
             most = min(most, rule.max_calls - spent.asked - len(outstanding.ids))
         if most <= 0:
@@ -227,7 +227,7 @@ class RuleJob(Work):
 
             return self._looks.find(look)[:most]
 
-    def _hand_out(self, rule: JudgingRule, ids: list[int]) -> Step:
+    def _enqueue(self, rule: JudgingRule, ids: list[int]) -> Step:
         now = utc_now()
         with self._store.writing() as connection:
             if self._run is None:

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from sqlalchemy.exc import OperationalError
@@ -54,6 +55,15 @@ def tried_again(do: Callable[P, R]) -> Callable[P, R]:
         return do(*args, **kwargs)
 
     return tried
+
+
+def reading(tasks: Iterator[T]) -> Callable[[int], Awaitable[list[T]]]:
+    """Return the ``read`` of a `Runner` for tasks that are known at the start."""
+
+    async def read(limit: int) -> list[T]:
+        return list(islice(tasks, limit))
+
+    return read
 
 
 @dataclass(frozen=True, slots=True)

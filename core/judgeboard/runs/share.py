@@ -8,11 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from judgeboard.domain import Verdict
-from judgeboard.runs.engine import PutBackError
 from judgeboard.runs.judging import Ask
 from judgeboard.runs.method import shared_rate_limits, store_steps
 from judgeboard.runs.runner import Answered, Keep, Runner, tried_again
-from judgeboard.runs.work import Opened, Steps, Work
+from judgeboard.runs.work import Opened, PutBackError, Steps, Work
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import cost_elsewhere
 

@@ -1,12 +1,14 @@
-"""Work that workers do together: what is left of it is handed out in chunks, and each worker judges its chunks.
+"""Work that workers do together: what is left of it is enqueued in chunks, and each worker judges its chunks.
 
 The run and the stored judgments are the truth. Nothing else is kept, so work goes on after a crash or a restart, and
 what a chunk finds judged it skips.
 """
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from judgeboard.domain import Verdict
 from judgeboard.runs.judging import Ask, Judging
@@ -14,13 +16,69 @@ from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import Answered
 from judgeboard.store.engine import Store
 
+if TYPE_CHECKING:
+    from anyio import CancelScope
+
 JUDGE = "judge"  # the kind of entries that any worker can do
+TRIES = 3  # of an entry, before it is held
+# The states of entries, as the engine calls them.
+QUEUED: Final = "queued"
+PICKED: Final = "picked"
+HELD: Final = "failed"
 
 CALLS_AHEAD = 4  # times the calls in flight: a chunk has so many answers
 MOST_IN_CHUNK = 200
 CHUNKS_AHEAD = 2  # for each worker, so that it never waits for its next chunk
 
 Steps = list[Answered[Ask, Verdict]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is to be done: some answers of a work, or the whole of a duty. It has ids alone, never a text or a key.
+
+    Args:
+        kind: What does it, a key of the engine's handlers.
+        work: What it belongs to.
+        ids: The answers.
+        priority: Entries with a higher one are taken first.
+    """
+
+    kind: str
+    work: str
+    ids: tuple[int, ...] = ()
+    priority: int = 0
+
+    @property
+    def key(self) -> str:
+        """The same for an entry that waits or runs already: it is not enqueued twice."""
+        return f"{self.work}:{self.ids[0] if self.ids else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedEntry:
+    """An entry in the engine."""
+
+    id: int
+    status: str
+    entry: Entry
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it has failed too often: only a new entry tries it again."""
+        return self.status == HELD
+
+
+Handler = Callable[[Entry, "CancelScope"], Awaitable[None]]
+"""Does an entry. It ends early when the scope is cancelled, and raises `PutBackError` to leave the entry to others."""
+
+
+class PutBackError(Exception):
+    """An entry is to be done later, or by another worker: nothing failed. ``seconds`` is how much later."""
+
+    def __init__(self, why: str, seconds: float = 0.0) -> None:
+        super().__init__(why)
+        self.seconds = seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +105,8 @@ class Step:
     """What is to be done for a work now.
 
     Args:
-        chunks: The answers to hand out, by chunk.
-        cancel: Whether its chunks are to be taken back.
+        chunks: The answers to enqueue, by chunk.
+        cancel: Whether its chunks are to be cancelled.
         ended: Whether nothing more is to be done for it.
         again: Whether to look again at once.
     """
@@ -121,6 +179,21 @@ def chunk_size(concurrency: int) -> int:
 
 
 def room(outstanding: Outstanding, workers: int, concurrency: int) -> int:
-    """Return how many answers may be handed out now."""
+    """Return how many answers may be enqueued now."""
     chunks = CHUNKS_AHEAD * max(1, workers) - outstanding.chunks
     return max(0, chunks) * chunk_size(concurrency)
+
+
+@dataclass(frozen=True, slots=True)
+class Duty:
+    """What workers do again and again beside judging, one worker at a time for each key.
+
+    Args:
+        kind: Its kind of entries.
+        due: Returns the keys that are due now; called in the leading worker.
+        do: Does one of them for a worker (its executor id), and ends early when the event is set.
+    """
+
+    kind: str
+    due: Callable[[Store], list[str]]
+    do: Callable[[Store, str, str, threading.Event], None]

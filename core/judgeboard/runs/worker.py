@@ -1,6 +1,6 @@
 """The worker of a process: it takes entries from the engine and does them, and tells others that it is alive.
 
-One worker of a database leads: it hands out what jobs and rules have left, and what is due of the duties.
+One worker of a database leads: it enqueues what jobs and rules have left, and what is due of the duties.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,12 +18,11 @@ from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
-from judgeboard.runs.engine import Engine, Entry, PutBackError, QueuedEntry
 from judgeboard.runs.locks import FileLock
 from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.runs.rule_jobs import RuleJob
 from judgeboard.runs.share import Share
-from judgeboard.runs.work import CHUNKS_AHEAD, JUDGE, Outstanding, Work
+from judgeboard.runs.work import CHUNKS_AHEAD, JUDGE, Duty, Entry, Outstanding, PutBackError, QueuedEntry, Work
 from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import (
@@ -44,32 +42,20 @@ from judgeboard.store.settings import check_primary_judge
 if TYPE_CHECKING:
     from anyio import CancelScope
 
+    from judgeboard.runs.engine import Engine
+
 BEAT_SECONDS = 5.0
 TURN_SECONDS = 1.0  # between two attempts to lock the jobs, while another process has the lock
 TICK_SECONDS = 0.25  # between two looks whether another connection has written to the SQLite file
 OPEN_SECONDS = 0.5  # between two looks at jobs that are not finished
 IDLE_SECONDS = 5.0  # between two looks at the rules and duties
 GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
+FAILED_SECONDS = 2.0  # after a look at a work that failed
 ELSEWHERE_SECONDS = 0.2  # until a worker may take again what it left to others
 REST_SECONDS = 60.0  # without an entry, after which the queue in memory ends
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
 
 _log = logging.getLogger("judgeboard.jobs")
-
-
-@dataclass(frozen=True, slots=True)
-class Duty:
-    """What workers do again and again beside judging, one worker at a time for each key.
-
-    Args:
-        kind: Its kind of entries.
-        due: Returns the keys that are due now; called in the leading worker.
-        do: Does one of them for a worker (its executor id), and ends early when the event is set.
-    """
-
-    kind: str
-    due: Callable[[Store], list[str]]
-    do: Callable[[Store, str, str, threading.Event], None]
 
 
 class Worker:
@@ -161,9 +147,8 @@ class _Turn:
         self._store, self._executor_id, self._duties, self._beside = store, executor_id, duties, beside
         self._closing = closing
         self._changed = asyncio.Event()
-        handlers = {JUDGE: self._judge, f"{JUDGE}@{process_name()}": self._judge} | dict.fromkeys(duties, self._do)
-        self._engine = Engine(store, handlers, self._changed.set)
-        self._works: dict[str, Work] = {}  # that this worker hands out
+        self._engine: Engine | None = None  # on SQLite, None while there is nothing to do
+        self._works: dict[str, Work] = {}  # that this worker enqueues, if it leads
         self._shares: dict[str, Share] = {}  # of this worker, by work
         self._in_hand: Counter[str] = Counter()  # chunks of this worker, by work
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -174,13 +159,14 @@ class _Turn:
 
     async def take(self) -> None:
         """Take jobs until the worker closes, then finish the calls in flight."""
-        await self._engine.start()
+        if not self._store.is_sqlite:
+            await self._start_engine()
         beats = asyncio.create_task(self._beat_until_the_end())
         ticks = asyncio.create_task(self._notice_changes())
         try:
             while not self._closing.is_set():
                 try:
-                    is_open = await self._hand_out()
+                    is_open = await self._dispatch()
                 except Exception as error:  # noqa: BLE001 - an unreachable database comes back; running chunks go on
                     log_failure("cannot look for jobs", error)
                     await self._pause(BEAT_SECONDS)
@@ -191,7 +177,8 @@ class _Turn:
             self._leading.set()
             for share in self._shares.values():
                 share.close()
-            await self._engine.stop(FINISH_SECONDS)
+            if self._engine is not None:
+                await self._engine.stop(FINISH_SECONDS)
             await asyncio.gather(*(share.wait() for share in self._shares.values()))
             with suppress(Exception):  # a database that is away: the next worker finds the runs as they are
                 await asyncio.to_thread(self._leave)
@@ -233,36 +220,52 @@ class _Turn:
                 await asyncio.sleep(TICK_SECONDS)
         self._changed.set()
 
-    async def _hand_out(self) -> bool:
-        """Hand out what is to be done, if this worker leads; return whether to look again soon."""
-        await self._engine.lead()
-        if not self._engine.leads:
+    async def _start_engine(self) -> "Engine":
+        if self._engine is None:
+            from judgeboard.runs.engine import Engine  # loading it takes most of a second: not before there is work
+
+            judging = dict.fromkeys([JUDGE, f"{JUDGE}@{process_name()}"], self._judge)
+            self._engine = Engine(self._store, judging | dict.fromkeys(self._duties, self._do), self._changed.set)
+            await self._engine.start()
+        return self._engine
+
+    async def _dispatch(self) -> bool:
+        """Enqueue what is to be done, if this worker leads; return whether to look again soon."""
+        if self._engine is not None and not await self._engine.lead():
             self._works.clear()
             self._leading.set()
             return False
         self._run_beside()
         entries: dict[str, list[QueuedEntry]] = defaultdict(list)
-        for queued in await self._engine.entries():
+        for queued in [] if self._engine is None else await self._engine.entries():
             entries[queued.entry.work].append(queued)
         workers = await asyncio.to_thread(self._read_works, [key for key in entries if not self._is_of_duty(key)])
-        handed = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
+        enqueued = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
         versions = {key: await asyncio.to_thread(work.versions) for key, work in self._works.items()}
         for key, work in list(self._works.items()):
-            same_judge = (
-                other for other in handed if other != key and versions[key] & versions.get(other, frozenset())
-            )
-            elsewhere = frozenset().union(*(handed[other] for other in same_judge))
+            others = (each for each in enqueued if each != key and not versions[key].isdisjoint(versions.get(each, ())))
+            elsewhere = frozenset[int]().union(*(enqueued[each] for each in others))
             new = await self._advance(work, entries.get(key, []), elsewhere, workers)
-            handed.setdefault(key, set()).update(new)
+            enqueued.setdefault(key, set()).update(new)
         for duty in self._duties.values():
             due = await asyncio.to_thread(duty.due, self._store)
-            await self._engine.put([Entry(duty.kind, f"{duty.kind}:{key}") for key in due])
+            await self._enqueue([Entry(duty.kind, f"{duty.kind}:{key}") for key in due])
         if entries or any(not _is_rule(key) for key in self._works):
             self._last_entry = time.monotonic()
             return True
-        if time.monotonic() - self._last_entry >= REST_SECONDS and not self._shares:
-            await self._engine.rest()
+        await self._rest()
         return False
+
+    async def _enqueue(self, entries: list[Entry]) -> None:
+        if entries:
+            await (await self._start_engine()).enqueue(entries)
+
+    async def _rest(self) -> None:
+        """End the queue in memory after a while without an entry; the next one starts it anew."""
+        is_idle = time.monotonic() - self._last_entry >= REST_SECONDS and not self._shares
+        if is_idle and self._engine is not None and self._store.is_sqlite:
+            engine, self._engine = self._engine, None
+            await engine.stop(FINISH_SECONDS)
 
     def _is_of_duty(self, key: str) -> bool:
         return key.partition(":")[0] in self._duties
@@ -289,16 +292,17 @@ class _Turn:
     async def _advance(
         self, work: Work, entries: list[QueuedEntry], elsewhere: frozenset[int], workers: int
     ) -> list[int]:
-        """Hand out what a work has left, and return these answers."""
+        """Enqueue what a work has left, and return these answers."""
         outstanding = await self._outstanding(entries, elsewhere)
         try:
             step = await asyncio.to_thread(work.look, outstanding, workers)
         except Exception as error:  # noqa: BLE001 - whatever it is: other works go on, and this one is tried again
-            log_failure(f"{work.key}", error)
+            log_failure(work.key, error)
+            await asyncio.sleep(FAILED_SECONDS)
             return []
-        if step.cancel:
+        if step.cancel and self._engine is not None:
             await self._engine.cancel(entries)
-        await self._engine.put([Entry(work.kind, work.key, ids, work.priority) for ids in step.chunks])
+        await self._enqueue([Entry(work.kind, work.key, ids, work.priority) for ids in step.chunks])
         if step.ended:
             self._works.pop(work.key, None)
         if step.again:
@@ -313,7 +317,7 @@ class _Turn:
             len(active),
             elsewhere,
             frozenset(id_ for queued in held for id_ in queued.entry.ids),
-            await self._engine.reason_held(held[-1]) if held else "",
+            await self._engine.reason_held(held[-1]) if held and self._engine is not None else "",
         )
 
     async def _judge(self, entry: Entry, cancellation: "CancelScope") -> None:
@@ -332,7 +336,7 @@ class _Turn:
                 await share.judge(entry.ids, cancellation)
         finally:
             self._in_hand[entry.work] -= 1
-        await self._engine.tell()
+        await self._tell()
 
     async def _open(self, key: str) -> Share | None:
         work = _work_of(self._store, key)
@@ -349,11 +353,16 @@ class _Turn:
             share.close()
         return share
 
+    async def _tell(self) -> None:
+        """Tell the leading worker that an entry has ended."""
+        if self._engine is not None:
+            await self._engine.tell()
+
     async def _do(self, entry: Entry, _cancellation: "CancelScope") -> None:
         """Do a duty."""
         kind, _, key = entry.work.partition(":")
         await asyncio.to_thread(self._duties[kind].do, self._store, key, self._executor_id, self._closing)
-        await self._engine.tell()
+        await self._tell()
 
     async def _beat_until_the_end(self) -> None:
         while True:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Float,
     Select,
@@ -175,7 +176,7 @@ def new_executor_id() -> str:
 def register_worker(connection: Connection, executor_id: str) -> None:
     """Store that this process begins to take jobs, and remove the rows of workers that were killed long ago."""
     killed = WORKER.c.heartbeat_at < utc_now() - _KEPT_AFTER_LAST_HEARTBEAT
-    dead = killed | (WORKER.c.executor_id == executor_id)
+    dead: ColumnElement[bool] = killed | (WORKER.c.executor_id == executor_id)
     if connection.dialect.name == "sqlite":  # of a file, only one process at a time is a worker
         dead = true()
     connection.execute(delete(WORKER).where(dead))
@@ -185,7 +186,7 @@ def register_worker(connection: Connection, executor_id: str) -> None:
 
 def worker_name(executor_id: str) -> str:
     """Return the name of a worker in events, which never contains the name of its machine."""
-    return f"worker:{executor_id[:8]}"
+    return f"worker:{executor_id[-6:]}"
 
 
 def record_heartbeat(connection: Connection, executor_id: str) -> None:

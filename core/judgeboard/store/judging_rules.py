@@ -270,7 +270,7 @@ def still_due(connection: Connection, rule: JudgingRule, ids: Collection[int], n
 
 
 def add_selected(connection: Connection, run_id: int, answers: int) -> None:
-    """Store that so many more answers were handed out in the run of a day."""
+    """Store that so many more answers are to be judged in the run of a day."""
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(selected=RUN.c.selected + answers))
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from judgeboard.domain import Action, RuleState
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Actor, actor_name, allowed
-from judgeboard.runs.worker import Duty
+from judgeboard.runs.work import Duty
 from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.settings.tools import tools
 from judgeboard.store.clock import utc_now
@@ -325,9 +325,11 @@ def _due(store: Store) -> list[str]:
         return [str(target.id) for target in due_targets(connection, utc_now())]
 
 
-def push_due(store: Store, target_id: str, executor_id: str, closing: threading.Event) -> None:
+def push_due(
+    store: Store, target_id: str, executor_id: str, closing: threading.Event, now: datetime | None = None
+) -> None:
     """Push to a target whose time has come, if no other worker does; ``closing`` stops it after its request."""
-    now = utc_now()
+    now = now or utc_now()
     with store.writing() as connection:
         due = [target for target in due_targets(connection, now) if str(target.id) == target_id]
         if not due or not claim_target(connection, due[0], executor_id, now):

@@ -2,11 +2,9 @@
 
 import json
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
 
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
@@ -16,7 +14,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always,
 from judgeboard.store.comparisons import latest_asks, versions_that_compared
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import CLAIM, PAIR
+from judgeboard.store.tables import PAIR
 from judging_log import address, runs, time_passes, until
 from pair_log import add_pairs, asked, by_pair, record, said
 from stored_rows import rows_of
@@ -201,32 +199,21 @@ def test_killed_half_way_the_same_command_repeats_only_the_calls_in_flight(sqlit
     assert [(row["kind"], row["state"], row["selected"]) for row in runs(sqlite_store)][-1] == ("compare", "done", 30)
 
 
-def claimants(store: Store) -> set[str]:
-    """The processes that have claimed pairs."""
-    with store.reading() as connection:
-        return set(connection.execute(select(CLAIM.c.executor_id)).scalars())
-
-
-def test_a_command_takes_over_the_pairs_of_a_killed_one_that_shared_its_run(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_second_command_with_the_same_run_says_which_process_makes_it(
+    store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("judgeboard.runs.task_claims.BEAT_SECONDS", 0.1)
-    monkeypatch.setattr("judgeboard.runs.task_claims.LOOK_SECONDS", 0.05)
-    with held_endpoint() as endpoint, ThreadPoolExecutor() as threads:
+    with held_endpoint() as endpoint:
         endpoint.reply = said("first")
         endpoint.hold_after(11)
         command = words(store, endpoint.server, "--pairs", str(pairs_file(tmp_path, 15)))
         with ReadCommand(*command) as first:
             until(lambda: len(stored(store)) == 11, "11 stored")
-            second = threads.submit(run, command)
-            until(lambda: len(endpoint.server.requests) == 11 + 2 * AT_ONCE, "4 in flight in each process")
+            assert run(command) == 2
+            assert f"process {first.pid} on " in (error := capsys.readouterr().err)
+            assert "makes this run: wait for its end" in error
             first.send_signal(signal.SIGKILL)
         endpoint.release()
-        until(lambda: len(claimants(store)) == 1, "only what the first had claimed is left")
-        assert not second.done(), "it waits for what the first had claimed"
-        time_passes(store)
-        assert second.result() == 0
+        until(lambda: run(command) == 0, "the lock of a killed process ends with it")
         assert len(endpoint.server.requests) == 30 + AT_ONCE, "only the calls that were in flight are repeated"
     assert len(stored(store)) == 30
     assert [(row["kind"], row["state"]) for row in runs(store)][-1] == ("compare", "done")
-    assert claimants(store) == set()

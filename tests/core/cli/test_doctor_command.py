@@ -236,7 +236,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "free pages": lambda data: put(data, 32, b"\0\0\1\0\0\0\0\5"),
     "schema": lambda data: put(data, 100, bytes(PAGE - 100)),
     "half": lambda data: data[: len(data) // 2],
-    "tail": lambda data: data[:-1000],
+    "tail": lambda data: data[: -1000 - 10 * PAGE],  # the last pages may be free: nothing is lost with them
     "first page alone": lambda data: data[:PAGE],
     "empty": lambda _data: b"",
     "text": lambda _data: b"this is a text, whatever the name of the file says " * 99,

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from engines import on_sqlite
 from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
+from job_steps import working
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure, verdict
 from judgeboard.store.engine import Store
@@ -346,22 +348,34 @@ def test_a_second_ctrl_c_breaks_off_and_the_run_can_be_continued(sqlite_store: S
     assert len(judgments(sqlite_store)) == 20
 
 
-def test_two_processes_at_once_share_the_run_and_ask_nothing_twice(store: Store) -> None:
+def test_of_two_processes_at_once_one_makes_the_run_and_the_other_says_so(store: Store) -> None:
     count = 100
     store_answers(store, count)
     with held_endpoint() as endpoint, contextlib.ExitStack() as stack:
         endpoint.hold_after(0)
         command = words(endpoint.server, store)
-        processes = [stack.enter_context(ReadCommand(*command)) for _ in range(2)]
-        until(lambda: len(endpoint.server.requests) == 2 * AT_ONCE, "both ask")
+        first = stack.enter_context(ReadCommand(*command))
+        until(lambda: len(endpoint.server.requests) == AT_ONCE, "it asks")
+        second = stack.enter_context(ReadCommand(*command))
+        assert f"process {first.pid} on " in second.stderr.read()
         endpoint.release()
-        output = [(process.stdout.read(), process.stderr.read()) for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], output
-    rows = judgments(store)
-    assert sorted(int(row["id"]) for row in rows) == list(range(count))
-    assert {row["ask"] for row in rows} == {0}
+        output = first.stdout.read(), first.stderr.read()
+    assert (first.returncode, second.returncode) == (0, 2), output
+    assert sorted(int(row["id"]) for row in judgments(store)) == list(range(count))
     assert [(row["state"], row["selected"]) for row in runs(store)] == [("done", count)]
     assert asked(endpoint.server) == dict.fromkeys(range(count), 1)
+
+
+@on_sqlite
+def test_workers_judge_what_a_command_leaves_to_them(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    store_answers(store, 30)
+    with held_endpoint() as endpoint, working(store):
+        command = [*words(endpoint.server, store), "--workers"]
+        assert run(command) == 0
+        assert "rag v1, run 1: 30 asked = 30 ok" in capsys.readouterr().out
+        assert run([*command, "--limit", "3"]) == 2
+        assert "remove --jury, --repeats and --limit" in capsys.readouterr().err
+    assert asked(endpoint.server) == dict.fromkeys(range(30), 1)
 
 
 def test_nothing_but_the_summary_is_written_where_nobody_watches(

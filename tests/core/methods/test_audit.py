@@ -1,7 +1,6 @@
 """A supreme judge that is asked: what it is shown, what is stored, where it goes on, what it comes to."""
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -258,15 +257,6 @@ def test_a_decision_is_taken_back_though_another_judges_verdict_is_flagged_too(l
     message = undo(log.store, review_id=decided.review_id, reviewer=reviewer, request_key=key(2))
     assert "is open again" in message
     assert [state for _, state in flags(log.store)] == ["open", "open"]
-
-
-def test_two_processes_at_the_same_audit_share_its_answers(sqlite_log: GradedLog) -> None:
-    taught(sqlite_log, 60)
-    with ThreadPoolExecutor() as threads:
-        processes = [threads.submit(review, sqlite_log.store, always(RIGHT)) for _ in range(2)]
-        reports, endpoints = zip(*(process.result() for process in processes), strict=True)
-    assert {report.audited for report in reports} == {60}
-    assert sum(len(endpoint.requests) for endpoint in endpoints) == len(rows_of(sqlite_log.store, REVIEWED)) == 60
 
 
 def test_a_supreme_judges_later_word_counts(sqlite_log: GradedLog) -> None:

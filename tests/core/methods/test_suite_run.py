@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,8 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.overview import count_responses
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE, SUITE_CASE
-from judging_log import judgments, rag
+from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE
+from judging_log import rag
 from stored_rows import row_count
 from suite_runs import asked, playing, scored, suite
 
@@ -229,17 +228,6 @@ def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
         "accuracy": None,
         "tone": None,
     }
-
-
-def test_two_at_the_same_run_ask_for_nothing_twice(sqlite_store: Store) -> None:
-    first, _ = run(sqlite_store, lambda _request, _number: failure(401, "no"), suite(6))
-    with ThreadPoolExecutor() as threads:
-        processes = [threads.submit(run, sqlite_store, playing(), suite(6), concurrency=1) for _ in range(2)]
-        results, endpoints = zip(*(process.result() for process in processes), strict=True)
-    assert {result.run for result in results} == {first.run}
-    assert sum(len(endpoint.requests) for endpoint in endpoints) == 12, "an answer and a verdict for each case"
-    assert row_count(sqlite_store, SUITE_CASE) == row_count(sqlite_store, JUDGMENT) == 6
-    assert {row["status"] for row in judgments(sqlite_store)} == {"ok"}
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,13 @@ from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
 from engines import on_sqlite
+from job_steps import working
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.judges.lexical import LexicalJudge, lexical_verdict
 from judgeboard.receiving import gathering
-from judgeboard.runs import rule_jobs, shared_job
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule
-from judgeboard.runs.worker import Jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.forgetting import forget_response
@@ -172,12 +171,8 @@ def test_late_spans_do_not_change_an_answer_that_a_judge_is_reading(
     monkeypatch.setattr(LexicalJudge, "judge", judge_slowly)
     if by_a_rule:
         add_rule(store, "live", judge={"kind": "lexical"}, existing=True, actor="test")
-        monkeypatch.setattr(shared_job, "LOOK_SECONDS", 0.01)
-        monkeypatch.setattr(rule_jobs, "LINGER_SECONDS", 0.01)
-        jobs = Jobs(store, "worker")
-        jobs.look()
-        until(lambda: judgments(store), "a judgment")
-        jobs.stop(60)
+        with working(store):
+            until(lambda: judgments(store), "a judgment")
     else:
         judge_pending(store, make_judge("lexical"), actor="test")
     assert [judgment["status"] for judgment in judgments(store)] == ["ok"]

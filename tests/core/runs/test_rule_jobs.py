@@ -268,15 +268,15 @@ def test_during_an_outage_one_call_at_a_time_is_tried(
 ) -> None:
     calls_before: list[int] = []  # at each try
 
-    hand_out = rule_jobs.RuleJob._hand_out
+    enqueue = rule_jobs.RuleJob._enqueue
 
     def noted(*arguments: Any) -> Any:
         calls_before.append(len(endpoint.server.requests))
-        return hand_out(*arguments)
+        return enqueue(*arguments)
 
     monkeypatch.setattr(rule_jobs, "FAILED_IN_ROW", 4)
     monkeypatch.setattr(rule_jobs, "TRY_AGAIN_SECONDS", 0.1)
-    monkeypatch.setattr(rule_jobs.RuleJob, "_hand_out", noted)
+    monkeypatch.setattr(rule_jobs.RuleJob, "_enqueue", noted)
     endpoint.reply = replace(failure(400, "away"), delay_s=0.2)
     add(log, judge=rag(endpoint), concurrency=2)
     with working(log):

@@ -3,7 +3,9 @@
 import os
 import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any
 
 import pytest
@@ -14,9 +16,9 @@ from judgeboard.cli.app import run
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.jobs import register_worker
-from judgeboard.store.tools import claim_target, list_targets, release_abandoned_targets
+from judgeboard.store.tools import claim_target, due_targets, list_targets, release_abandoned_targets
 from judgeboard.tools import recording_tool as fakes
-from judgeboard.tools.push import PushJobs, TargetProgress, add_target, change_target, push_to, target_progress
+from judgeboard.tools.push import TargetProgress, add_target, change_target, push_due, push_to, target_progress
 
 TRACES = [f"{number:032x}" for number in range(1, 121)]
 
@@ -33,15 +35,15 @@ def state(log: GradedLog) -> TargetProgress:
 
 
 def pushed_by(log: GradedLog, *executor_ids: str, minutes: int = 0) -> None:
-    """Let workers look for targets that are due in some minutes, and wait for their pushes."""
+    """Let workers push at once to the targets that are due in some minutes."""
     now = datetime.now(UTC) + timedelta(minutes=minutes)
-    jobs = [PushJobs(log.store, executor_id) for executor_id in executor_ids]
-    for each in jobs:
-        with log.store.writing() as connection:
-            register_worker(connection, each.executor_id)
-        each.look(now)
-    for each in jobs:
-        each.wait(60)
+    with log.store.writing() as connection:
+        for executor_id in executor_ids:
+            register_worker(connection, executor_id)
+        due = due_targets(connection, now)
+    with ThreadPoolExecutor() as threads:
+        for target, executor_id in product(due, executor_ids):
+            threads.submit(push_due, log.store, str(target.id), executor_id, threading.Event(), now)
 
 
 def test_one_worker_at_a_time_pushes_and_the_state_says_what_the_tool_has(

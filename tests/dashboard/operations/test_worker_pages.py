@@ -1,5 +1,6 @@
 """The pages Sources, Judging and Alerts: what assistants sent, and what workers judge, push and watch."""
 
+import threading
 from datetime import UTC, datetime
 
 import pytest
@@ -22,8 +23,9 @@ from judgeboard.store.alerts import (
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import register_worker
 from judgeboard.store.judge_versions import get_version
+from judgeboard.store.tools import list_targets
 from judgeboard.tools import push
-from judgeboard.tools.push import PushJobs, add_target, target_progress
+from judgeboard.tools.push import add_target, push_due, target_progress
 from sent_traces import PROTOBUF, Sent, gathered, receiving, request, trace
 
 CHAT = {"kind": "rag", "name": "chat", "model": "qwen3-4b", "provider": "openai", "base_url": "http://gpu:8000/v1"}
@@ -61,11 +63,10 @@ def test_sources_shows_push_targets_with_their_problems_and_changes_their_state(
         raise ZeroDivisionError
 
     monkeypatch.setattr(push, "push", fails)
-    jobs = PushJobs(page_store, "one")
     with page_store.writing() as connection:
-        register_worker(connection, jobs.executor_id)
-    jobs.look()
-    jobs.wait(30)
+        register_worker(connection, "one")
+        (target,) = list_targets(connection)
+    push_due(page_store, str(target.id), "one", threading.Event())
     page = open_page("sources")
     assert table_rows(page, "Target")[0][1] == "problem"
     assert "phoenix: unexpected error (ZeroDivisionError); the worker's log has the details" in shown(page)

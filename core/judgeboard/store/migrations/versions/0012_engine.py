@@ -1,4 +1,4 @@
-"""An engine hands out the work of jobs and rules: no process claims tasks any more, and only workers have a row."""
+"""An engine has the queue of jobs and rules: no process claims tasks any more, and only workers have a row."""
 
 import sqlalchemy as sa
 from alembic import op
