@@ -24,8 +24,9 @@ from starlette.websockets import WebSocketClose
 from streamlit.starlette import App
 
 from judgeboard.errors import BadInput
-from judgeboard.receiving.app import Receiver
+from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.keys import from_own_page
+from judgeboard.receiving.receiver import Receiver
 from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
@@ -202,7 +203,7 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*receiver.routes(), *documentation.routes()],
+    routes=[*HttpTransport(receiver).routes(), *documentation.routes()],
     middleware=[
         Middleware(each) for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage, WindowWidth)
     ],

@@ -105,7 +105,7 @@ def sources_receive(host: str, port: int) -> None:
     Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
     /v1/logs, and JSON to /api/responses and /api/feedback.
     """
-    from judgeboard.receiving.app import serve_receiver
+    from judgeboard.receiving.http import serve_receiver
     from judgeboard.settings.masking import log_with_time
 
     log_with_time()

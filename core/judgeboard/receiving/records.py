@@ -273,13 +273,14 @@ def _log_record(trace_id: str, span_id: str, score: Score, pushed: Any) -> LogRe
     return LogRecord(trace_id, span_id, EVENT, nanoseconds(score.at), attributes=known)
 
 
-def store_score_records(connection: Connection, records: Sequence[NewSpan], owner: str, now: datetime) -> None:
-    """Store the log records of scores with their traces. A score of a run may not name its trace, but the run."""
-    runs = [record.span_id.partition(":")[0] for record in records]
+def store_records_of_traces(connection: Connection, records: Sequence[NewSpan], owner: str, now: datetime) -> None:
+    """Store spans and log records with their traces. A score of a run may not name its trace, but the run."""
+    runs = ["" if record.kind == "span" else record.span_id.partition(":")[0] for record in records]
     of_root = {run for record, run in zip(records, runs, strict=True) if run and record.trace_id.endswith(run)}
     known = traces_of_spans(connection, of_root, owner) if of_root else {}
     placed = [
-        replace(record, trace_id=known.get(run, record.trace_id)) for record, run in zip(records, runs, strict=True)
+        replace(record, trace_id=known[run]) if run in known else record
+        for record, run in zip(records, runs, strict=True)
     ]
     store_spans(connection, placed, owner, now)
 
