@@ -26,7 +26,7 @@ from streamlit.starlette import App
 from judgeboard.errors import BadInput
 from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.keys import from_own_page
-from judgeboard.receiving.receiver import Receiver
+from judgeboard.receiving.receiver import Receiver, asked_transports
 from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
@@ -239,6 +239,7 @@ def serve(
     if asked.fault is not None:
         raise BadInput(f"sign-in is not set up correctly: {asked.fault}")
     check_free(host, port)
+    also = [f"It receives {transport.title} at {address}.\n" for transport, address in asked_transports()]
     # The pages run in this process and read the address of the database from the environment.
     os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
     for name in NEEDED:
@@ -246,7 +247,7 @@ def serve(
     gc.freeze()  # imported modules stay, so the garbage collector may ignore them
 
     shown = "localhost" if host in EVERYWHERE else host
-    sys.stdout.write(f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n")
+    sys.stdout.write("".join([f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n", *also]))
     sys.stdout.flush()
     if host not in LOOPBACK:
         sys.stderr.write(_open_to_others(host, signed_in=asked.asked))

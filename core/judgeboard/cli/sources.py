@@ -106,9 +106,13 @@ def sources_receive(host: str, port: int) -> None:
     /v1/logs, and JSON to /api/responses and /api/feedback.
     """
     from judgeboard.receiving.http import serve_receiver
+    from judgeboard.receiving.receiver import asked_transports
     from judgeboard.settings.masking import log_with_time
 
     log_with_time()
+    asked = asked_transports()
     store = options.open_store(create=True)
+    for transport, address in asked:
+        click.echo(f"receiving {transport.title} at {address}", err=True)
     click.echo(f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True)
     serve_receiver(store, "127.0.0.1" if host == "localhost" else host, port)

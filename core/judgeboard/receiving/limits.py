@@ -13,6 +13,7 @@ _PIECE = 1 << 16
 _PROGRESS = 1 << 14  # bytes of a body that must come in time: a sender of single bytes would hold its memory for hours
 _AUTOMATIC = 47  # zlib finds out whether the data are gzip or zlib
 _ENCODINGS = {"": False, "identity": False, "gzip": True, "deflate": True}
+_FIRST_BYTES = (b"\x1f\x8b", b"\x78")  # of gzip and zlib; no message of OTLP begins so
 
 
 class Refused(Exception):
@@ -65,12 +66,13 @@ class Body:
         self._taken = 0
         self._sent = bytearray()
 
-    async def read(self, chunks: AsyncIterator[bytes], encoding: str = "") -> None:
-        """Read the body as it was sent. Raises Refused, also if for 20 seconds less than 16 KiB of it came."""
-        compressed = _ENCODINGS.get(encoding.strip().lower())
-        if compressed is None:
+    async def read(self, chunks: AsyncIterator[bytes], encoding: str | None) -> None:
+        """Read the body as it was sent; without an encoding (None), its first bytes tell whether it is compressed.
+
+        Raises Refused, also if for 20 seconds less than 16 KiB of it came.
+        """
+        if encoding is not None and encoding.strip().lower() not in _ENCODINGS:
             raise Refused(415, f"the content encoding {encoding!r} is not supported: use gzip")
-        self._compressed = compressed
         now, enough = asyncio.get_running_loop().time, _PROGRESS
         try:
             async with asyncio.timeout(STALLED_SECONDS) as limit:
@@ -81,6 +83,10 @@ class Body:
                         limit.reschedule(now() + STALLED_SECONDS)
         except TimeoutError:
             raise Refused(408, f"the body did not come on for {STALLED_SECONDS:g} s: send it again") from None
+        if encoding is None:
+            self._compressed = self._sent.startswith(_FIRST_BYTES)
+        else:
+            self._compressed = _ENCODINGS[encoding.strip().lower()]
 
     def whole(self) -> bytes:
         """Return the decompressed body. A large one takes long, so call it in a thread. Raises Refused."""

@@ -5,12 +5,14 @@ A transport opens a `Receiver.delivery` for each request, reads the body, takes 
 
 import asyncio
 import logging
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -24,6 +26,7 @@ from judgeboard.receiving.limits import Body, Memory, Refused
 from judgeboard.receiving.metrics import Metrics
 from judgeboard.receiving.records import store_records_of_traces
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer
+from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -60,6 +63,52 @@ class Delivery:
     status: int = 200
 
 
+class Transport(NamedTuple):
+    """A transport with a port of its own, and the setting that asks for it and has its address.
+
+    ``listen`` in its ``module`` starts it. The extra of the same name installs what it imports.
+    """
+
+    title: str
+    setting: str
+    module: str
+
+    def loaded(self) -> Any:
+        """Return the module. It is loaded by its name, because it imports this one, and only if it is asked for."""
+        return import_module(f"judgeboard.receiving.{self.module}")
+
+
+TRANSPORTS = (Transport("OTLP over gRPC", "receive_grpc", "grpc"),)
+"""The transports beside HTTP, whose routes are at the port of the pages."""
+
+
+def asked_transports() -> list[tuple[Transport, str]]:
+    """Return the transports that the settings ask for, with their addresses (HOST:PORT).
+
+    Raises BadInput if a package that one of them imports is missing, or if the server cannot listen there.
+    """
+    settings = load_settings()
+    asked = [(each, address) for each in TRANSPORTS if (address := getattr(settings, each.setting))]
+    for transport, address in asked:
+        if fault := _fault(transport, address):
+            raise settings.fail(fault, transport.setting)
+    return asked
+
+
+def _fault(transport: Transport, address: str) -> str | None:
+    try:
+        transport.loaded()
+    except ModuleNotFoundError:
+        return f"needs further packages: install them with `pip install 'judgeboard[{transport.module}]'`"
+    host, _, port = address.rpartition(":")
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    try:
+        socket.create_server((host.strip("[]"), int(port)), family=family).close()
+    except OSError as error:
+        return f"names {address}, where the server cannot listen: {error.strerror}"
+    return None
+
+
 class Receiver:
     """Receives what assistants send to one database, and makes responses of it, from `start` to `stop`.
 
@@ -81,14 +130,18 @@ class Receiver:
         self._decoding = asyncio.Semaphore(AT_ONCE)
         self._requests: Counter[tuple[str, int]] = Counter()
         self.metrics = Metrics(store, self._requests)
+        self._stops: list[Callable[[], None]] = []
 
     def start(self) -> None:
-        """Start to write and to gather."""
+        """Start to write, to gather, and the transports that the settings ask for, on the running event loop."""
         self._writer.start()
         self._gatherer.start()
+        self._stops = [each.loaded().listen(self, address) for each, address in asked_transports()]
 
     def stop(self) -> None:
-        """Write the rest, and end."""
+        """End the transports that were started, write the rest, and end. Call it in another thread."""
+        for stop in self._stops:
+            stop()
         self._writer.stop()
         self._gatherer.stop()
 

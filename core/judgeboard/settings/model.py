@@ -63,6 +63,7 @@ ENVIRONMENT: Mapping[str, str] = os.environ
 LONGEST_CHECKS = 50_000  # characters
 DEFAULT_DATABASE = "data/judgeboard.db"
 LONGEST_SEED = 200  # characters
+OTLP_PORT = 4317  # of OTLP over gRPC
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = ("requests_per_minute", "tokens_per_minute")
 
@@ -92,7 +93,17 @@ def _storable(value: str) -> str:
     return value
 
 
+def _listening(value: Any) -> str:
+    """Return HOST:PORT for a port, a host, or both."""
+    text = "" if isinstance(value, bool) else str(value).strip()
+    parts = re.fullmatch(r"(?:(\[[\da-fA-F:.]+\]|[\w.-]*[A-Za-z.-][\w.-]*)(?::|$))?(\d{1,5})?", text)
+    if not text or parts is None or not 0 < int(parts[2] or OTLP_PORT) < 2**16:
+        raise ValueError("must be a port, a host or HOST:PORT")
+    return f"{parts[1] or 'localhost'}:{parts[2] or OTLP_PORT}"
+
+
 Number = Annotated[float, BeforeValidator(_number_only)]
+Listening = Annotated[str, BeforeValidator(_listening)]
 Text = Annotated[str, AfterValidator(_storable)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
 NamesOrNone = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_names)]
@@ -318,6 +329,11 @@ class Settings(Thresholds, BaseSettings):
     )
     trace_longest: Number = Field(
         60, ge=0, le=1e9, description="Any other trace becomes an answer after this many seconds without a new span."
+    )
+    receive_grpc: Listening | None = Field(
+        None,
+        description="Address at which the server also receives traces over gRPC: a port, a host or HOST:PORT. The host "
+        f"is localhost and the port {OTLP_PORT}, unless it names others.",
     )
     feedback_days: Number = Field(7, ge=0.001, le=36_500, description="Days for which feedback waits for its answer.")
     smtp: str | None = Field(
