@@ -103,7 +103,8 @@ def sources_receive(host: str, port: int) -> None:
     Runs until Ctrl-C. `judgeboard serve` receives them too.
 
     Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
-    /v1/logs, and JSON to /api/responses and /api/feedback.
+    /v1/logs, and JSON to /api/responses and /api/feedback. They can also send OTLP over gRPC if the setting
+    receive_grpc has an address for it.
     """
     from judgeboard.receiving.http import serve_receiver
     from judgeboard.receiving.receiver import asked_transports

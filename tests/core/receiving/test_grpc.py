@@ -34,6 +34,7 @@ from judgeboard.cli.app import run
 from judgeboard.receiving import receiver
 from judgeboard.receiving.grpc import _host, listen
 from judgeboard.receiving.keys import create_key
+from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
@@ -307,6 +308,23 @@ def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(store: Sto
     assert codes <= {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}  # exporters send these again
     with store.reading() as connection:
         assert acknowledged <= set(connection.execute(select(SPAN.c.external_id)).scalars())
+
+
+@pytest.mark.parametrize(
+    ("value", "address"),
+    [
+        ("4400", "localhost:4400"),
+        ("0.0.0.0", "0.0.0.0:4317"),
+        ("[::1]:4400", "[::1]:4400"),
+        ("judge-1:4400", "judge-1:4400"),
+        ("", None),
+    ],
+)
+def test_the_setting_is_a_port_or_a_host_or_both(
+    monkeypatch: pytest.MonkeyPatch, value: str, address: str | None
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_RECEIVE_GRPC", value)
+    assert load_settings().receive_grpc == address
 
 
 def test_a_server_that_cannot_receive_over_grpc_says_so_and_does_not_start(
