@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response as Reply
 
-from judgeboard.receiving.bodies import RequestBody
 from judgeboard.receiving.keys import INGEST
 from judgeboard.receiving.limits import Refused
 from judgeboard.receiving.receiver import Delivery
 from judgeboard.traces import otlp
+from judgeboard.traces.sdk_requests import RequestBody
 
 IN_PATH = re.compile(r"\{(\w+)\}")
 MULTIPART = "multipart/form-data"

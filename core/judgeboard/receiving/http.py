@@ -39,13 +39,9 @@ from judgeboard.receiving.api import (
 )
 from judgeboard.receiving.bodies import (
     SentAnswer,
-    SentEvents,
     SentFeedback,
     SentJudgment,
     SentLogs,
-    SentRunFeedback,
-    SentRuns,
-    SentScore,
     SentSpans,
 )
 from judgeboard.receiving.endpoint import IN_PATH, MULTIPART, Endpoint, documentation, openapi, reply_type
@@ -54,9 +50,6 @@ from judgeboard.receiving.limits import STALLED_SECONDS, Refused
 from judgeboard.receiving.receiver import Delivery, Receiver, cause_of
 from judgeboard.receiving.records import (
     feedback_in_body,
-    langfuse_scores_in,
-    langsmith_feedback_in,
-    langsmith_records_in,
     records_in_body,
     store_records,
 )
@@ -66,6 +59,7 @@ from judgeboard.store.opening import check_usable
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.traces import store_feedback, take_feedback
 from judgeboard.traces import otlp
+from judgeboard.traces.sdk_requests import Read, SdkRequest, sdk_requests
 from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
@@ -77,7 +71,6 @@ _STALLED = 408  # the status if the body does not come on
 READY_SECONDS = 5.0  # for the database to answer
 
 ReadRecords = Callable[[bytes, str], Sequence[Span | LogRecord]]
-ReadScores = Callable[[bytes], tuple[list[LogRecord], Any]]
 
 
 class HttpTransport:
@@ -89,33 +82,19 @@ class HttpTransport:
 
     def endpoints(self) -> list[Endpoint]:
         """Return what can be sent and read."""
-        readers = (otlp.traces_in, otlp.logs_in, langsmith_records_in)
-        traces, logs, runs = (partial(self._take_spans, read) for read in readers)
+        traces, logs = (partial(self._take_spans, read) for read in (otlp.traces_in, otlp.logs_in))
         answers, judgments = (partial(self._take_records, kind) for kind in ("responses", "verdicts"))
-        of_langfuse = partial(self._take_scores, langfuse_scores_in)
-        of_langsmith = partial(self._take_scores, langsmith_feedback_in)
         of_otlp = partial(Endpoint, other_type=otlp.PROTOBUF)
-        of_runs = partial(Endpoint, body=SentRuns, other_type=MULTIPART)
         of_json = partial(Endpoint, only_json=True)
         records = partial(of_json, listed=True)
         spans_of, logs_of = "ExportTraceServiceRequest", "ExportLogsServiceRequest"
         return [
             *(of_otlp(f"{at}/v1/traces", "Send spans (OTLP)", spans_of, traces, body=SentSpans) for at in PREFIXES),
             *(of_otlp(f"{at}/v1/logs", "Send log records (OTLP)", logs_of, logs, body=SentLogs) for at in PREFIXES),
-            of_runs("/runs/multipart", "Send runs (LangSmith)", "Runs in parts", runs),
-            of_runs("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", runs),
             records("/api/responses", "Send answers", "An answer or a list", answers, body=SentAnswer),
             records("/api/judgments", "Send judgments", "A judgment or a list", judgments, body=SentJudgment),
             records("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, body=SentFeedback),
-            Endpoint("/feedback", "Send feedback (LangSmith)", "Feedback on a run", of_langsmith, body=SentRunFeedback),
-            records("/api/public/scores", "Send scores (Langfuse)", "A score or a list", of_langfuse, body=SentScore),
-            of_json(
-                "/api/public/ingestion",
-                "Send scores (Langfuse)",
-                "Events of the type score-create",
-                of_langfuse,
-                body=SentEvents,
-            ),
+            *map(self._of_sdk, sdk_requests()),
             Endpoint(
                 "/api/responses/{id}",
                 "Read an answer",
@@ -129,6 +108,15 @@ class HttpTransport:
             of_json("/api/reviews", "Send a review", "A review", self._take_review, scope=REVIEW, body=SentReview),
             Endpoint("/metrics", "Read figures", "The format of Prometheus", self._show_metrics, "GET", READ),
         ]
+
+    def _of_sdk(self, request: SdkRequest) -> Endpoint:
+        return Endpoint(
+            *(request.path, request.summary, request.content, partial(self._take_of_sdk, request.read)),
+            body=request.body,
+            listed=request.listed,
+            other_type=MULTIPART if request.multipart else None,
+            only_json=request.only_json,
+        )
 
     def routes(self) -> list[Route]:
         """Return the routes, each also with a slash at its end, which would otherwise be redirected."""
@@ -230,8 +218,9 @@ class HttpTransport:
         reply = await self._receiver.stored(write, delivery, len(records.items))
         return _json(reply, 400 if "message" in reply else 200)
 
-    async def _take_scores(self, read: ReadScores, delivery: Delivery, _request: Request) -> Reply:
-        reply = await self._receiver.take(read, delivery)
+    async def _take_of_sdk(self, read: Read, delivery: Delivery, request: Request) -> Reply:
+        content_type = _content_type(request)
+        reply = await self._receiver.take(lambda body: read(body, content_type), delivery)
         return Reply(json.dumps(reply), 207 if "errors" in reply else 200, media_type=otlp.JSON)  # with any id
 
     async def _take_feedback(self, delivery: Delivery, _request: Request) -> Reply:
