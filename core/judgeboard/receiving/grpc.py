@@ -21,7 +21,7 @@ from judgeboard.store.api_keys import MAX_BODY_MB
 from judgeboard.traces import otlp
 from judgeboard.traces.spans import LogRecord, Span
 
-AT_ONCE = 8  # messages that are read at a time: their bytes are counted only when they are there
+AT_ONCE = 16  # messages that are read at a time: their bytes are counted only when they are there
 GRACE_SECONDS = 10.0  # for calls under way when the server stops; exporters give up after 10 s
 
 _Read = Callable[[bytes, str], Sequence[Span | LogRecord]]

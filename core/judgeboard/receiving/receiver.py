@@ -134,9 +134,10 @@ class Receiver:
 
     def start(self) -> None:
         """Start to write, to gather, and the transports that the settings ask for, on the running event loop."""
+        asked = asked_transports()
         self._writer.start()
         self._gatherer.start()
-        self._stops = [each.loaded().listen(self, address) for each, address in asked_transports()]
+        self._stops = [each.loaded().listen(self, address) for each, address in asked]
 
     def stop(self) -> None:
         """End the transports that were started, write the rest, and end. Call it in another thread."""

@@ -103,7 +103,7 @@ def _listening(value: Any) -> str:
 
 
 Number = Annotated[float, BeforeValidator(_number_only)]
-Listening = Annotated[str, BeforeValidator(_listening)]
+Listening = Annotated[str, BeforeValidator(_listening, json_schema_input_type=str | int)]
 Text = Annotated[str, AfterValidator(_storable)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
 NamesOrNone = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_names)]

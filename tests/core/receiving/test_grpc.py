@@ -217,7 +217,9 @@ def test_without_any_key_only_programs_on_this_machine_may_send(sqlite_store: St
     assert {peer: _host(peer) for peer in names} == names
 
 
-def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(sqlite_store: Store) -> None:
+def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(
+    sqlite_store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
     refused = grpc.StatusCode.INVALID_ARGUMENT
     with listening(sqlite_store) as address:
@@ -234,6 +236,7 @@ def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(sqlite_store
         code, text, _ = export(address, bytes(2**26 + 1), bearer(token))
         assert (code, "larger than max" in text) == (grpc.StatusCode.RESOURCE_EXHAUSTED, True)
     assert stored(sqlite_store) == ([], [])
+    assert not caplog.records
 
 
 def test_a_busy_receiver_tells_when_to_try_again(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
