@@ -21,13 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.responses import Response as Reply
 from starlette.routing import Route
 
-from judgeboard.errors import (
-    DamagedDatabase,
-    JudgeboardError,
-    MissingDatabase,
-    SchemaMismatch,
-    UnusableDatabase,
-)
+from judgeboard.errors import DamagedDatabase, JudgeboardError, MissingDatabase, SchemaMismatch, UnusableDatabase
 from judgeboard.receiving.api import (
     FLAG_PARAMETERS,
     SOURCE_PARAMETER,

@@ -1,4 +1,4 @@
-"""Reads answers, judgments, feedback and scores of other evaluators in requests.
+"""Reads answers, judgments and feedback in requests, and stores the scores of other evaluators.
 
 Answers, judgments and feedback have the fields of `judgeboard import`. Scores come beside the spans: results of
 evaluations (OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records of their trace, and wait with

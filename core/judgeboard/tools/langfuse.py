@@ -586,13 +586,20 @@ TOOL = Tool(
     target=LANGFUSE,
     receives=(
         SdkRequest(
-            *("/api/public/scores", "Send scores (Langfuse)", "A score or a list", SentScore, read_posted),
+            path="/api/public/scores",
+            summary="Send scores (Langfuse)",
+            content="A score or a list",
+            body=SentScore,
+            read=read_posted,
             listed=True,
             only_json=True,
         ),
         SdkRequest(
-            *("/api/public/ingestion", "Send scores (Langfuse)", "Events of the type score-create"),
-            *(SentEvents, read_posted),
+            path="/api/public/ingestion",
+            summary="Send scores (Langfuse)",
+            content="Events of the type score-create",
+            body=SentEvents,
+            read=read_posted,
             only_json=True,
         ),
     ),

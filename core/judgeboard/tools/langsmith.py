@@ -599,15 +599,27 @@ TOOL = Tool(
     target=LANGSMITH,
     receives=(
         SdkRequest(
-            *("/runs/multipart", "Send runs (LangSmith)", "Runs in parts", SentRuns, read_posted_runs),
+            path="/runs/multipart",
+            summary="Send runs (LangSmith)",
+            content="Runs in parts",
+            body=SentRuns,
+            read=read_posted_runs,
             multipart=True,
         ),
         SdkRequest(
-            *("/runs/batch", "Send runs (LangSmith)", "Runs to post and to patch", SentRuns, read_posted_runs),
+            path="/runs/batch",
+            summary="Send runs (LangSmith)",
+            content="Runs to post and to patch",
+            body=SentRuns,
+            read=read_posted_runs,
             multipart=True,
         ),
         SdkRequest(
-            *("/feedback", "Send feedback (LangSmith)", "Feedback on a run", SentRunFeedback, read_posted_feedback),
+            path="/feedback",
+            summary="Send feedback (LangSmith)",
+            content="Feedback on a run",
+            body=SentRunFeedback,
+            read=read_posted_feedback,
         ),
     ),
 )
