@@ -15,7 +15,7 @@ from judgeboard.cli.asking import EXAMPLE_MODEL
 from judgeboard.cli.groups import OPTION_GROUPS
 from judgeboard.cli.options import F
 from judgeboard.errors import BadInput
-from judgeboard.plugins import has_plugins
+from judgeboard.settings.plugins import has_plugins
 from judgeboard.text import file_text
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from judgeboard.judges.lexical import LexicalJudge
 from judgeboard.judges.rag import make_rag_judge
 from judgeboard.judges.rating import make_rating_judge
 from judgeboard.judges.rubric import make_rubric_judge
-from judgeboard.plugins import Plugin, Registry
+from judgeboard.settings.plugins import Plugin, Registry
 
 _MEMBERS = ("version", "priced", "address", "judge", "aclose")
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from judgeboard.errors import BadInput
-from judgeboard.plugins import Plugin, Registry
+from judgeboard.settings.plugins import Plugin, Registry
 
 
 class KnownTool(NamedTuple):

@@ -1,4 +1,4 @@
-"""Our help desk: reads the answers in its exports, and sends scores to it."""
+"""Our ticket system: reads the answers in its exports, and sends scores to it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,16 +16,16 @@ def read_ticket(row: dict[str, Any]) -> Iterator[Entry]:
 
 
 def access(address: str, environment: Mapping[str, str]) -> Access:
-    return Access(address, headers={"x-helpdesk-key": environment.get("HELPDESK_API_KEY", "")})
+    return Access(address, headers={"x-tickets-key": environment.get("TICKETS_API_KEY", "")})
 
 
 def send(http: Connection, items: Sequence[PushItem]) -> None:
     for item in items:
         scores = {score.name: score.value for score in item.scores}
-        http.send("PUT", f"/tickets/{item.external_id}/scores", {"by": item.author, "scores": scores})
+        http.send("POST", f"/tickets/{item.external_id}/scores", {"by": item.author, "scores": scores})
 
 
-HELPDESK = Tool(
-    exports=(Export("a help desk", "helpdesk", (Keys("ticket", "customer", "bot"),), read_ticket),),
-    target=Target("helpdesk", ("HELPDESK_URL",), access, send),
+TICKETS = Tool(
+    exports=(Export("a ticket system", "tickets", (Keys("ticket", "customer", "bot"),), read_ticket),),
+    target=Target("tickets", ("TICKETS_URL",), access, send),
 )

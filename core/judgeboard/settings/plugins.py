@@ -11,7 +11,7 @@ from judgeboard.errors import BadInput
 from judgeboard.text import shortened
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import EntryPoint, EntryPoints
 
 _log = logging.getLogger("judgeboard.plugins")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -99,11 +99,9 @@ class Registry(Mapping[str, T]):
             return self._found
 
     def _read(self) -> "Iterator[tuple[str, tuple[Plugin, EntryPoint]]]":
-        from importlib.metadata import entry_points  # loads slowly
-
         taken = dict.fromkeys((*self._ours, *self._reserved), "Judgeboard")
         found = []
-        for entry in entry_points(group=self._group):
+        for entry in _entry_points(self._group):
             package, version = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
             found.append((Plugin(self._group, entry.name, package, version), entry))
         for plugin, entry in sorted(found, key=lambda each: (each[0].package.lower(), each[0].name)):
@@ -138,9 +136,13 @@ class Registry(Mapping[str, T]):
 
 def has_plugins(group: str) -> bool:
     """Whether a package has entry points of a group; none of them is loaded."""
+    return bool(_entry_points(group))
+
+
+def _entry_points(group: str) -> "EntryPoints":
     from importlib.metadata import entry_points  # loads slowly
 
-    return bool(entry_points(group=group))
+    return entry_points(group=group)
 
 
 def in_words(error: BaseException) -> str:

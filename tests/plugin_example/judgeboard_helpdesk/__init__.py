@@ -1,1 +1,0 @@
-"""What Judgeboard needs for the answers of our help desk."""
