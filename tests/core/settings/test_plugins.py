@@ -251,6 +251,7 @@ def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
     assert {"Too long", "Is it open?"} <= {*listed}
     assert judges["Judge version"] == ["cited v1"]
     assert "Kinds of other packages: cited." in " ".join(database.command("judge", "--help").split())
+    assert "Other packages recognise: a ticket system." in " ".join(database.command("import", "--help").split())
     for words in (("push", "--help"), ("rule", "add", "push", "--help")):
         assert "otlp|tickets" in "".join(database.command(*words).split())
     tables = f"import runpy; tables = runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES']; print(tables[%r]())"
@@ -291,7 +292,9 @@ def test_what_was_stored_stays_readable_after_the_packages_are_gone(database: Pr
         assert '"too_long"' in gone.command("stats", "--json")
         assert "cited v1" in gone.command("versions", "list")
         assert [each["groundedness"] for each in exported(gone, "judgments")] == [0.5, 1.0]
+        (tmp_path / "judgeboard.toml").write_text("[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8")
         gone.command("flags", "apply")
+        assert "line 1: flag_rules.too_long is no flag rule with options" in gone.refused("config")
         gone.command("test", "health", "cited")
         (_, listed), *_ = pages(gone, "open_flags", "judges", "rejudge", "judging", "settings", "responses", "overview")
         assert "Is it open?" in listed
@@ -458,6 +461,13 @@ def test_each_group_takes_its_parts_of_a_tool() -> None:
     both = Tool(history=history("birds"), target=target("birds"))
     assert tools._checked_import(plugin, both) == Tool(history=both.history)
     assert tools._checked_target(plugin, both) == Tool(target=both.target)
+
+
+def test_a_tool_with_a_history_can_be_pulled_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry_points(monkeypatch, {"birds": Tool(history=history("birds")), "langfuse": Tool(history=history("langfuse"))})
+    monkeypatch.setattr(tools, "IMPORTS", Registry("judgeboard.imports", {}, tools._checked_import))
+    assert tools.pull_names() == ["langfuse", "mlflow", "langsmith", "phoenix", "birds"]
+    assert [plugin.fault for plugin in tools.IMPORTS.plugins()] == [None, "its name is taken by Judgeboard"]
 
 
 def test_the_list_of_commands_reads_no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
