@@ -3,17 +3,18 @@
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from judgeboard.domain import AUDIT, JURY, PAIRWISE, RECORDED, REPEATS, SELF_REFERENCE, JudgeVersion
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.judge import Judge, JudgeOptions, ModelJudge
 from judgeboard.judges.lexical import LexicalJudge
+from judgeboard.judges.prompt import PROMPTS, Prompt, load_prompt
 from judgeboard.judges.rag import make_rag_judge
 from judgeboard.judges.rating import make_rating_judge
 from judgeboard.judges.rubric import make_rubric_judge
-from judgeboard.settings.plugins import Plugin, Registry
+from judgeboard.settings.plugins import Plugin, Registry, in_words
 
 _MEMBERS = ("version", "priced", "address", "judge", "aclose")
 
@@ -25,11 +26,19 @@ class JudgeOfPackage:
     plugin: Plugin
     judge: type[Any]
 
+    @property
+    def asks_model(self) -> bool:
+        """Whether it asks a chat model of Judgeboard."""
+        return issubclass(self.judge, ModelJudge)
+
     def __call__(self, options: JudgeOptions) -> Judge:
-        """Make a judge from options; raise BadInput if it is no judge of this kind."""
-        if issubclass(self.judge, ModelJudge):
-            return cast(Judge, self.judge.of(options))  # a plugin has `judge`: it was checked
-        made: Judge = self.judge(options)
+        """Make a judge from options; raise BadInput if that fails, or if it is no judge of this kind."""
+        try:
+            made: Judge = self.judge.of(options) if self.asks_model else self.judge(options)
+        except JudgeboardError:
+            raise
+        except Exception as error:
+            raise BadInput(f"the judge {self.plugin.name} of {self.plugin.source} failed: {in_words(error)}") from error
         missing = [name for name in _MEMBERS if not hasattr(made, name)]
         if missing:
             raise BadInput(f"the judge {self.plugin.name} of {self.plugin.source} has no {' and no '.join(missing)}")
@@ -68,7 +77,7 @@ _OFFLINE = frozenset({"lexical"})
 class _Offline(AbstractSet[str]):
     def __contains__(self, kind: object) -> bool:
         make = JUDGES.get(kind) if isinstance(kind, str) else None
-        return kind in _OFFLINE or (isinstance(make, JudgeOfPackage) and not issubclass(make.judge, ModelJudge))
+        return kind in _OFFLINE or (isinstance(make, JudgeOfPackage) and not make.asks_model)
 
     def __iter__(self) -> Iterator[str]:
         return (kind for kind in JUDGES if kind in self)
@@ -79,3 +88,13 @@ class _Offline(AbstractSet[str]):
 
 OFFLINE: AbstractSet[str] = _Offline()
 """The kinds that use no chat model. The options of a chat model do not apply to them."""
+
+
+def prompt_of(kind: str) -> Prompt | None:
+    """Return the built-in prompt of a kind of judge; None if the kind is unknown or asks no chat model."""
+    if kind in PROMPTS:
+        return load_prompt(PROMPTS[kind])
+    make = JUDGES.get(kind)
+    if not isinstance(make, JudgeOfPackage) or not make.asks_model:
+        return None
+    return load_prompt(make.judge.prompt_name, make.judge.prompt_package)

@@ -308,9 +308,8 @@ def written(sections: Mapping[str, str]) -> str:
     return "\n".join(f"# {title}\n{body}\n" for title, body in sections.items())
 
 
-def prompt_file(kind: str, stored: str | None = None) -> str:
+def prompt_file(current: Prompt, stored: str | None = None) -> str:
     """Return the prompt of a kind of judge, or the ``stored`` prompt of one of its versions, as a file to change."""
-    current = load_prompt(PROMPTS[kind])
     if stored is None:
         return written(current.sections)
     # The prompt of a version with examples also has the section for the examples.

@@ -391,7 +391,7 @@ def test_an_error_in_a_rule_names_the_rule_and_its_package() -> None:
 
 
 def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "birds" / "prompts").mkdir(parents=True)
     (tmp_path / "birds" / "__init__.py").touch()
@@ -406,6 +406,11 @@ def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
     version = kinds._checked(plugin, Terse)(JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")).version
     assert (version.name, version.kind, version.model) == ("terse", "terse", "m")
     assert "Mark it." in (version.prompt or "")
+    entry_points(monkeypatch, {"terse": Terse})
+    monkeypatch.setattr(kinds, "JUDGES", Registry("judgeboard.judges", {}, kinds._checked))
+    assert run(["versions", "prompt", "terse"]) == 0
+    assert "Mark it." in capsys.readouterr().out
+    assert "terse" not in kinds.OFFLINE
     with pytest.raises(BadInput, match="its `kind` must be 'other'"):
         kinds._checked(replace(plugin, name="other"), Terse)
     with pytest.raises(BadInput, match="it must be a class of judges"):
@@ -419,7 +424,7 @@ class Bare:
     priced, address = True, None
 
     def __init__(self, options: JudgeOptions) -> None:
-        pass
+        self.share = 1 / len(options.domain)
 
     async def judge(self, item: object) -> None:
         pass
@@ -434,6 +439,8 @@ def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(monkey
     monkeypatch.setattr(Bare, "version", JudgeVersion(name="bare", kind="other"))
     with pytest.raises(BadInput, match="needs a `version` whose `kind` is its name"):
         make(JudgeOptions())
+    with pytest.raises(BadInput, match=r"the judge bare of the package birds 2\.0 failed: ZeroDivisionError"):
+        make(JudgeOptions(domain=""))
     monkeypatch.delattr(Bare, "version")
     with pytest.raises(BadInput, match=r"the judge bare of the package birds 2\.0 has no version"):
         make(JudgeOptions())
