@@ -107,7 +107,7 @@ def add_rule(copy: Copy) -> None:
         RULE,
         "flags/rules.py",
         ("from judgeboard.judges.evi", "from judgeboard.flags import shouted\nfrom judgeboard.judges.evi"),
-        ("RULES: tuple[Rule, ...] = (\n", "RULES: tuple[Rule, ...] = (\n    shouted.RULE,\n"),
+        ("_OURS: tuple[Rule, ...] = (\n", "_OURS: tuple[Rule, ...] = (\n    shouted.RULE,\n"),
     )
 
 
