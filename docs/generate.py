@@ -63,7 +63,7 @@ def flag_rules() -> str:
 
     return table(
         ("rule", "what it flags"),
-        [(f"`{rule.name}`", summary(rule.reason)) for rule in RULES],
+        [(f"`{rule.name}`", summary(rule.reason)) for rule in RULES.values()],
     )
 
 
@@ -72,7 +72,7 @@ def severities() -> str:
     from judgeboard.flags.rules import RULES
 
     rules: dict[str, list[str]] = {}
-    for rule in RULES:
+    for rule in RULES.values():
         _, _, severity = (inspect.getdoc(rule.reason) or "").partition("\nSeverity: ")
         if severity:
             rules.setdefault(severity.partition("\n\n")[0], []).append(rule.name)
@@ -127,12 +127,13 @@ def _settings_table(names: Iterable[str]) -> str:
 
 def judges() -> str:
     """Return the table of the kinds of judges."""
-    from judgeboard.judges.kinds import JUDGES, OFFLINE
+    from judgeboard.judges.kinds import JUDGES, OFFLINE, JudgeOfPackage
 
     rows = []
-    for kind in JUDGES:
-        module = importlib.import_module(f"judgeboard.judges.{kind}")
-        rows.append((f"`{kind}`", summary(module), "none" if kind in OFFLINE else "a chat model"))
+    for kind, make in JUDGES.items():
+        is_plugin = isinstance(make, JudgeOfPackage)
+        about = make.judge if is_plugin else importlib.import_module(f"judgeboard.judges.{kind}")
+        rows.append((f"`{kind}`", summary(about), "none" if kind in OFFLINE else "a chat model"))
     return table(("kind", "what it is", "model"), rows)
 
 
@@ -437,7 +438,7 @@ AROUND: Mapping[str, str] = {
     "compare pairs": "{result}; if pairs were made from two sources, also `pairs` (their number) and `left_out`",
     "test controls make": "`made`: their number; `kinds`: list of {result}",
     "suite list": "`runs`: list of {result}",
-    "doctor": "`findings`: list of {result}",
+    "doctor": "`findings`: list of {result}; `plugins`: list of `group`, `name`, `package`, `version`, `fault`",
     "agreement --schema": "`schema`: its name; `where`: the filter; `fields`: list of {result}",
     "labels plan": "`plans`: list of {result}; the first is for all answers",
 }

@@ -12,8 +12,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from judgeboard.receiving.app import Receiver
 from judgeboard.receiving.gathering import attach_feedback, gather
+from judgeboard.receiving.http import HttpTransport
+from judgeboard.receiving.receiver import Receiver
 from judgeboard.store.engine import Store
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
@@ -96,13 +97,22 @@ def gzipped(body: bytes) -> dict[str, Any]:
 
 @contextmanager
 def receiving(store: Store, client: str = "127.0.0.1", host: str = "localhost", **options: Any) -> Iterator[TestClient]:
-    """A receiver whose traces wait until `gathered`."""
+    """A receiver over HTTP whose traces wait until `gathered`."""
+    with writing(store, **options) as receiver:
+        app = Starlette(routes=HttpTransport(receiver).routes())
+        with TestClient(app, base_url=f"http://{host}", client=(client, 9), follow_redirects=False) as http:
+            yield http
+
+
+@contextmanager
+def writing(store: Store, **options: Any) -> Iterator[Receiver]:
+    """A receiver that stores, but does not gather."""
     receiver = Receiver(lambda: store, **options)
     receiver._writer.start()
-    app = Starlette(routes=receiver.routes())
-    with TestClient(app, base_url=f"http://{host}", client=(client, 9), follow_redirects=False) as http:
-        yield http
-    receiver._writer.stop()
+    try:
+        yield receiver
+    finally:
+        receiver._writer.stop()
 
 
 def gathered(store: Store, after: float = 3.0) -> int:

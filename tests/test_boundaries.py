@@ -180,7 +180,7 @@ def test_a_figure_from_the_database_loads_no_more_than_it_needs(tmp_path: Path) 
     assert printed.splitlines()[-1] == "0 True []"
 
 
-MOST_IMPORTS_IN_FUNCTIONS = 64
+MOST_IMPORTS_IN_FUNCTIONS = 65
 """In core without the commands, whose modules load what they need when they run. A new one needs a reason."""
 
 

@@ -22,7 +22,7 @@ from forked_commands import shell_function
 from judgeboard import errors
 from judgeboard.cli.app import root
 from judgeboard.cli.groups import CommandWithArguments, GroupWithDefault
-from judgeboard.flags.rules import RULE_NAMED
+from judgeboard.flags.rules import RULES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -229,7 +229,7 @@ def test_every_page_of_the_site_exists_and_is_in_its_menu(generate: dict[str, An
 def test_each_how_to_page_says_where_to_do_it_and_is_in_the_table_of_questions() -> None:
     pages = sorted((DOCS / "how-to").glob("*.md"))
     home = (DOCS / "index.md").read_text(encoding="utf-8")
-    assert len(pages) <= 20
+    assert len(pages) <= 22
     for page in pages:
         text = page.read_text(encoding="utf-8")
         place = text.split("\n\n")[1]
@@ -251,7 +251,7 @@ def test_every_marked_table_is_generated_and_every_table_is_shown(generate: dict
 def test_the_documentation_has_the_severity_of_every_flag_rule(generate: dict[str, Any]) -> None:
     rows = generate["TABLES"]["severities"]().splitlines()[2:]
     names = [name for row in rows for name in re.findall(r"`(\w+)`", row.split(" | ")[0])]
-    assert sorted(names) == sorted(RULE_NAMED)
+    assert sorted(names) == sorted(RULES)
     assert "| `judge_failed`, `failed_check` | 0.5 |" in rows
 
 

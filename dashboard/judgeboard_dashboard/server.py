@@ -24,8 +24,9 @@ from starlette.websockets import WebSocketClose
 from streamlit.starlette import App
 
 from judgeboard.errors import BadInput
-from judgeboard.receiving.app import Receiver
+from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.keys import from_own_page
+from judgeboard.receiving.receiver import Receiver, asked_transports
 from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
@@ -204,7 +205,7 @@ receiver = Receiver(store, keys_needed=lambda: sign_in().asked)  # a proxy on th
 
 app = App(
     Path(__file__).with_name("app.py"),
-    routes=[*receiver.routes(), *documentation.routes()],
+    routes=[*HttpTransport(receiver).routes(), *documentation.routes()],
     middleware=[
         Middleware(each) for each in (SafeHeaders, OwnCookies, OwnPages, LimitedUploads, ReturnPage, WindowWidth)
     ],
@@ -240,6 +241,7 @@ def serve(
     if asked.fault is not None:
         raise BadInput(f"sign-in is not set up correctly: {asked.fault}")
     check_free(host, port)
+    also = [f"It receives {transport.title} at {address}.\n" for transport, address in asked_transports()]
     # The pages run in this process and read the address of the database from the environment.
     os.environ["JUDGEBOARD_DB"] = database_url(database).render_as_string(hide_password=False)
     for name in NEEDED:
@@ -247,7 +249,7 @@ def serve(
     gc.freeze()  # imported modules stay, so the garbage collector may ignore them
 
     shown = "localhost" if host in EVERYWHERE else host
-    sys.stdout.write(f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n")
+    sys.stdout.write("".join([f"Judgeboard is at http://{shown}:{port}   (Ctrl-C stops it)\n", *also]))
     sys.stdout.flush()
     if host not in LOOPBACK:
         sys.stderr.write(_open_to_others(host, signed_in=asked.asked))

@@ -75,7 +75,7 @@ def additions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
     """One copy with all additions that have names of their own, in one process: its start is most of such a test."""
     copy = Copy(tmp_path_factory.mktemp("additions"))
     for add in (
-        *(add_rule, add_judge, add_command, add_role, add_tool),
+        *(add_rule, add_judge, add_command, add_role, add_tool, add_transport),
         *(add_format, add_kind, add_statistic),
         *(add_provider, add_threshold, add_check, add_page),
     ):
@@ -107,7 +107,7 @@ def add_rule(copy: Copy) -> None:
         RULE,
         "flags/rules.py",
         ("from judgeboard.judges.evi", "from judgeboard.flags import shouted\nfrom judgeboard.judges.evi"),
-        ("RULES: tuple[Rule, ...] = (\n", "RULES: tuple[Rule, ...] = (\n    shouted.RULE,\n"),
+        ("_OURS: tuple[Rule, ...] = (\n", "_OURS: tuple[Rule, ...] = (\n    shouted.RULE,\n"),
     )
 
 
@@ -225,7 +225,8 @@ from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.tools.history import History, Page
 from judgeboard.tools.target import Access, Target
 from judgeboard.tools.tool import Tool
-from judgeboard.traces.spans import Operation, Part
+from judgeboard.traces.sdk_requests import RequestBody, SdkRequest, json_in_body
+from judgeboard.traces.spans import Operation, Part, Span
 
 
 @each_row
@@ -260,7 +261,44 @@ class AviaryHistory(History):
         return Page(CAGES, {row["cage"]: [row] for row in self.get("/cages")}, None)
 
 
-TOOL = Tool(exports=(CAGES,), spans=read_span, history=AviaryHistory, target=AVIARY)
+class Squawk(RequestBody):
+    \"""What a parrot heard and repeated.\"""
+
+    example = {"heard": "Is it dark?", "repeated": "Dark!"}
+
+    heard: str
+    repeated: str
+
+
+def read_squawk(body, content_type):
+    attributes = {f"parrot.{name}": text for name, text in json_in_body(body).items()}
+    return [Span("ab" * 16, "cd" * 8, None, "squawk", 17 * 10**17, 17 * 10**17, attributes=attributes)], {"heard": True}
+
+
+SQUAWK = SdkRequest("/squawks", "Send a squawk", "A squawk", Squawk, read_squawk)
+TOOL = Tool(exports=(CAGES,), spans=read_span, history=AviaryHistory, target=AVIARY, receives=(SQUAWK,))
+"""
+POST = """
+import json
+from datetime import timedelta
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from judgeboard.receiving.gathering import gather
+from judgeboard.receiving.http import HttpTransport
+from judgeboard.receiving.receiver import Receiver
+from judgeboard.store.clock import utc_now
+from judgeboard.store.opening import open_store
+
+store = open_store()
+receiver = Receiver(lambda: store)
+receiver._writer.start()
+app = Starlette(routes=HttpTransport(receiver).routes())
+with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 9)) as http:
+    reply = http.post("/squawks", json={"heard": "Is it dark?", "repeated": "Dark!"})
+    print(json.dumps([reply.status_code, reply.json(), "Send a squawk" in http.get("/api/docs").text]))
+receiver._writer.stop()
+gather(store, utc_now() + timedelta(seconds=5))
+store.close()
 """
 PULL_AND_PUSH = """
 import json
@@ -283,7 +321,7 @@ def add_tool(copy: Copy) -> None:
     copy.add("tools/aviary.py", TOOL, "settings/tools.py", (last, last + line))
 
 
-def test_a_tool_gives_an_export_spans_a_history_and_a_target(added: Copy) -> None:
+def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added: Copy) -> None:
     (added.folder / "birds.jsonl").write_text('{"cage": "7", "squawks": ["Is it loud?", "Loud!"]}\n', encoding="utf-8")
     attributes = {"parrot.heard": "Is it far?", "parrot.repeated": "Far!"}
     span = {
@@ -303,14 +341,86 @@ def test_a_tool_gives_an_export_spans_a_history_and_a_target(added: Copy) -> Non
         ("/cages/7", "quality"),
         ("/cages/0af7651916cd43dd8448eb211c80319c", "quality"),
     ]
+    assert json.loads(added.run(POST)) == [200, {"heard": True}, True]
     exported, push_help = added.commands("export responses -o -", "push --help")
     answers = [json.loads(line) for line in exported.splitlines()]
     assert [(each["source"], each["query"]) for each in answers] == [
         ("aviary", "Is it loud?"),
         ("opentelemetry", "Is it far?"),
         ("aviary:default", "Is it cold?"),
+        ("default", "Is it dark?"),
     ]
     assert "aviary]" in "".join(push_help.split())
+
+
+TRANSPORT = """
+import asyncio
+from judgeboard.receiving.limits import Refused
+from judgeboard.traces import otlp
+
+
+def listen(receiver, address):
+    loop = asyncio.get_running_loop()
+    host, _, port = address.rpartition(":")
+
+    async def answer(reader, writer):
+        try:
+            async with receiver.delivery("socket", None, is_local=True) as delivery:
+                await delivery.body.read(reader, "")
+                writer.write(await receiver.take(lambda body: (otlp.traces_in(body, otlp.JSON), b"stored"), delivery))
+        except Refused as refusal:
+            writer.write(refusal.reason.encode())
+        writer.close()
+
+    starting = loop.create_task(asyncio.start_server(answer, host, int(port)))
+
+    async def stop():
+        (await starting).close()
+
+    return lambda: asyncio.run_coroutine_threadsafe(stop(), loop).result()
+"""
+SEND = """
+import asyncio, json, os
+from judgeboard.receiving.receiver import Receiver
+from judgeboard.store.opening import open_store
+from served import free_port
+
+port = free_port()
+os.environ["JUDGEBOARD_RECEIVE_SOCKET"] = f"localhost:{port}"
+store = open_store(create=True)
+
+async def send(body):
+    await asyncio.sleep(0.1)
+    reader, writer = await asyncio.open_connection("localhost", port)
+    writer.write(body)
+    writer.write_eof()
+    reply = await reader.read()
+    writer.close()
+    return reply.decode()
+
+async def main():
+    receiver = Receiver(lambda: store)
+    receiver.start()
+    replies = [await send(body) for body in (b'{"resourceSpans": []}', b"no")]
+    await asyncio.to_thread(receiver.stop)
+    print(json.dumps(replies))
+
+asyncio.run(main())
+store.close()
+del os.environ["JUDGEBOARD_RECEIVE_SOCKET"]
+"""
+
+
+def add_transport(copy: Copy) -> None:
+    last = '(Transport("OTLP over gRPC", "receive_grpc", "grpc"),'
+    line = ' Transport("OTLP in a socket", "receive_socket", "socket_transport"),'
+    copy.add("receiving/socket_transport.py", TRANSPORT, "receiving/receiver.py", (last, last + line))
+    setting = "    receive_grpc: Listening | None"
+    copy.line("settings/model.py", setting, f"    receive_socket: Listening | None = None\n{setting}")
+
+
+def test_a_transport_of_traces(added: Copy) -> None:
+    assert json.loads(added.run(SEND)) == ["stored", "the body is not JSON"]
 
 
 FORMAT = """from judgeboard.formats.files import Row

@@ -15,16 +15,31 @@ from judgeboard.cli.asking import EXAMPLE_MODEL
 from judgeboard.cli.groups import OPTION_GROUPS
 from judgeboard.cli.options import F
 from judgeboard.errors import BadInput
+from judgeboard.settings.plugins import has_plugins
 from judgeboard.text import file_text
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import JudgeKeywords
 
 
+class _KindOption(click.Option):
+    """The option for a kind of judge. Its help also names the kinds of other packages."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return the option and its help."""
+        record = super().get_help_record(ctx)
+        if record is None or not has_plugins("judgeboard.judges"):
+            return record
+        from judgeboard.judges.kinds import JUDGES  # loads slowly: only for plugins
+
+        added = f" Kinds of other packages: {', '.join(JUDGES.added)}." if JUDGES.added else ""
+        return record[0], record[1] + added
+
+
 def judge_kind(help_text: str) -> Callable[[F], F]:
     """Return the option ``--judge`` of a command that asks a judge; `chosen_kind` gives its value."""
     default = "Default: rag if a model is given; rubric if a model and a rubric are given."
-    return click.option("--judge", "kind", metavar="KIND", help=f"{help_text} {default}")
+    return click.option("--judge", "kind", cls=_KindOption, metavar="KIND", help=f"{help_text} {default}")
 
 
 named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", required=False, callback=options.checked_name)
@@ -207,6 +222,8 @@ def _stored_judge(named: str) -> dict[str, Any]:
         if named in JUDGES:
             return {"kind": named}
         raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
+    if spec is None and JUDGES.lacks(version.kind):
+        raise BadInput(f"{version.title} cannot be asked: no installed package has its kind of judge, {version.kind!r}")
     if spec is None:
         raise BadInput(f"{version.title} cannot be asked: its verdicts were imported, or an earlier release made it")
     return spec

@@ -279,11 +279,14 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
     """Check the database and the endpoint. Exit code 0: no problem was found; 1: something must be fixed.
 
     The command looks for damage of the database: it checks the file of SQLite, and compares answers with their hashes.
-    It also names the settings that differ between this terminal and a server or a worker on the database.
+    It also names the settings that differ between this terminal and a server or a worker on the database, and the
+    plugins of other packages.
     """
-    from judgeboard.health.doctor import check_database, check_endpoint
+    from judgeboard.health.doctor import check_database, check_endpoint, plugin_finding, plugins
 
     findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
+    installed = plugins()
+    findings += map(plugin_finding, installed)
     lines = [
         line
         for finding in findings
@@ -292,5 +295,5 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
             *([f"     {finding.fix}"] if finding.fix else []),
         )
     ]
-    options.show({"findings": findings}, lines)
+    options.show({"findings": findings, "plugins": installed}, lines)
     return 0 if all(finding.ok for finding in findings) else 1

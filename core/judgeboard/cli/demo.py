@@ -187,7 +187,7 @@ def _run_suites(store: "Store", folder: Path) -> int:
 
 def _review_queue(store: "Store", folder: Path) -> int:
     """Create the queue and store the recorded decisions of three reviewers; return how many were stored now."""
-    from judgeboard.flags.rules import LOW_GROUNDEDNESS, RANDOM_SAMPLE, RULE_NAMED
+    from judgeboard.flags.rules import LOW_GROUNDEDNESS, RANDOM_SAMPLE, RULES
     from judgeboard.people.roster import change_settings, ensure_reviewer
     from judgeboard.reviews.failure_modes import save_mode
     from judgeboard.reviews.issues import save_issue
@@ -210,7 +210,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     if open_to_all:  # an earlier release made it so: its answers would be hidden from everybody
         assign_queue(store, QUEUE, by=ACTOR, add=list(people.values()))
     if queue is None:
-        selective = tuple(rule for rule in RULE_NAMED if rule != RANDOM_SAMPLE)
+        selective = tuple(rule for rule in RULES if rule != RANDOM_SAMPLE)
         where = RowFilter(query_types=("complex",), sources=(SOURCE,), rules=selective)
         rules = QueueRules(QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=())
         queue = create_queue(store, rules, by=ACTOR, assigned=list(people.values())).queue

@@ -17,6 +17,8 @@ from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import EXTRA, parse_mapping, simple_name
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, NOT_IMPORTED, TABLE_KINDS, OfAnotherKind, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
+from judgeboard.settings.plugins import has_plugins
+from judgeboard.settings.tools import IMPORTS
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
@@ -67,6 +69,21 @@ class _KindChoice(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
+class _ImportCommand(CommandWithArguments):
+    """The command whose whole help also names the exports that other packages read."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does."""
+        super().format_help_text(ctx, formatter)
+        if not has_plugins("judgeboard.imports"):
+            return
+        titles = [export.title for tool in IMPORTS.values() for export in tool.exports]
+        if titles:
+            formatter.write_paragraph()
+            with formatter.indentation():
+                formatter.write_text(f"Other packages recognise: {', '.join(titles)}.")
+
+
 def kind_lines() -> str:
     """Return one line per kind of file, for the help."""
     width = max(map(len, KINDS)) + 1
@@ -81,7 +98,7 @@ def kind_lines() -> str:
     "judgeboard import --kind pairs arena.jsonl.gz",
     "judgeboard import list",
     "judgeboard import undo",
-    cls=CommandWithArguments,
+    cls=_ImportCommand,
     json=False,
     help=f"""Import answers, verdicts or grades from files. Files may be gzipped; - is standard input.
 

@@ -287,10 +287,10 @@ def selection(conditions: Sequence[str]) -> RowFilter:
     """Return the filter of --where, whose rules exist or have flags in the database. Raises BadInput otherwise."""
     where = parse_where(conditions)
     if where.rules:
-        from judgeboard.flags.rules import RULE_NAMED
+        from judgeboard.flags.rules import RULES
         from judgeboard.reviews.queues import check_flag_rules
 
-        if not RULE_NAMED.keys() >= {*where.rules}:
+        if not RULES.keys() >= {*where.rules}:
             try:
                 with open_store().reading() as connection:
                     check_flag_rules(connection, where)

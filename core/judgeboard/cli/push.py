@@ -1,7 +1,7 @@
 """The commands `push` and `pull`: scores to another tool, and the history of another tool."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -9,7 +9,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
-from judgeboard.settings.tools import KNOWN_TOOLS
+from judgeboard.settings.tools import pull_names, push_names
 from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:
@@ -32,12 +32,21 @@ _FIRST = ("phoenix", "mlflow", "langfuse", "langsmith", "label-studio", "otlp")
 """The order of the tools in helps; others follow."""
 
 
-def _in_order(names: Iterable[str | None]) -> list[str]:
-    known = {name for name in names if name is not None}
-    return [name for name in _FIRST if name in known] + sorted(known.difference(_FIRST))
+class ToolChoice(click.Choice[str]):
+    """The names of tools. They are read when the help or a name needs them, because other packages add tools."""
+
+    def __init__(self, names: Callable[[], list[str]]) -> None:
+        # Not click's own, which reads the names at once.
+        self._names, self.case_sensitive = names, True
+
+    @property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]  # click never changes it
+        """The names in the order of helps."""
+        known = set(self._names())
+        return tuple(name for name in _FIRST if name in known) + tuple(sorted(known.difference(_FIRST)))
 
 
-TARGETS = _in_order(line.push for line in KNOWN_TOOLS)
+TARGETS = ToolChoice(push_names)
 KINDS = ("judgments", "reviews", "gold")
 
 
@@ -88,7 +97,7 @@ push_options = options.decorator(
     "judgeboard push mlflow --what judgments,gold --since 2026-11-01",
     "judgeboard push",
 )
-@click.argument("tool", type=click.Choice(TARGETS), required=False)
+@click.argument("tool", type=TARGETS, required=False)
 @push_options
 @click.option(
     "--every",
@@ -160,7 +169,7 @@ def _show_states() -> int:
     "judgeboard pull mlflow --project support --since 2026-11-01",
     "judgeboard pull langfuse --source shop",
 )
-@click.argument("tool", type=click.Choice(_in_order(line.pull for line in KNOWN_TOOLS)))
+@click.argument("tool", type=ToolChoice(pull_names))
 @_url
 @click.option(
     "--project",

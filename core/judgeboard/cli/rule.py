@@ -300,7 +300,7 @@ def add_alert(
     "judgeboard rule add push mlflow --source shop --with-notes",
     group=add_command,
 )
-@click.argument("tool", type=click.Choice(TARGETS))
+@click.argument("tool", type=TARGETS)
 @click.option("--name", help="Name of the push target (default: the name of the tool).")
 @push_options
 @options.with_default(

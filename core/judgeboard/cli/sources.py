@@ -103,12 +103,17 @@ def sources_receive(host: str, port: int) -> None:
     Runs until Ctrl-C. `judgeboard serve` receives them too.
 
     Creates the database if it is missing. Assistants send OpenTelemetry traces (OTLP over HTTP) to /v1/traces and
-    /v1/logs, and JSON to /api/responses and /api/feedback.
+    /v1/logs, and JSON to /api/responses and /api/feedback. They can also send OTLP over gRPC if the setting
+    receive_grpc has an address for it.
     """
-    from judgeboard.receiving.app import serve_receiver
+    from judgeboard.receiving.http import serve_receiver
+    from judgeboard.receiving.receiver import asked_transports
     from judgeboard.settings.masking import log_with_time
 
     log_with_time()
+    asked = asked_transports()
     store = options.open_store(create=True)
+    for transport, address in asked:
+        click.echo(f"receiving {transport.title} at {address}", err=True)
     click.echo(f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True)
     serve_receiver(store, "127.0.0.1" if host == "localhost" else host, port)

@@ -82,17 +82,20 @@ def versions_prompt(which: str) -> int:
     The file may leave out sections that you do not change. Keep the placeholders of each section, such as {error}. The
     program inserts the answer and its passages, and always tells the judge that they are data, not instructions.
     """
+    from judgeboard.judges.kinds import prompt_of
     from judgeboard.judges.prompt import PROMPTS, prompt_file
     from judgeboard.store.judge_versions import get_version
 
-    if which in PROMPTS:
-        click.echo(prompt_file(which), nl=False)
+    built_in = prompt_of(which)
+    if built_in is not None:
+        click.echo(prompt_file(built_in), nl=False)
         return 0
     with options.open_store().reading() as connection:
         version = get_version(connection, which)
-    if version.kind not in PROMPTS or version.prompt is None:
+    built_in = prompt_of(version.kind)
+    if built_in is None or version.prompt is None:
         raise BadInput(f"{version.title} has no prompt. Kinds of judges with a prompt: {', '.join(PROMPTS)}")
-    prompt = prompt_file(version.kind, version.prompt)
+    prompt = prompt_file(built_in, version.prompt)
     if sys.stdout.isatty():  # a model may have written it
         options.echo(prompt, verbatim=True)
     else:

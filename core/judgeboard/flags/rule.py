@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
+from pydantic import BaseModel
+
 from judgeboard.domain import Feedback, FlagState, Label, Response, Status
 from judgeboard.settings.model import Thresholds
 
@@ -114,6 +116,8 @@ class Rule:
     what the flag states about other judges or the user is still true. A rule with ``reads_texts`` gets the texts of the
     responses that ``texts_for`` selects.
 
+    A rule of another package may have ``options`` in the project file, which `Thresholds.options_of` returns.
+
     A rule that needs no judgment reads every answer: without a setting that switches it off by default, it can flag
     most of a log at once.
     """
@@ -126,6 +130,7 @@ class Rule:
     reads_texts: bool = False
     texts_for: Callable[[Signals, Thresholds], bool] = lambda _signals, _thresholds: True
     holds: Callable[[Mapping[str, Any], Mapping[str, Any]], bool] = lambda _stored, _now: True
+    options: type[BaseModel] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,21 @@
-"""The flag rules. Each has a function that decides, a sentence that explains, and a line in ``RULES``."""
+"""The flag rules: each has a function that decides, and a sentence that explains. Other packages add to ``RULES``."""
 
 import hashlib
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import wraps
 from itertools import combinations
 from operator import itemgetter
 from typing import Any
 
 from judgeboard.domain import AUDIT, COMBINED_KINDS, REPEATS, FeedbackKind, Label
+from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
 from judgeboard.settings.model import Thresholds
+from judgeboard.settings.plugins import Plugin, Registry, in_words
 
 LOW_GROUNDEDNESS = "low_groundedness"
 UNCERTAIN_VERDICT = "uncertain_verdict"
@@ -398,7 +402,7 @@ def random_sample(signals: Signals, thresholds: Thresholds) -> Reason | None:
     return Reason(RANDOM_SAMPLE, 0.0, params=params, inclusion_probability=thresholds.random_share)
 
 
-RULES: tuple[Rule, ...] = (
+_OURS: tuple[Rule, ...] = (
     Rule(LOW_GROUNDEDNESS, low_groundedness, _low_groundedness_words, reads_texts=True, texts_for=_needs_texts),
     Rule(UNCERTAIN_VERDICT, uncertain_verdict, _uncertain_verdict_words),
     Rule(
@@ -450,15 +454,41 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
-RULE_NAMED: Mapping[str, Rule] = {rule.name: rule for rule in RULES}
+
+def _checked(plugin: Plugin, rule: Any) -> Rule:
+    """Return the rule of a plugin; an error in its function names the rule and the package."""
+    if not isinstance(rule, Rule):
+        raise BadInput("it must be a `Rule` of judgeboard.flags.rule")
+    if rule.name != plugin.name:
+        raise BadInput(f"its `name` must be {plugin.name!r}, the name of the entry point")
+    named = f"the flag rule {rule.name} of {plugin.source}"
+
+    @wraps(rule.reason)
+    def reason(signals: Signals, thresholds: Thresholds) -> Reason | tuple[Reason, ...] | None:
+        try:
+            found = rule.reason(signals, thresholds)
+        except JudgeboardError:
+            raise
+        except Exception as error:
+            raise JudgeboardError(f"{named} failed: {in_words(error)}") from error
+        reasons = found if isinstance(found, tuple) else () if found is None else (found,)
+        if not all(isinstance(each, Reason) and each.rule == rule.name for each in reasons):
+            raise JudgeboardError(f"{named} returned something else than a `Reason` of {rule.name}")
+        return found
+
+    return replace(rule, reason=reason)
+
+
+RULES: Registry[Rule] = Registry("judgeboard.rules", {rule.name: rule for rule in _OURS}, _checked)
+"""The rules by name: those of Judgeboard, then those of other packages."""
 
 
 def why(rule: str, details: Mapping[str, Any], params: Mapping[str, Any]) -> str:
     """Return the sentence that explains a stored flag; it can contain texts of a log, so escape it.
 
-    A flag of an unknown rule, or with details of an older release, is named by its rule only.
+    A flag of a rule whose package is gone, or with details of an older release, is named by its rule only.
     """
     try:
-        return RULE_NAMED[rule].why(details, params)
-    except (LookupError, TypeError, ValueError):
+        return RULES[rule].why(details, params)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return f"Flagged by {rule}."

@@ -8,16 +8,21 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_IROTH, filemode
+from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.errors import DamagedDatabase, JudgeboardError, MissingDatabase
+from judgeboard.flags.rules import RULES
 from judgeboard.health.project import settings_faults
-from judgeboard.llm.endpoint import choose_provider
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.endpoint import PROVIDERS, choose_provider
 from judgeboard.runs.judging import make_judge
 from judgeboard.settings.masking import masked
 from judgeboard.settings.model import load_settings, provider_address, setting_hashes
+from judgeboard.settings.plugins import Plugin, Registry
+from judgeboard.settings.tools import IMPORTS, TARGETS
 from judgeboard.store.engine import Readable, Store, damaged
 from judgeboard.store.integrity import MOST_FAULTS, check_integrity, compare_hashes
 from judgeboard.store.jobs import worker_settings
@@ -115,6 +120,20 @@ def _settings_findings(store: Store) -> Iterator[Finding]:
 def _fault_findings(connection: Connection | None) -> Iterator[Finding]:
     for fault in settings_faults(load_settings(), connection):
         yield Finding(ok=False, what="settings", fix=str(fault))
+
+
+def plugins() -> list[Plugin]:
+    """Return the plugins of all groups, each loaded: one that cannot be used has its fault."""
+    registries: tuple[Registry[Any], ...] = (JUDGES, RULES, IMPORTS, PROVIDERS, TARGETS)
+    return [plugin for registry in registries for plugin in registry.plugins()]
+
+
+def plugin_finding(plugin: Plugin) -> Finding:
+    """Return whether a plugin can be used."""
+    what = f"plugin {plugin.name} ({plugin.group}) of {plugin.source}"
+    if plugin.fault is None:
+        return Finding(ok=True, what=what)
+    return Finding(ok=False, what=f"{what}: {plugin.fault}", fix="install a version that works, or remove the package")
 
 
 def _check_readers(file: Path) -> Iterator[Finding]:

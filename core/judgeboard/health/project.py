@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from judgeboard.alerts.rules import WrittenRule, checked_rule, fault_in_project
 from judgeboard.errors import BadInput
+from judgeboard.flags.rules import RULES
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.reviews.presets import PRESETS
@@ -27,8 +28,8 @@ def settings_faults(settings: Settings, connection: Connection | None) -> Iterat
     """Yield an error with its place for each setting below that names something unknown.
 
     These are the primary judge, the kind and the provider of a judge, the preset of a queue, the provider of a judging
-    rule, the filters of both, and whatever an alert says. Without a database, a rule or a judge that exists only there
-    is unknown.
+    rule, the filters of both, the options of a flag rule, and whatever an alert says. Without a database, a rule or a
+    judge that exists only there is unknown.
     """
     try:
         check_primary_judge(connection)
@@ -45,8 +46,22 @@ def settings_faults(settings: Settings, connection: Connection | None) -> Iterat
                 check_flag_rules(connection, parse_where(table.where))
             except BadInput as error:
                 yield settings.fail(f"is not usable: {error}", section, name, "where")
+    yield from _rule_faults(settings)
     for name, alert in settings.alerts.items():
         try:
             checked_rule(WrittenRule(name=name, **asdict(alert)))
         except BadInput as error:
             yield fault_in_project(settings.fail, str(error), "alerts", name)
+
+
+def _rule_faults(settings: Settings) -> Iterator[BadInput]:
+    for name in settings.flag_rules:
+        model = RULES[name].options if name in RULES else None
+        if model is None:
+            known = ", ".join(rule.name for rule in RULES.values() if rule.options is not None) or "none"
+            yield settings.fail(f"is no flag rule with options; rules with options: {known}", "flag_rules", name)
+            continue
+        try:
+            settings.options_of(name, model)
+        except BadInput as error:
+            yield error

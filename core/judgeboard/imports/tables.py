@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import FlagState, IssueState, Status, StepRecord
 from judgeboard.errors import BadInput
-from judgeboard.flags.rules import RULE_NAMED
+from judgeboard.flags.rules import RULES
 from judgeboard.formats.csv import defused
 from judgeboard.formats.files import ColumnType
 from judgeboard.formats.label_schema import LabelSchema, schema_from
@@ -403,8 +403,8 @@ class FlagImport(TableImport):
 
     def check(self, row: dict[str, Any]) -> None:
         """Raise Unusable for a flag that no rule could raise."""
-        if row["rule"] not in RULE_NAMED:
-            raise Unusable("rule", f"{row['rule']!r} is not one of {', '.join(RULE_NAMED)}")
+        if row["rule"] not in RULES:
+            raise Unusable("rule", f"{row['rule']!r} is not one of {', '.join(RULES)}")
         _required(row, "severity")
         _share(row, "severity", "inclusion_probability", "groundedness")
         row["state"] = row["state"] or FlagState.OPEN

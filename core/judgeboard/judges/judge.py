@@ -12,6 +12,7 @@ from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion,
 from judgeboard.errors import BadInput
 from judgeboard.judges.prompt import (
     ADDED_SECTIONS,
+    OWN_PROMPTS,
     Dialogue,
     Example,
     built_in_prompt,
@@ -98,6 +99,8 @@ class ModelJudge:
 
     prompt_name: ClassVar[str]
     """The name of its prompt file, and the default name of the judge."""
+    prompt_package: ClassVar[str] = OWN_PROMPTS
+    """The package whose folder ``prompts`` has the prompt file."""
     kind: ClassVar[str]
     scale: ClassVar[str] = VERDICT_SCALE
     reply_lines: ClassVar[tuple[str, ...]] = ()
@@ -119,7 +122,7 @@ class ModelJudge:
         self._endpoint = endpoint
         self._max_output = max_output
         self.asking = asking or Asking()
-        current, stored = built_in_prompt(self.prompt_name, params), self.asking.prompt
+        current, stored = built_in_prompt(self.prompt_name, params, self.prompt_package), self.asking.prompt
         if isinstance(stored, Path):
             self._prompt = read_prompt_file(stored, current)
         else:

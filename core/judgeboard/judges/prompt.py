@@ -21,6 +21,8 @@ from judgeboard.llm.chat import Message
 from judgeboard.settings.fields import CLOSED, Number, Text
 from judgeboard.text import file_text, storable, unstorable
 
+OWN_PROMPTS = "judgeboard.judges"
+"""The package of the built-in prompts."""
 _HEADING = re.compile(r"(?m)^# (.+)\n")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -34,9 +36,9 @@ class Prompt:
 
 
 @cache
-def load_prompt(name: str) -> Prompt:
-    """Read ``prompts/NAME.md``."""
-    return read_prompt(resources.files(__package__).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
+def load_prompt(name: str, package: str = OWN_PROMPTS) -> Prompt:
+    """Read ``prompts/NAME.md`` of a package."""
+    return read_prompt(resources.files(package).joinpath("prompts", f"{name}.md").read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=32)
@@ -251,12 +253,12 @@ PROMPTS: Mapping[str, str] = MappingProxyType(
 """Maps each kind of model judge to the name of its prompt; of ssr, to the prompt of its comparisons."""
 
 
-def built_in_prompt(name: str, params: Mapping[str, Any]) -> Prompt:
-    """Return the built-in prompt ``name`` for a judge version with ``params``.
+def built_in_prompt(name: str, params: Mapping[str, Any], package: str = OWN_PROMPTS) -> Prompt:
+    """Return the built-in prompt ``name`` of a package for a judge version with ``params``.
 
     With a ``rating_word``, it asks for free text that ends in the rating, and not for JSON.
     """
-    current = load_prompt(name)
+    current = load_prompt(name, package)
     if params.get("rating_word") is None:
         return current
     return read_prompt(written({**current.sections, **load_prompt("rating_text").sections}))
@@ -306,9 +308,8 @@ def written(sections: Mapping[str, str]) -> str:
     return "\n".join(f"# {title}\n{body}\n" for title, body in sections.items())
 
 
-def prompt_file(kind: str, stored: str | None = None) -> str:
+def prompt_file(current: Prompt, stored: str | None = None) -> str:
     """Return the prompt of a kind of judge, or the ``stored`` prompt of one of its versions, as a file to change."""
-    current = load_prompt(PROMPTS[kind])
     if stored is None:
         return written(current.sections)
     # The prompt of a version with examples also has the section for the examples.

@@ -2,14 +2,13 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -21,6 +20,7 @@ from judgeboard.llm.provider import CONCURRENCY, TIMEOUT_S, Provider, host_of, i
 from judgeboard.llm.rate_limits import rate_limit
 from judgeboard.settings.masking import masked
 from judgeboard.settings.model import load_settings
+from judgeboard.settings.plugins import Plugin, Registry
 from judgeboard.settings.sections import Price
 from judgeboard.text import file_text
 
@@ -78,8 +78,20 @@ def price_of(model: str, own: Path | None = None, host: str | None = None) -> Pr
     return FREE if is_own_host(host) else None
 
 
-PROVIDERS: Mapping[str, Provider] = MappingProxyType({provider.name: provider for provider in (OPENAI, ANTHROPIC)})
-"""The providers by name. A new provider is one file and its name here."""
+def _checked(plugin: Plugin, provider: Any) -> Provider:
+    if not isinstance(provider, Provider):
+        raise BadInput("it must be a `Provider` of judgeboard.llm.provider")
+    if provider.name != plugin.name:
+        raise BadInput(f"its `name` must be {plugin.name!r}, the name of the entry point")
+    if "-" in provider.name:
+        raise BadInput("its name needs _ instead of -, because the names of its variables begin with it")
+    return provider
+
+
+PROVIDERS: Registry[Provider] = Registry(
+    "judgeboard.providers", {provider.name: provider for provider in (OPENAI, ANTHROPIC)}, _checked
+)
+"""The providers by name. A new provider is one file and its name here; other packages add theirs."""
 
 
 def choose_provider(name: str | None = None, *, model: str | None = None, base_url: str | None = None) -> Provider:

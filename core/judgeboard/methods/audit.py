@@ -68,7 +68,7 @@ def make_independent(
     """
     with store.reading() as connection:
         version = get_version(connection, audited)
-    own_kind = kind or (version.kind if version.kind in JUDGES.keys() - OFFLINE else "rag")
+    own_kind = kind or (version.kind if version.kind in JUDGES and version.kind not in OFFLINE else "rag")
     as_audited: JudgeKeywords = {}
     if own_kind == version.kind and own_kind not in OFFLINE:
         domain, claims = version.params.get("domain"), version.params.get("claims")

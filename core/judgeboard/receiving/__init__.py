@@ -1,1 +1,1 @@
-"""Receives traces, answers and feedback over HTTP, and makes responses of traces."""
+"""Receives traces, answers and feedback, and makes responses of traces."""

@@ -19,9 +19,7 @@ from judgeboard.imports.fields import MAX_ID, fault_in
 from judgeboard.judges.rubric_file import SCALE
 from judgeboard.people.permissions import ENTERED, SIGNED_IN
 from judgeboard.people.roster import people_named
-from judgeboard.receiving.bodies import RequestBody
 from judgeboard.receiving.keys import Sender
-from judgeboard.receiving.records import json_in_body
 from judgeboard.reviews.decisions import decide, grade
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.engine import Store
@@ -35,6 +33,7 @@ from judgeboard.store.responses import Named, responses_by_id, responses_named
 from judgeboard.store.reviewers import Reviewer, people_sign_in
 from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE, REVIEW
 from judgeboard.store.traces import responses_of_trace
+from judgeboard.traces.sdk_requests import RequestBody, json_in_body
 
 DEFAULT_LIMIT, HIGHEST_LIMIT = 100, 1_000
 FLAG_PARAMETERS: Mapping[str, str] = {

@@ -7,7 +7,9 @@ the fields and types here with what the importers take.
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+
+from judgeboard.traces.sdk_requests import RequestBody
 
 Name = str | int
 """An id or a name."""
@@ -17,16 +19,10 @@ Thumbs = Literal["up", "down", -1, 0, 1] | bool
 """A user's thumbs: 1 and True are up, -1, 0 and False are down."""
 
 
-class RequestBody(BaseModel):
-    """A JSON object that a route takes."""
-
-    example: ClassVar[Mapping[str, Any]]
-
-
 class SentAnswer(RequestBody):
     """An answer with its question. Fields that are not listed are kept in its metadata; the reply names them."""
 
-    example = {
+    example: ClassVar[Mapping[str, Any]] = {
         "external_id": "answer-1",
         "source": "shop",
         "query": "At what temperature does nylon melt?",
@@ -65,7 +61,7 @@ class SentJudgment(RequestBody):
     they are not stored.
     """
 
-    example = {
+    example: ClassVar[Mapping[str, Any]] = {
         "external_id": "answer-1",
         "source": "shop",
         "judge": "my judge",
@@ -111,7 +107,12 @@ class SentFeedback(RequestBody):
     It may come before its answer.
     """
 
-    example = {"response_id": "answer-1", "source": "shop", "thumbs": "down", "user": "ann"}
+    example: ClassVar[Mapping[str, Any]] = {
+        "response_id": "answer-1",
+        "source": "shop",
+        "thumbs": "down",
+        "user": "ann",
+    }
 
     response_id: Name | None = Field(None, description="Id of the answer.")
     trace_id: Name | None = Field(None, description="Id of the trace of the answer.")
@@ -125,48 +126,6 @@ class SentFeedback(RequestBody):
     at: Time | None = Field(None, description="Time in ISO 8601.")
 
 
-_SCORE: dict[str, Any] = {"traceId": "0af7651916cd43dd8448eb211c80319c", "name": "groundedness", "value": 0.4}
-
-
-class SentScore(RequestBody):
-    """A score, as the SDKs of Langfuse send it. It becomes a verdict or the feedback of the answer of its trace."""
-
-    example = _SCORE
-
-    traceId: str = Field(description="Id of the trace, 32 hexadecimal digits.")  # noqa: N815 - Langfuse's name
-    name: str = Field(description="Name of the score.")
-    value: float | str | bool | None = None
-    observationId: str | None = Field(None, description="Id of a span of the trace.")  # noqa: N815
-    dataType: Literal["NUMERIC", "BOOLEAN", "CATEGORICAL"] | None = None  # noqa: N815
-    comment: str | None = Field(None, description="The reasoning.")
-    id: str | None = Field(None, description="Id of the score, which the reply repeats.")
-    timestamp: str | None = Field(None, description="Time in ISO 8601.")
-
-
-class SentRunFeedback(RequestBody):
-    """Feedback on a run, as the SDK of LangSmith sends it. It needs ``run_id`` or ``trace_id``."""
-
-    example = {"run_id": "0198f2a1-0000-7000-8000-000000000001", "key": "groundedness", "score": 0.4}
-
-    run_id: str | None = Field(None, description="Id of the run, a UUID.")
-    trace_id: str | None = Field(None, description="Id of the trace, a UUID.")
-    key: str = Field(description="Name of the feedback.")
-    score: float | bool | None = None
-    value: float | str | bool | dict[str, Any] | None = None
-    comment: str | None = Field(None, description="The reasoning.")
-    id: str | None = Field(None, description="Id of the feedback, which the reply repeats.")
-
-
-_RUN = {
-    "id": "0198f2a1-0000-7000-8000-000000000001",
-    "trace_id": "0198f2a1-0000-7000-8000-000000000001",
-    "dotted_order": "20260101T000000000000Z0198f2a1-0000-7000-8000-000000000001",
-    "run_type": "chain",
-    "start_time": "2026-01-01T00:00:00Z",
-    "end_time": "2026-01-01T00:00:01Z",
-    "inputs": {"question": "At what temperature does nylon melt?"},
-    "outputs": {"answer": "Nylon melts at about 250 °C."},
-}
 _SPAN = {
     "traceId": "0af7651916cd43dd8448eb211c80319c",
     "spanId": "b7ad6b7169203331",
@@ -194,7 +153,9 @@ _SERVICE = {"attributes": [{"key": "service.name", "value": {"stringValue": "sho
 class SentSpans(RequestBody):
     """Spans in the JSON of OTLP. As protobuf, send them as application/x-protobuf."""
 
-    example = {"resourceSpans": [{"resource": _SERVICE, "scopeSpans": [{"spans": [_SPAN]}]}]}
+    example: ClassVar[Mapping[str, Any]] = {
+        "resourceSpans": [{"resource": _SERVICE, "scopeSpans": [{"spans": [_SPAN]}]}]
+    }
 
     resourceSpans: list[dict[str, Any]] = Field(  # noqa: N815 - the name in OTLP
         [], description="Resources, each with `scopeSpans` and their `spans`."
@@ -204,27 +165,10 @@ class SentSpans(RequestBody):
 class SentLogs(RequestBody):
     """Log records in the JSON of OTLP. As protobuf, send them as application/x-protobuf."""
 
-    example = {"resourceLogs": [{"resource": _SERVICE, "scopeLogs": [{"logRecords": [_SCORE_RECORD]}]}]}
+    example: ClassVar[Mapping[str, Any]] = {
+        "resourceLogs": [{"resource": _SERVICE, "scopeLogs": [{"logRecords": [_SCORE_RECORD]}]}]
+    }
 
     resourceLogs: list[dict[str, Any]] = Field(  # noqa: N815 - the name in OTLP
         [], description="Resources, each with `scopeLogs` and their `logRecords`."
     )
-
-
-class SentRuns(RequestBody):
-    """Runs, as the SDKs of LangSmith send them."""
-
-    example = {"post": [_RUN]}
-
-    post: list[dict[str, Any]] = Field(
-        [], description="New runs: `id`, `trace_id`, `run_type`, `start_time`, `end_time`, `inputs`, `outputs` …"
-    )
-    patch: list[dict[str, Any]] = Field([], description="Later fields of these runs.")
-
-
-class SentEvents(RequestBody):
-    """A batch of events, as the SDKs of Langfuse send it. Events of the type `score-create` are read."""
-
-    example = {"batch": [{"id": "event-1", "type": "score-create", "body": _SCORE}]}
-
-    batch: list[dict[str, Any]] = Field(description="Events, each with `id`, `type` and `body`.")

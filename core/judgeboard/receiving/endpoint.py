@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response as Reply
 
-from judgeboard.receiving.bodies import RequestBody
-from judgeboard.receiving.keys import INGEST, Sender
-from judgeboard.receiving.limits import Body, Refused
+from judgeboard.receiving.keys import INGEST
+from judgeboard.receiving.limits import Refused
+from judgeboard.receiving.receiver import Delivery
 from judgeboard.traces import otlp
+from judgeboard.traces.sdk_requests import RequestBody
 
 IN_PATH = re.compile(r"\{(\w+)\}")
 MULTIPART = "multipart/form-data"
@@ -40,7 +41,7 @@ _OTHER_TYPES: Mapping[str, Mapping[str, Any]] = {
 }
 """The schemas of bodies that are not JSON."""
 
-Handle = Callable[[Sender, Request, Body], Awaitable[Reply]]
+Handle = Callable[[Delivery, Request], Awaitable[Reply]]
 
 
 class Endpoint(NamedTuple):

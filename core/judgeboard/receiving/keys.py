@@ -160,16 +160,17 @@ class Door:
         self._recorded: dict[tuple[str, int], float] = {}
         self._days_of_use: dict[int, int] = {}
 
-    def admit(
-        self, store: Store, headers: Mapping[str, str], client: str | None, scheme: str, scope: str = INGEST
-    ) -> Sender:
-        """Return the sender of a request, which came by ``scheme``. Raises Refused with 401, 403 or 429."""
-        token, now = token_in(headers), utc_now()
+    def admit(self, store: Store, token: str | None, *, is_local: bool, scope: str = INGEST) -> Sender:
+        """Return who sends a request with this token, or without any. Raises Refused with 401, 403 or 429.
+
+        ``is_local`` is whether a program on this machine sent it.
+        """
+        now = utc_now()
         with store.reading() as connection:
             key = None if token is None else key_of_token(connection, token)
             keys_needed = key is None and (self._keys_needed() or any_key(connection))
         if key is None:
-            _check_unknown(token, headers, client, scheme, keys_needed=keys_needed)
+            _check_unknown(token, is_local=is_local, keys_needed=keys_needed)
             return Sender()
         register_secret(token)  # only of keys that exist: strangers must not fill the memory
         fault = key.unusable(now)
@@ -200,24 +201,26 @@ class Door:
         return {"action": "send", "status": status}
 
 
-def _check_unknown(
-    token: str | None, headers: Mapping[str, str], client: str | None, scheme: str, *, keys_needed: bool
-) -> None:
+def _check_unknown(token: str | None, *, is_local: bool, keys_needed: bool) -> None:
     if keys_needed:
         raise Refused(401, "no key was sent" if token is None else "the key is not known")
-    if not _is_local(headers, client, scheme):
+    if not is_local:
         raise Refused(
             401, "without a key, only this machine may send: create one with `judgeboard sources keys create NAME`"
         )
 
 
-def _is_local(headers: Mapping[str, str], client: str | None, scheme: str) -> bool:
-    """Return whether a program on this machine, or a page of this server, sent the request without a proxy."""
-    if any(name in headers for name in ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via")):
+def is_from_here(headers: Mapping[str, str], client: str | None) -> bool:
+    """Return whether a request came from an address of this machine, and not through a proxy on it."""
+    proxied = any(name in headers for name in ("x-forwarded-for", "x-forwarded-host", "forwarded", "x-real-ip", "via"))
+    return _is_loopback(client) and not proxied
+
+
+def is_local(headers: Mapping[str, str], client: str | None, scheme: str) -> bool:
+    """Return whether a program on this machine, or a page of this server, sent a request of HTTP without a proxy."""
+    if not is_from_here(headers, client) or not from_own_page(headers, scheme):
         return False
-    if not from_own_page(headers, scheme):
-        return False
-    return _is_loopback(client) and _is_loopback(_host_name(headers.get("host", "")))
+    return _is_loopback(_host_name(headers.get("host", "")))
 
 
 def from_own_page(headers: Mapping[str, str], scheme: str) -> bool:

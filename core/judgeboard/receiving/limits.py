@@ -7,21 +7,28 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 
 RETRY_SECONDS = 2  # exporters drop a batch at once if they are told to wait for long
+STALLED_SECONDS = 20.0  # exporters give up after 10 s
 MOST_MEMBERS = 1_000  # of gzip in one body
 _PIECE = 1 << 16
 _PROGRESS = 1 << 14  # bytes of a body that must come in time: a sender of single bytes would hold its memory for hours
 _AUTOMATIC = 47  # zlib finds out whether the data are gzip or zlib
 _ENCODINGS = {"": False, "identity": False, "gzip": True, "deflate": True}
+_FIRST_BYTES = (b"\x1f\x8b", b"\x78")  # of gzip and zlib; no message of OTLP begins so
 
 
 class Refused(Exception):
-    """A request is refused with an HTTP status; the text is for the sender. ``key`` is the name of a refused key."""
+    """A request is refused with a status of HTTP; the text is for the sender. ``key`` is the name of a refused key."""
 
     def __init__(self, status: int, reason: str, key: str | None = None) -> None:
         super().__init__(reason)
         self.key = key
         self.status = status
         self.reason = reason
+
+    @property
+    def retry_seconds(self) -> int | None:
+        """After how many seconds the sender may send the same again; None if that would not help."""
+        return RETRY_SECONDS if self.status in {429, 503} else None
 
 
 class Memory:
@@ -52,28 +59,34 @@ class Body:
     count in ``memory`` until it is closed.
     """
 
-    def __init__(self, encoding: str, *, most: int, memory: Memory) -> None:
-        compressed = _ENCODINGS.get(encoding.strip().lower())
-        if compressed is None:
-            raise Refused(415, f"the content encoding {encoding!r} is not supported: use gzip")
-        self._compressed = compressed
+    def __init__(self, *, most: int, memory: Memory) -> None:
+        self._compressed = False
         self._most = most
         self._memory = memory
         self._taken = 0
         self._sent = bytearray()
 
-    async def read(self, chunks: AsyncIterator[bytes], stalled_seconds: float) -> None:
-        """Read the body as it was sent. Raises Refused, also if for so long less than 16 KiB of it came."""
+    async def read(self, chunks: AsyncIterator[bytes], encoding: str | None) -> None:
+        """Read the body as it was sent; without an encoding (None), its first bytes tell whether it is compressed.
+
+        Raises Refused, also if for 20 seconds less than 16 KiB of it came.
+        """
+        if encoding is not None and encoding.strip().lower() not in _ENCODINGS:
+            raise Refused(415, f"the content encoding {encoding!r} is not supported: use gzip")
         now, enough = asyncio.get_running_loop().time, _PROGRESS
         try:
-            async with asyncio.timeout(stalled_seconds) as limit:
+            async with asyncio.timeout(STALLED_SECONDS) as limit:
                 async for chunk in chunks:
                     self._append(self._sent, chunk)
                     if len(self._sent) >= enough:
                         enough = len(self._sent) + _PROGRESS
-                        limit.reschedule(now() + stalled_seconds)
+                        limit.reschedule(now() + STALLED_SECONDS)
         except TimeoutError:
-            raise Refused(408, f"the body did not come on for {stalled_seconds:g} s: send it again") from None
+            raise Refused(408, f"the body did not come on for {STALLED_SECONDS:g} s: send it again") from None
+        if encoding is None:
+            self._compressed = self._sent.startswith(_FIRST_BYTES)
+        else:
+            self._compressed = _ENCODINGS[encoding.strip().lower()]
 
     def whole(self) -> bytes:
         """Return the decompressed body. A large one takes long, so call it in a thread. Raises Refused."""

@@ -1,4 +1,4 @@
-"""Reads answers, judgments, feedback and scores of other evaluators in requests.
+"""Reads answers, judgments and feedback in requests, and stores the scores of other evaluators.
 
 Answers, judgments and feedback have the fields of `judgeboard import`. Scores come beside the spans: results of
 evaluations (OpenTelemetry), scores of Langfuse and feedback of LangSmith are log records of their trace, and wait with
@@ -7,7 +7,6 @@ it. When the trace has an answer, thumbs become its feedback, and other scores a
 
 import io
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,8 +17,7 @@ from sqlalchemy import Connection, select
 
 from judgeboard.domain import Feedback, Rejected
 from judgeboard.errors import BadInput
-from judgeboard.imports.exports.entry import as_object, objects
-from judgeboard.imports.exports.traced import BY, EVALUATION, EVENT, PUSHED, Score, is_own, nanoseconds, scored
+from judgeboard.imports.exports.traced import Score, scored
 from judgeboard.imports.fields import MAX_ID, Cells, Unusable, fault_in
 from judgeboard.imports.kinds import KINDS, ImportKind, Record
 from judgeboard.imports.reading import read_records
@@ -29,8 +27,7 @@ from judgeboard.receiving.keys import Sender
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.tables import RESPONSE
 from judgeboard.store.traces import NewFeedback, NewSpan, store_spans, traces_of_spans
-from judgeboard.tools import langfuse, langsmith
-from judgeboard.traces.spans import LogRecord, Span
+from judgeboard.traces.sdk_requests import json_in_body
 
 MOST_LISTED = 100  # rejected rows in a reply
 _GZIP = b"\x1f\x8b"
@@ -116,14 +113,6 @@ def store_records(connection: Connection, records: Records[Any], now: datetime) 
     }
 
 
-def json_in_body(body: bytes) -> Any:
-    """Return the value of a JSON text, also with texts and numbers that cannot be stored. Raises BadInput."""
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        raise BadInput("the body is not JSON") from None
-
-
 _SUBJECTS = {"response_id": "response_key", "trace_id": "trace_key", "span_id": "span_key"}
 _OF_FEEDBACK = ("thumbs", "stars", "feedback")
 
@@ -181,105 +170,16 @@ def _key(value: Any) -> str:
 
 
 ACTOR = "receiver"
-_OF_PEOPLE = "annotations of people are not taken here: import them with"
-_TRACE_DIGITS = 32
 
 
-def langfuse_scores_in(body: bytes) -> tuple[list[LogRecord], Any]:
-    """Return the log records of the scores in a body, and the reply to it.
-
-    The body is a score, a list, or a batch of events. Raises BadInput if it is none of these.
-    """
-    content = json_in_body(body)
-    if isinstance(content, dict) and isinstance(content.get("batch"), list):
-        events = objects(content["batch"])
-        scores = [as_object(event.get("body")) if event.get("type") == "score-create" else {} for event in events]
-        read = [_record(score) for score in scores]
-        replies = [
-            {"id": event.get("id"), "status": 400, "message": each}
-            if isinstance(each, str)
-            else {"id": event.get("id")}
-            for event, each in zip(events, read, strict=True)
-        ]
-        reply: Any = {
-            "successes": [each | {"status": 201} for each in replies if "message" not in each],
-            "errors": [each for each in replies if "message" in each],
-        }
-    elif isinstance(content, list) and len(objects(content)) == len(content):
-        read = [_record(score) for score in content]
-        reply = [{"id": score.get("id")} for score in content]
-    elif isinstance(content, dict):
-        read = [_record(content)]
-        if isinstance(read[0], str):
-            raise BadInput(read[0])
-        reply = {"id": content.get("id")}
-    else:
-        raise BadInput("the body is neither a score nor a list of scores")
-    return [each for each in read if isinstance(each, LogRecord)], reply
-
-
-def _record(score: Mapping[str, Any]) -> LogRecord | str:
-    """Return the log record of a score, or why it has none."""
-    if fault := fault_in(dict(score)):
-        return f"{fault[0]}: {fault[1]}"
-    trace_id, span_id, name = (score.get(key) for key in ("traceId", "observationId", "name"))
-    if not isinstance(name, str) or not name:
-        return "only scores are taken here, and a score needs a name: send traces to /v1/traces"
-    if not isinstance(trace_id, str) or len(trace_id) != _TRACE_DIGITS:
-        return "a score needs the traceId of an answer: scores of sessions are not stored"
-    read = langfuse.score_of(score)
-    if read.human:
-        return f"{_OF_PEOPLE} `judgeboard pull langfuse`"
-    own = score.get("id") if is_own(score.get("metadata")) else None
-    return _log_record(trace_id.lower(), span_id if isinstance(span_id, str) else "", read, own)
-
-
-def langsmith_feedback_in(body: bytes) -> tuple[list[LogRecord], Any]:
-    """Return the log record of the feedback in a body, and the reply to it. Raises BadInput."""
-    content = json_in_body(body)
-    if not isinstance(content, dict):
-        raise BadInput("the body is no feedback of LangSmith")
-    return [_feedback_record(content)], {"id": content.get("id")}
-
-
-def langsmith_records_in(body: bytes, content_type: str) -> list[Span | LogRecord]:
-    """Return the spans and log records of the runs and the feedback in a body. Raises BadInput."""
-    feedback = langsmith.feedback_in(body, content_type)
-    return [*langsmith.runs_in(body, content_type), *map(_feedback_record, feedback)]
-
-
-def _feedback_record(feedback: Mapping[str, Any]) -> LogRecord:
-    if fault := fault_in(dict(feedback)):
-        raise BadInput(f"{fault[0]}: {fault[1]}")
-    if not isinstance(feedback.get("key"), str) or not feedback["key"]:
-        raise BadInput("a feedback needs a key")
-    read = langsmith.score_of(feedback)
-    if read.human:
-        raise BadInput(f"{_OF_PEOPLE} `judgeboard pull langsmith`")
-    source = as_object(feedback.get("feedback_source"))
-    own = feedback.get("id") if is_own(source.get("metadata")) else None
-    return _log_record(*langsmith.ids_of_feedback(feedback), read, own)
-
-
-def _log_record(trace_id: str, span_id: str, score: Score, pushed: Any) -> LogRecord:
-    attributes = {
-        EVALUATION + "name": score.name,
-        EVALUATION + "score.value": score.value,
-        EVALUATION + "explanation": score.reason,
-        BY: score.by,
-        PUSHED: pushed,
-    }
-    known = {name: value for name, value in attributes.items() if value is not None}
-    return LogRecord(trace_id, span_id, EVENT, nanoseconds(score.at), attributes=known)
-
-
-def store_score_records(connection: Connection, records: Sequence[NewSpan], owner: str, now: datetime) -> None:
-    """Store the log records of scores with their traces. A score of a run may not name its trace, but the run."""
-    runs = [record.span_id.partition(":")[0] for record in records]
+def store_records_of_traces(connection: Connection, records: Sequence[NewSpan], owner: str, now: datetime) -> None:
+    """Store spans and log records with their traces. A score of a run may not name its trace, but the run."""
+    runs = ["" if record.kind == "span" else record.span_id.partition(":")[0] for record in records]
     of_root = {run for record, run in zip(records, runs, strict=True) if run and record.trace_id.endswith(run)}
     known = traces_of_spans(connection, of_root, owner) if of_root else {}
     placed = [
-        replace(record, trace_id=known.get(run, record.trace_id)) for record, run in zip(records, runs, strict=True)
+        replace(record, trace_id=known[run]) if run in known else record
+        for record, run in zip(records, runs, strict=True)
     ]
     store_spans(connection, placed, owner, now)
 

@@ -297,7 +297,7 @@ def _version(version: StoredVersion, totals: Counts | None, without_groundedness
 
 def _flags(by_rule: dict[str, dict[str, int]], open_graded: int) -> FlagCounts:
     nothing = dict.fromkeys(map(str, FlagState), 0)
-    rules = sorted({rule.name for rule in RULES} | by_rule.keys())
+    rules = sorted(RULES.keys() | by_rule.keys())
     by_rule_and_state = {rule: nothing | by_rule.get(rule, {}) for rule in rules}
     by_state = {state: sum(states[state] for states in by_rule_and_state.values()) for state in nothing}
     return FlagCounts(by_state, by_rule_and_state, open_graded)

@@ -16,7 +16,7 @@ from judgeboard.domain import (
     Role,
 )
 from judgeboard.errors import BadInput
-from judgeboard.flags.rules import RULE_NAMED
+from judgeboard.flags.rules import RULES
 from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Actor, actor_name, allowed, role_now
 from judgeboard.people.roster import list_people
@@ -424,11 +424,11 @@ def _schema_columns(connection: Connection, rules: QueueRules, title: str) -> di
 
 def check_flag_rules(connection: Connection | None, where: RowFilter) -> None:
     """Raise `BadInput` for a rule of a filter that neither exists nor has flags in the database, if there is one."""
-    unknown = [rule for rule in where.rules if rule not in RULE_NAMED]
+    unknown = [rule for rule in where.rules if rule not in RULES]
     if connection is not None:
         unknown = values_without_rows(connection, "rule", unknown)
     if unknown:
-        raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(RULE_NAMED)}")
+        raise BadInput(f"there is no rule {unknown[0]!r}; rules: {', '.join(RULES)}")
 
 
 def check_open_flags(connection: Connection, where: RowFilter, *, of: str) -> None:

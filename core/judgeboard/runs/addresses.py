@@ -30,6 +30,8 @@ def provider_and_address(options: Mapping[str, Any]) -> tuple[str, str | None]:
 
 def configured_address(options: Mapping[str, Any]) -> Address:
     """Return the address of a judge's options: given there, in the environment, or the provider's own."""
+    if options.get("provider") and options.get("base_url"):  # the package of the provider may be gone
+        return bare_address(options["provider"], options["base_url"])
     provider, base_url = provider_and_address(options)
     return bare_address(provider, base_url or PROVIDERS[provider].base_url)
 

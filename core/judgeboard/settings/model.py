@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast
 
 from annotated_types import Ge, Le
 from pydantic import (
@@ -63,6 +63,7 @@ ENVIRONMENT: Mapping[str, str] = os.environ
 LONGEST_CHECKS = 50_000  # characters
 DEFAULT_DATABASE = "data/judgeboard.db"
 LONGEST_SEED = 200  # characters
+OTLP_PORT = 4317  # of OTLP over gRPC
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 LIMITS: tuple[Literal["requests_per_minute", "tokens_per_minute"], ...] = ("requests_per_minute", "tokens_per_minute")
 
@@ -92,7 +93,18 @@ def _storable(value: str) -> str:
     return value
 
 
+def _listening(value: Any) -> str:
+    """Return HOST:PORT for a port, a host, or both."""
+    text = "" if isinstance(value, bool) else str(value).strip()
+    parts = re.fullmatch(r"(?:(\[[\da-fA-F:.]+\]|[\w.-]*[A-Za-z.-][\w.-]*)(?::|$))?(\d{1,5})?", text)
+    if not text or parts is None or not 0 < int(parts[2] or OTLP_PORT) < 2**16:
+        raise ValueError("must be a port, a host or HOST:PORT")
+    return f"{parts[1] or 'localhost'}:{parts[2] or OTLP_PORT}"
+
+
+M = TypeVar("M", bound=BaseModel)
 Number = Annotated[float, BeforeValidator(_number_only)]
+Listening = Annotated[str, BeforeValidator(_listening, json_schema_input_type=str | int)]
 Text = Annotated[str, AfterValidator(_storable)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names)]
 NamesOrNone = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_names)]
@@ -252,6 +264,24 @@ class Thresholds(BaseModel):
         },
     )
 
+    flag_rules: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Options of the flag rules of other packages, by the name of the rule: [flag_rules.NAME].",
+    )
+
+    def options_of(self, rule: str, model: type[M]) -> M:
+        """Return the options of a flag rule of another package, which ``model`` describes.
+
+        Options that are not in the table of the rule have their defaults. Raises BadInput if one is unknown or wrong.
+        """
+        try:
+            return model.model_validate(self.flag_rules.get(rule, {}))
+        except ValidationError as error:
+            fault = error.errors()[0]
+            keys = tuple(str(step) for step in fault["loc"])
+            reason = _reason(fault, keys or (rule,), fields_of(model))
+            raise _fault(reason, ("flag_rules", rule, *keys), project_file(), os.environ) from None
+
     @model_validator(mode="after")
     def _cuts_can_be_read(self) -> "Thresholds":
         for query_type, threshold in self.cuts.by_type.items():
@@ -266,7 +296,8 @@ class Thresholds(BaseModel):
         return Cuts(self.low_groundedness, dict(map(_type_and_threshold, self.low_groundedness_by_type)))
 
 
-THRESHOLDS: tuple[str, ...] = tuple(Thresholds.model_fields)
+THRESHOLDS: tuple[str, ...] = tuple(name for name in Thresholds.model_fields if name != "flag_rules")
+"""The thresholds of the rules of Judgeboard, which the page *Settings* can change."""
 
 
 def _type_and_threshold(text: str) -> tuple[str, float]:
@@ -319,6 +350,11 @@ class Settings(Thresholds, BaseSettings):
     trace_longest: Number = Field(
         60, ge=0, le=1e9, description="Any other trace becomes an answer after this many seconds without a new span."
     )
+    receive_grpc: Listening | None = Field(
+        None,
+        description="Address at which the server also receives traces over gRPC: a port, a host or HOST:PORT. The host "
+        f"is localhost and the port {OTLP_PORT}, unless it names others.",
+    )
     feedback_days: Number = Field(7, ge=0.001, le=36_500, description="Days for which feedback waits for its answer.")
     smtp: str | None = Field(
         None, repr=False, description="Mail server: smtps://user:password@host, smtp+starttls://… or smtp://…"
@@ -362,7 +398,7 @@ class Settings(Thresholds, BaseSettings):
     @cached_property
     def thresholds(self) -> Thresholds:
         """The thresholds alone."""
-        return Thresholds.model_construct(**{name: getattr(self, name) for name in THRESHOLDS})
+        return Thresholds.model_construct(**{name: getattr(self, name) for name in Thresholds.model_fields})
 
     def limits(self, name: Literal["requests_per_minute", "tokens_per_minute"]) -> tuple[str, ...]:
         """Return the limits per minute by model, those of the judges by name last."""
@@ -490,7 +526,8 @@ def _refused(error: ValidationError, file: ProjectFile | None, environment: Mapp
     """Return the first fault as an error that names its place. Unknown names come first: a name may be misspelt."""
     fault = min(error.errors(), key=lambda each: each["type"] not in _UNKNOWN)
     keys = tuple(str(step) for step in fault["loc"]) or (str(fault["ctx"]["error"]).split(maxsplit=1)[0],)
-    reason, shown = _reason(fault, keys), fault["input"]
+    section = SECTIONS.get(keys[0], Settings) if len(keys) > 2 else Settings
+    reason, shown = _reason(fault, keys, fields_of(section)), fault["input"]
     # The value of a variable is left out: it may be a secret.
     is_short = isinstance(shown, str | int | float) and len(str(shown)) < 80
     if reason.startswith("must") and is_short and not environment.get(variable_of(keys[0])):
@@ -507,8 +544,7 @@ def _fault(reason: str, keys: Sequence[str], file: ProjectFile | None, environme
     return BadInput(f"{'.'.join(keys)} {reason}")
 
 
-def _reason(fault: "ErrorDetails", keys: Sequence[str]) -> str:
-    known = fields_of(SECTIONS.get(keys[0], Settings) if len(keys) > 2 else Settings)
+def _reason(fault: "ErrorDetails", keys: Sequence[str], known: Mapping[str, FieldInfo]) -> str:
     if fault["type"] in _UNKNOWN:
         if re.search(r"key|token|secret|password", keys[-1]) and keys[-1] not in known:
             return "does not belong into this file: a key stands in the environment, for example in OPENAI_API_KEY"
@@ -570,7 +606,7 @@ def provider_address(provider: str) -> str | None:
     return os.environ.get(f"{provider.upper()}_BASE_URL") or None
 
 
-SHARED = (*THRESHOLDS, "primary_judge", "judges", "prices", "families")
+SHARED = (*Thresholds.model_fields, "primary_judge", "judges", "prices", "families")
 """The settings that change what a process stores. They should be equal where several processes share a database."""
 
 

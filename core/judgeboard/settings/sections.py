@@ -41,9 +41,14 @@ class JudgeSettings(BaseModel):
 
     model_config = _FORBID
 
-    kind: Annotated[str | None, Field(description="rag, rubric, grade, rating or lexical (default: rag).")] = None
+    kind: Annotated[
+        str | None,
+        Field(description="rag, rubric, grade, rating, lexical, or a kind of another package (default: rag)."),
+    ] = None
     model: Annotated[str | None, Field(description="Name of the chat model, as its endpoint spells it.")] = None
-    provider: Annotated[str | None, Field(description="API of the endpoint: openai or anthropic.")] = None
+    provider: Annotated[
+        str | None, Field(description="API of the endpoint: openai, anthropic, or a provider of another package.")
+    ] = None
     base_url: Annotated[str | None, Field(description="Address of the endpoint, with its /v1.")] = None
     prompt: Annotated[Path | None, Field(description="Prompt file (`judgeboard versions prompt KIND` prints one).")] = (
         None

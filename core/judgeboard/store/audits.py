@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, case, exists, func, select
 
 from judgeboard.domain import FlagState, ResponseKind, Status, StepRecord, Verdict
-from judgeboard.flags.rules import RULE_NAMED, SUPREME_DISAGREES
+from judgeboard.flags.rules import RULES, SUPREME_DISAGREES
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
@@ -177,7 +177,7 @@ def store_judgment_reviews(
         ]
         stored += connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
         states = read_states(connection, responses)
-        update_flags(connection, states, (RULE_NAMED[SUPREME_DISAGREES],), rules_in_force(connection), now)
+        update_flags(connection, states, (RULES[SUPREME_DISAGREES],), rules_in_force(connection), now)
     return stored
 
 

@@ -332,7 +332,7 @@ def flag_new(
             continue
         signals = Signals(answer.source, answer.external_id, answer.query_type, feedback.get(id_), texts=answer)
         of_response = _of_response(id_, answer, asked_day(answer))
-        reasons = reasons_for(signals, in_force.thresholds, RULES)
+        reasons = reasons_for(signals, in_force.thresholds, RULES.values())
         new += [_row(of_response, signals, reason, now) for reason in reasons]
         if len(reasons) > 1:
             several.append(id_)

@@ -16,7 +16,7 @@ from judgeboard.store.filter_conditions import flag_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Neighbours, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
-from judgeboard.store.reviews import EACH_JUDGE, STATE_AFTER, is_current, is_worse
+from judgeboard.store.reviews import STATE_AFTER, each_judge_rules, is_current, is_worse
 from judgeboard.store.row_filter import by_index
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of, rows_with
@@ -56,7 +56,7 @@ def _leads(where: RowFilter, own: Sequence[ColumnElement[bool]]) -> list[ColumnE
     of_flag = (where.rules, where.judge, where.min_score, where.max_score, where.min_quality, where.max_quality)
     if not any(value not in (None, ()) for value in of_flag):
         return [FLAG.c.leads]
-    if len(where.rules) == 1 and where.rules[0] not in EACH_JUDGE:
+    if len(where.rules) == 1 and where.rules[0] not in each_judge_rules():
         return []
     worse = FLAG.alias("worse")
     matching = [ClauseAdapter(worse).traverse(condition) for condition in own]
@@ -129,9 +129,9 @@ class QueueFacets:
 def open_counts(connection: Connection) -> list[tuple[str, str, int]]:
     """Return (rule, query type, answers with an open flag of the rule) for every combination that occurs, sorted."""
     columns = FLAG.c.rule, FLAG.c.query_type
-    counts = select(*columns, func.count()).where(OPEN, FLAG.c.rule.not_in(EACH_JUDGE)).group_by(*columns)
+    counts = select(*columns, func.count()).where(OPEN, FLAG.c.rule.not_in(each_judge_rules())).group_by(*columns)
     distinct = func.count(FLAG.c.response_id.distinct())
-    of_judges = select(*columns, distinct).where(OPEN, FLAG.c.rule.in_(EACH_JUDGE)).group_by(*columns)
+    of_judges = select(*columns, distinct).where(OPEN, FLAG.c.rule.in_(each_judge_rules())).group_by(*columns)
     rows = [*connection.execute(counts), *connection.execute(of_judges)]
     return sorted((rule, query_type, count) for rule, query_type, count in rows)
 

@@ -478,7 +478,10 @@ def flags_decided(connection: Connection, review_ids: Collection[int]) -> dict[i
     return flags
 
 
-EACH_JUDGE = frozenset(rule.name for rule in RULES if rule.each_judge)
+@cache
+def each_judge_rules() -> frozenset[str]:
+    """Return the rules that can raise several flags on an answer, one for each judge."""
+    return frozenset(rule.name for rule in RULES.values() if rule.each_judge)
 
 
 def _judge_of(flag: FromClause) -> ColumnElement[Any]:
@@ -496,7 +499,7 @@ def flags_with_newer(connection: Connection, flag_ids: Collection[int]) -> set[i
             newer.c.state == FlagState.OPEN.value,
             newer.c.id > FLAG.c.id,
             or_(
-                FLAG.c.rule.not_in(EACH_JUDGE),
+                FLAG.c.rule.not_in(each_judge_rules()),
                 FLAG.c.judgment_id.is_not(None) & _judge_of(newer).is_not_distinct_from(_judge_of(FLAG)),
             ),
         )

@@ -178,10 +178,9 @@ def check_query_types(connection: Connection, setting: str, types: Collection[st
 
 
 def _check_rules(key: str, names: Collection[str]) -> None:
-    known = [rule.name for rule in RULES]
     for each in names:
-        if each not in known:
-            raise BadInput(f"{key}: there is no rule {each!r}; known: {', '.join(known)}")
+        if each not in RULES:
+            raise BadInput(f"{key}: there is no rule {each!r}; known: {', '.join(RULES)}")
 
 
 def setting_origins(connection: Connection) -> list[SettingLine]:

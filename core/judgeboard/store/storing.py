@@ -41,9 +41,6 @@ from judgeboard.store.tables import IMPORT_BATCH, RESPONSE
 from judgeboard.store.traces import take_feedback
 from judgeboard.text import storable
 
-# Drawn rules depend on the response alone: they apply when it is stored and when all rules are applied again.
-_OTHER_RULES = tuple(rule for rule in RULES if not rule.drawn)
-
 
 @dataclass(slots=True)
 class StoredResponses:
@@ -143,7 +140,7 @@ def reapply_flags(connection: Connection, response_ids: Collection[int], now: da
     changes = FlagChanges()
     for batch in batches(sorted(set(response_ids))):
         states = _locked_states(connection, batch)
-        changes.add(update_flags(connection, states, RULES, rules_in_force(connection), now))
+        changes.add(update_flags(connection, states, [*RULES.values()], rules_in_force(connection), now))
         follow_queues(connection, batch, now)
     return changes
 
@@ -158,7 +155,7 @@ def count_to_supersede(
     rules = rules_in_force(connection)
     rules = rules._replace(thresholds=rules.thresholds.model_copy(update=dict(changed or {})))
     states = read_states(connection, read_responses(connection, set(response_ids), lock=False))
-    changes = reconciling(connection, states, RULES, rules)
+    changes = reconciling(connection, states, [*RULES.values()], rules)
     return sum(len(each.result.to_supersede) for each in changes)
 
 
@@ -247,7 +244,9 @@ def _update_after_change(
     states = read_states(connection, responses)
     update_current_judgments(connection, states)
     if flags:
-        update_flags(connection, states, _OTHER_RULES, rules_in_force(connection), now)
+        # Drawn rules depend on the response alone: they apply when it is stored and when all rules are applied again.
+        others = [rule for rule in RULES.values() if not rule.drawn]
+        update_flags(connection, states, others, rules_in_force(connection), now)
     follow_queues(connection, [response.id for response in responses], now)
 
 

@@ -1,4 +1,4 @@
-"""Foreign tools and conventions: a module has what an import, a pull and a push know of one.
+"""Foreign tools and conventions: a module has what an import, a pull, a push and the receiver know of one.
 
 `judgeboard.settings.tools` lists them.
 

@@ -1,8 +1,10 @@
-"""Langfuse: observations, traces and scores, in its exports, in its REST interface and as spans."""
+"""Langfuse: observations, traces and scores, in its exports, in its REST interface and as spans; scores by its SDKs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
@@ -15,10 +17,11 @@ from judgeboard.imports.exports.traced import (
     each_span,
     each_trace,
     is_own,
+    log_record,
     nanoseconds,
     number_in,
 )
-from judgeboard.imports.fields import json_text
+from judgeboard.imports.fields import fault_in, json_text
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.store.tools import PushItem, PushScore
@@ -56,6 +59,7 @@ from judgeboard.traces.attributes import (
     under,
 )
 from judgeboard.traces.content import contents
+from judgeboard.traces.sdk_requests import RequestBody, SdkRequest, json_in_body
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 _OBSERVATION = "langfuse.observation."
@@ -496,4 +500,107 @@ class LangfuseHistory(History):
         return Page(_TRACES, traces, f"{_OLD}{number + 1}" if len(listed) == _TRACES_OF_PAGE else None)
 
 
-TOOL = Tool(exports=(_OBSERVATIONS, _TRACES, _SCORES), spans=read_span, history=LangfuseHistory, target=LANGFUSE)
+# Its SDKs: scores, which they post beside the spans
+
+
+_TRACE_DIGITS = 32
+_SCORE: dict[str, Any] = {"traceId": "0af7651916cd43dd8448eb211c80319c", "name": "groundedness", "value": 0.4}
+
+
+class SentScore(RequestBody):
+    """A score, as the SDKs of Langfuse send it. It becomes a verdict or the feedback of the answer of its trace."""
+
+    example: ClassVar[Mapping[str, Any]] = _SCORE
+
+    traceId: str = Field(description="Id of the trace, 32 hexadecimal digits.")  # noqa: N815 - Langfuse's name
+    name: str = Field(description="Name of the score.")
+    value: float | str | bool | None = None
+    observationId: str | None = Field(None, description="Id of a span of the trace.")  # noqa: N815
+    dataType: Literal["NUMERIC", "BOOLEAN", "CATEGORICAL"] | None = None  # noqa: N815
+    comment: str | None = Field(None, description="The reasoning.")
+    id: str | None = Field(None, description="Id of the score, which the reply repeats.")
+    timestamp: str | None = Field(None, description="Time in ISO 8601.")
+
+
+class SentEvents(RequestBody):
+    """A batch of events, as the SDKs of Langfuse send it. Events of the type `score-create` are read."""
+
+    example: ClassVar[Mapping[str, Any]] = {"batch": [{"id": "event-1", "type": "score-create", "body": _SCORE}]}
+
+    batch: list[dict[str, Any]] = Field(description="Events, each with `id`, `type` and `body`.")
+
+
+def read_posted(body: bytes, _content_type: str) -> tuple[list[LogRecord], Any]:
+    """Return the log records of the scores in a body, and the reply to it.
+
+    The body is a score, a list, or a batch of events. Raises BadInput if it is none of these.
+    """
+    content = json_in_body(body)
+    if isinstance(content, dict) and isinstance(content.get("batch"), list):
+        events = objects(content["batch"])
+        scores = [as_object(event.get("body")) if event.get("type") == "score-create" else {} for event in events]
+        read = [_record(score) for score in scores]
+        replies = [
+            {"id": event.get("id"), "status": 400, "message": each}
+            if isinstance(each, str)
+            else {"id": event.get("id")}
+            for event, each in zip(events, read, strict=True)
+        ]
+        reply: Any = {
+            "successes": [each | {"status": 201} for each in replies if "message" not in each],
+            "errors": [each for each in replies if "message" in each],
+        }
+    elif isinstance(content, list) and len(objects(content)) == len(content):
+        read = [_record(score) for score in content]
+        reply = [{"id": score.get("id")} for score in content]
+    elif isinstance(content, dict):
+        read = [_record(content)]
+        if isinstance(read[0], str):
+            raise BadInput(read[0])
+        reply = {"id": content.get("id")}
+    else:
+        raise BadInput("the body is neither a score nor a list of scores")
+    return [each for each in read if isinstance(each, LogRecord)], reply
+
+
+def _record(score: Mapping[str, Any]) -> LogRecord | str:
+    """Return the log record of a score, or why it has none."""
+    if fault := fault_in(dict(score)):
+        return f"{fault[0]}: {fault[1]}"
+    trace_id, span_id, name = (score.get(key) for key in ("traceId", "observationId", "name"))
+    if not isinstance(name, str) or not name:
+        return "only scores are taken here, and a score needs a name: send traces to /v1/traces"
+    if not isinstance(trace_id, str) or len(trace_id) != _TRACE_DIGITS:
+        return "a score needs the traceId of an answer: scores of sessions are not stored"
+    read = score_of(score)
+    if read.human:
+        return "annotations of people are not taken here: import them with `judgeboard pull langfuse`"
+    own = score.get("id") if is_own(score.get("metadata")) else None
+    return log_record(read, trace_id.lower(), span_id if isinstance(span_id, str) else "", own)
+
+
+TOOL = Tool(
+    exports=(_OBSERVATIONS, _TRACES, _SCORES),
+    spans=read_span,
+    history=LangfuseHistory,
+    target=LANGFUSE,
+    receives=(
+        SdkRequest(
+            path="/api/public/scores",
+            summary="Send scores (Langfuse)",
+            content="A score or a list",
+            body=SentScore,
+            read=read_posted,
+            listed=True,
+            only_json=True,
+        ),
+        SdkRequest(
+            path="/api/public/ingestion",
+            summary="Send scores (Langfuse)",
+            content="Events of the type score-create",
+            body=SentEvents,
+            read=read_posted,
+            only_json=True,
+        ),
+    ),
+)

@@ -11,17 +11,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import orjson
+from pydantic import Field
 
 from judgeboard.domain import GRADE_TEXTS
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, objects
 from judgeboard.imports.exports.export import Export, Keys
-from judgeboard.imports.exports.traced import Score, Trace, each_score, each_span, is_own, nanoseconds, number_in
+from judgeboard.imports.exports.traced import (
+    Score,
+    Trace,
+    each_score,
+    each_span,
+    is_own,
+    log_record,
+    nanoseconds,
+    number_in,
+)
+from judgeboard.imports.fields import fault_in
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.store.tools import PushItem, PushScore
@@ -54,6 +65,7 @@ from judgeboard.traces.attributes import (
     under,
 )
 from judgeboard.traces.content import contents
+from judgeboard.traces.sdk_requests import RequestBody, SdkRequest, json_in_body
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 _OWN = "langsmith."  # how the names of its attributes begin
@@ -509,4 +521,105 @@ class LangsmithHistory(History):
                     break
 
 
-TOOL = Tool(exports=(_RUNS, _FEEDBACK), spans=read_span, history=LangsmithHistory, target=LANGSMITH)
+# What its SDKs post: runs in their own protocol, and feedback on runs
+
+
+_RUN = {
+    "id": "0198f2a1-0000-7000-8000-000000000001",
+    "trace_id": "0198f2a1-0000-7000-8000-000000000001",
+    "dotted_order": "20260101T000000000000Z0198f2a1-0000-7000-8000-000000000001",
+    "run_type": "chain",
+    "start_time": "2026-01-01T00:00:00Z",
+    "end_time": "2026-01-01T00:00:01Z",
+    "inputs": {"question": "At what temperature does nylon melt?"},
+    "outputs": {"answer": "Nylon melts at about 250 °C."},
+}
+
+
+class SentRuns(RequestBody):
+    """Runs, as the SDKs of LangSmith send them."""
+
+    example: ClassVar[Mapping[str, Any]] = {"post": [_RUN]}
+
+    post: list[dict[str, Any]] = Field(
+        [], description="New runs: `id`, `trace_id`, `run_type`, `start_time`, `end_time`, `inputs`, `outputs` …"
+    )
+    patch: list[dict[str, Any]] = Field([], description="Later fields of these runs.")
+
+
+class SentRunFeedback(RequestBody):
+    """Feedback on a run, as the SDK of LangSmith sends it. It needs ``run_id`` or ``trace_id``."""
+
+    example: ClassVar[Mapping[str, Any]] = {
+        "run_id": "0198f2a1-0000-7000-8000-000000000001",
+        "key": "groundedness",
+        "score": 0.4,
+    }
+
+    run_id: str | None = Field(None, description="Id of the run, a UUID.")
+    trace_id: str | None = Field(None, description="Id of the trace, a UUID.")
+    key: str = Field(description="Name of the feedback.")
+    score: float | bool | None = None
+    value: float | str | bool | dict[str, Any] | None = None
+    comment: str | None = Field(None, description="The reasoning.")
+    id: str | None = Field(None, description="Id of the feedback, which the reply repeats.")
+
+
+def read_posted_runs(body: bytes, content_type: str) -> tuple[list[Span | LogRecord], Any]:
+    """Return the spans and log records of the runs and the feedback in a body, and the reply. Raises BadInput."""
+    feedback = map(_log_record, feedback_in(body, content_type))
+    return [*runs_in(body, content_type), *feedback], {}
+
+
+def read_posted_feedback(body: bytes, _content_type: str) -> tuple[list[LogRecord], Any]:
+    """Return the log record of the feedback in a body, and the reply. Raises BadInput."""
+    content = json_in_body(body)
+    if not isinstance(content, dict):
+        raise BadInput("the body is no feedback of LangSmith")
+    return [_log_record(content)], {"id": content.get("id")}
+
+
+def _log_record(feedback: Mapping[str, Any]) -> LogRecord:
+    if fault := fault_in(dict(feedback)):
+        raise BadInput(f"{fault[0]}: {fault[1]}")
+    if not isinstance(feedback.get("key"), str) or not feedback["key"]:
+        raise BadInput("a feedback needs a key")
+    read = score_of(feedback)
+    if read.human:
+        raise BadInput("annotations of people are not taken here: import them with `judgeboard pull langsmith`")
+    source = as_object(feedback.get("feedback_source"))
+    own = feedback.get("id") if is_own(source.get("metadata")) else None
+    return log_record(read, *ids_of_feedback(feedback), own)
+
+
+TOOL = Tool(
+    exports=(_RUNS, _FEEDBACK),
+    spans=read_span,
+    history=LangsmithHistory,
+    target=LANGSMITH,
+    receives=(
+        SdkRequest(
+            path="/runs/multipart",
+            summary="Send runs (LangSmith)",
+            content="Runs in parts",
+            body=SentRuns,
+            read=read_posted_runs,
+            multipart=True,
+        ),
+        SdkRequest(
+            path="/runs/batch",
+            summary="Send runs (LangSmith)",
+            content="Runs to post and to patch",
+            body=SentRuns,
+            read=read_posted_runs,
+            multipart=True,
+        ),
+        SdkRequest(
+            path="/feedback",
+            summary="Send feedback (LangSmith)",
+            content="Feedback on a run",
+            body=SentRunFeedback,
+            read=read_posted_feedback,
+        ),
+    ),
+)

@@ -104,7 +104,10 @@ def pull(
     """
     check_allowed(store, actor, Action.IMPORT)
     now = now or utc_now()
-    history_of = known_histories()[tool]
+    histories = known_histories()
+    if tool not in histories:  # of a package that is gone, or cannot be loaded
+        raise BadInput(f"there is no tool {tool!r} to pull from; choose {', '.join(histories)}")
+    history_of = histories[tool]
     target = history_of.target
     access = target.access(target.find_address(address, environment), environment)
     name = f"{tool} {access.address}"

@@ -6,6 +6,7 @@ from judgeboard.imports.exports.export import Export
 from judgeboard.tools.history import History
 from judgeboard.tools.target import Target
 from judgeboard.traces.dialects import Dialect
+from judgeboard.traces.sdk_requests import SdkRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +18,11 @@ class Tool:
         spans: Reads its spans.
         history: What pulls its traces.
         target: Sends scores to it.
+        receives: What its SDK posts, beside OTLP.
     """
 
     exports: tuple[Export, ...] = ()
     spans: Dialect | None = None
     history: type[History] | None = None
     target: Target | None = None
+    receives: tuple[SdkRequest, ...] = ()

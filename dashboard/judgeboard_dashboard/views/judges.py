@@ -147,7 +147,7 @@ def judges() -> None:
         score_meaning(version, as_table=as_table)
         if health.record.version.kind not in OFFLINE:  # an offline judge is deterministic
             _combined_panel(combined)
-        if version.kind in JUDGES.keys() - OFFLINE:
+        if version.kind in JUDGES and version.kind not in OFFLINE:
             anchors_section(version)
         _answers(health)
     alignment(version)

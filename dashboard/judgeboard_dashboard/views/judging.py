@@ -6,6 +6,8 @@ import streamlit as st
 
 from judgeboard.domain import Action
 from judgeboard.flags.rules import RULES
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.kinds import OFFLINE as OFFLINE_KINDS
 from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.judging_rules import (
@@ -180,7 +182,10 @@ def _specs(rule: RuleProgress | None) -> dict[str, dict[str, Any]]:
         usable = known.get(stored.judge_version_id)
         words = rule.judge if usable is None else usable.words
         specs = ({} if own is None else {words: own}) | {name: spec for name, spec in specs.items() if name != words}
-    return specs | {CHAT: {"kind": "rag", "model": load_settings().model or ""}, OFFLINE: {"kind": "lexical"}}
+    specs |= {CHAT: {"kind": "rag", "model": load_settings().model or ""}, OFFLINE: {"kind": "lexical"}}
+    for kind in JUDGES.added:
+        specs[f"{kind} (of another package)"] = {"kind": kind} | ({} if kind in OFFLINE_KINDS else {"model": ""})
+    return specs
 
 
 def _form() -> None:
@@ -201,9 +206,7 @@ def _form() -> None:
         chosen = _judge_fields("judging")
         sources = st.multiselect("Sources", facets.parts["source"], key="judging_sources", placeholder="All")
         query_types = st.multiselect("Query types", facets.parts["query_type"], key="judging_types", placeholder="All")
-        flags = st.multiselect(
-            "Flagged by", [rule.name for rule in RULES], key="judging_flags", placeholder="Flagged or not"
-        )
+        flags = st.multiselect("Flagged by", list(RULES), key="judging_flags", placeholder="Flagged or not")
     with right:
         percent = st.number_input("Sampling rate, %", 0.0, 100.0, 100.0, 5.0, format="%g", key="judging_rate")
         cost = st.number_input("Maximum cost per day, $", 0.0, value=None, key="judging_cost", placeholder="No limit")

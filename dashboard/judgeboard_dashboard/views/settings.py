@@ -99,7 +99,7 @@ def rules_form(lines: list[SettingLine], judges: Sequence[str], query_types: Seq
         named = naming(ABOUT[key])
         if named is not None and not named.assigns:  # nobody can list the numbers
             is_rule = named.what == "rule"
-            choices[key] = [rule.name for rule in RULES] if is_rule else sorted({*query_types, *by_key[key].value})
+            choices[key] = list(RULES) if is_rule else sorted({*query_types, *by_key[key].value})
     with st.container(border=True, key="settings_rules"):
         entered = {PRIMARY_JUDGE: _field(by_key[PRIMARY_JUDGE], choices)}
         for pair in batches(NUMBERS, 2):

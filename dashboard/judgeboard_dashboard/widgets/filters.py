@@ -155,7 +155,7 @@ class Choices:
     def of_answers(cls, facets: ResponseFacets, metadata: Sequence[MetadataField]) -> "Choices":
         """Return the choices of a page about all logged answers."""
         return cls(
-            rules=tuple(rule.name for rule in RULES),
+            rules=tuple(RULES),
             parts=facets.parts,
             judges=facets.judges,
             metadata=metadata,

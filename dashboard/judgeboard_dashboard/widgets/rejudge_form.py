@@ -9,6 +9,7 @@ from judgeboard.domain import Action, ResponseKind
 from judgeboard.errors import AddressUnknown, JudgeboardError
 from judgeboard.health.family import family_warning
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
+from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.runs.estimates import CallEstimate
@@ -181,7 +182,7 @@ def cost_limit_why(estimate: CallEstimate | None) -> str | None:
 
 
 OTHER = 0
-KINDS = {"rag": "Chat model", "rating": "Rating, 1 to 4", "lexical": "Word overlap, offline"}
+_KINDS = {"rag": "Chat model", "rating": "Rating, 1 to 4", "lexical": "Word overlap, offline"}
 _BLANK: dict[str, Any] = {
     "kind": "rag",
     "name": "",
@@ -196,6 +197,11 @@ _BLANK: dict[str, Any] = {
     "rating_word": "",
 }
 DIALOGUES = {"last": "Its last answer", "whole": "The whole dialogue"}
+
+
+def kinds() -> dict[str, str]:
+    """Return the kinds of judges that the form can describe, in words; those of other packages have their names."""
+    return _KINDS | {kind: kind for kind in JUDGES.added}
 
 
 class KnownJudge(NamedTuple):
@@ -248,10 +254,10 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         )
     if st.session_state[_key("version")] == OTHER:
         st.segmented_control(
-            "Kind", list(KINDS), format_func=KINDS.__getitem__, key=_key("kind"), required=True, default=None
+            "Kind", list(kinds()), format_func=kinds().__getitem__, key=_key("kind"), required=True, default=None
         )
     kind = st.session_state[_key("kind")]
-    if kind == "lexical":
+    if kind in OFFLINE:
         return JobJudge({"kind": kind, **_texts("name")})
     st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint spells it")
     chosen = known.get(st.session_state[_key("version")])
@@ -289,13 +295,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
     }
     if temperature := st.session_state[_key("temperature")]:
         spec["temperature"] = temperature
-    if kind == "rating":
-        spec |= _texts("rating_word")
-    else:
-        spec["domain"] = (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN
-        spec["claims"] = bool(st.session_state[_key("claims")])
-        if (dialogue := st.session_state[_key("dialogue")]) != "last":
-            spec["dialogue"] = dialogue
+    spec |= _of_kind(kind)
     spec |= {name: chosen.spec[name] for name in ("prompt", "logprobs") if chosen and name in chosen.spec}
     with st.popover("More", icon=":material/tune:", width="stretch"):
         if kind == "rating":
@@ -307,7 +307,7 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
                 help='Words before the rating, if the judge replies in free text: "Total rating" stands for '
                 '"Total rating: 3" in the last line. Part of the judge version.',
             )
-        else:
+        elif kind in _KINDS:
             st.text_input(
                 "Field of expertise", key=_key("domain"), help="Part of the judge's prompt", placeholder="climbing"
             )
@@ -337,6 +337,20 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         )
         concurrency = st.number_input("Calls at the same time", 1, 1024, key=_key("concurrency"), step=8)
     return JobJudge(spec, int(concurrency), (api_key or "").strip() or None)
+
+
+def _of_kind(kind: str) -> dict[str, Any]:
+    """Return the fields of a judge that only some kinds read."""
+    if kind == "rating":
+        return dict(_texts("rating_word"))
+    if kind not in _KINDS:
+        return {}
+    spec: dict[str, Any] = {
+        "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
+        "claims": bool(st.session_state[_key("claims")]),
+    }
+    dialogue = st.session_state[_key("dialogue")]
+    return spec if dialogue == "last" else spec | {"dialogue": dialogue}
 
 
 def _texts(*fields: str) -> dict[str, str]:
@@ -526,7 +540,7 @@ def _answer(response_id: int) -> None:
 
 def _judge() -> JobJudge | None:
     """Return the chosen judge; None if the person may not define a judge and no stored version can judge again."""
-    known = {id_: judge for id_, judge in known_judges().items() if judge.spec["kind"] in KINDS}
+    known = {id_: judge for id_, judge in known_judges().items() if judge.spec["kind"] in kinds()}
     if permitted(Action.CHOOSE_JUDGE):
         return judge_form(known)
     if not known:

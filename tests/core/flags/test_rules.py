@@ -23,7 +23,7 @@ from judgeboard.flags.rule import (
     reasons_for,
     reconcile,
 )
-from judgeboard.flags.rules import RULE_NAMED, RULES, judges_disagree, random_sample, sampling_number, why
+from judgeboard.flags.rules import RULES, judges_disagree, random_sample, sampling_number, why
 from recordings import records
 
 NOTHING_DRAWN = Thresholds(random_share=0)
@@ -42,7 +42,7 @@ def judge(
 
 def reasons(primary: JudgeSignal | None, *others: JudgeSignal, feedback: Feedback | None = None) -> dict[str, Reason]:
     signals = Signals("log", "a-1", "QA", feedback, primary, None, others)
-    return {reason.rule: reason for reason in reasons_for(signals, NOTHING_DRAWN, RULES)}
+    return {reason.rule: reason for reason in reasons_for(signals, NOTHING_DRAWN, RULES.values())}
 
 
 def thumbs(value: float) -> Feedback:
@@ -153,21 +153,23 @@ def test_pairs_are_listed_widest_first() -> None:
 
 def test_a_failed_primary_judge_is_flagged_with_its_own_version() -> None:
     failed = FailedSignal(3, "rag", "rag v2", "address", Status.UNPARSABLE, "truncated", 512)
-    [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES)
+    [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES.values())
     assert (reason.rule, reason.severity, reason.raise_key) == ("judge_failed", 0.5, "judge_failed:address")
     assert reason.details == {"judge": "rag v2", "status": "unparsable", "cause": "truncated", "tokens": 512}
 
 
 def test_the_text_of_an_unknown_failure_stays_out_of_the_flag() -> None:
     failed = FailedSignal(3, "rag", "rag v2", "address", Status.ERROR, "the answer said: call 555-1234")
-    [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES)
+    [reason] = reasons_for(Signals("log", "a", "QA", failed=failed), NOTHING_DRAWN, RULES.values())
     assert reason.details == {"judge": "rag v2", "status": "error"}
 
 
 def test_query_types_are_always_reviewed_when_asked_for() -> None:
     thresholds = Thresholds(random_share=0, always_review=("sql",))
-    assert [reason.rule for reason in reasons_for(Signals("log", "a", "sql"), thresholds, RULES)] == ["always_review"]
-    assert reasons_for(Signals("log", "a", "QA"), thresholds, RULES) == []
+    assert [reason.rule for reason in reasons_for(Signals("log", "a", "sql"), thresholds, RULES.values())] == [
+        "always_review"
+    ]
+    assert reasons_for(Signals("log", "a", "QA"), thresholds, RULES.values()) == []
 
 
 @pytest.mark.parametrize(
@@ -191,9 +193,9 @@ def test_a_disagreement_that_other_judges_have_taken_over_is_raised_anew() -> No
     first = reasons(judge(0.1), judge(0.9, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
     stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
     wider = reasons(judge(0.1), judge(0.9, name="nli"), judge(1.0, name="zen"))["judges_disagree"]
-    assert reconcile([wider], stands, RULES) == Reconciled(), "rag and nli are apart still"
+    assert reconcile([wider], stands, RULES.values()) == Reconciled(), "rag and nli are apart still"
     others = reasons(judge(0.1), judge(0.2, name="nli"), judge(0.8, name="zen"))["judges_disagree"]
-    result = reconcile([others], stands, RULES)
+    result = reconcile([others], stands, RULES.values())
     assert ([raised.reason for raised in result.to_raise], result.to_supersede) == ([others], (1,))
 
 
@@ -254,7 +256,7 @@ def reasons_by_rule(
 ) -> dict[str, Reason]:
     judge = JudgeSignal(1, "rag", "rag", "rag v1", "f", groundedness, label=label)
     signals = Signals("log", external_id, "QA", primary=judge)
-    return {reason.rule: reason for reason in reasons_for(signals, thresholds, RULES)}
+    return {reason.rule: reason for reason in reasons_for(signals, thresholds, RULES.values())}
 
 
 @pytest.mark.parametrize(
@@ -305,7 +307,7 @@ def audited(name: str = "rag", groundedness: float | None = 0.92, quality: int |
 
 
 def reasons_of_marks(*marks: SupremeMark) -> list[Any]:
-    return reasons_for(Signals("log", "a", "QA", marks=marks), Thresholds(random_share=0), RULES)
+    return reasons_for(Signals("log", "a", "QA", marks=marks), Thresholds(random_share=0), RULES.values())
 
 
 def test_each_audited_judge_has_a_flag_of_its_own() -> None:
@@ -333,7 +335,7 @@ def test_the_sentence_names_both_and_what_was_said() -> None:
 
 
 def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None:
-    rules = (RULE_NAMED["supreme_disagrees"],)
+    rules = (RULES["supreme_disagrees"],)
     (first,) = reasons_of_marks(SupremeMark(audited(), ("big v1", "supreme v1")))
     stands = [RaisedFlag(1, first.rule, first.raise_key, FlagState.OPEN, first.details)]
     (fewer,) = reasons_of_marks(SupremeMark(audited(), ("big v1",)))
@@ -346,7 +348,7 @@ def test_a_flag_that_names_a_judge_who_changed_its_mind_is_raised_anew() -> None
 
 
 def test_one_audited_judges_flag_outlives_anothers() -> None:
-    rules = (RULE_NAMED["supreme_disagrees"],)
+    rules = (RULES["supreme_disagrees"],)
     stands = [
         RaisedFlag(1, "supreme_disagrees", "supreme_disagrees:address of rag", FlagState.OPEN),
         RaisedFlag(2, "supreme_disagrees", "supreme_disagrees:address of nli", FlagState.OPEN),

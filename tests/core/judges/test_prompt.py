@@ -42,14 +42,14 @@ def written(tmp_path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("kind", sorted(PROMPTS))
 def test_every_model_judge_takes_a_file_as_another_version(tmp_path: Path, kind: str) -> None:
-    printed = prompt_file(kind)
+    printed = prompt_file(load_prompt(PROMPTS[kind]))
     usual = MAKERS[kind](**WHERE).version
     assert fingerprint(MAKERS[kind](prompt=written(tmp_path, printed), **WHERE).version) == fingerprint(usual)
     title = next(iter(load_prompt(PROMPTS[kind]).sections))
     changed = MAKERS[kind](prompt=written(tmp_path, f"# {title}\nYou are our own judge."), **WHERE).version
     assert fingerprint(changed) != fingerprint(usual)
     assert "You are our own judge." in (changed.prompt or "")
-    assert prompt_file(kind, changed.prompt).startswith(f"# {title}\nYou are our own judge.")
+    assert prompt_file(load_prompt(PROMPTS[kind]), changed.prompt).startswith(f"# {title}\nYou are our own judge.")
 
 
 def test_the_answer_stays_fenced_and_material_whatever_the_file_says(tmp_path: Path) -> None:

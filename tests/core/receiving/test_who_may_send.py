@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from judgeboard.cli.app import run
 from judgeboard.errors import BadInput
-from judgeboard.receiving import app, limits
+from judgeboard.receiving import limits, receiver
 from judgeboard.receiving.keys import create_key
 from judgeboard.receiving.limits import Rates
 from judgeboard.receiving.writing import is_outage
@@ -161,9 +161,9 @@ def test_a_large_body_is_refused_however_it_comes(sqlite_store: Store) -> None:
 
 
 def test_bodies_under_way_share_a_limited_memory(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "MOST_IN_MEMORY", 2 * len(BODY))
+    monkeypatch.setattr(receiver, "MOST_IN_MEMORY", 2 * len(BODY))
 
-    async def send(receiver: ASGIApp) -> list[httpx.Response]:
+    async def send(app: ASGIApp) -> list[httpx.Response]:
         half_sent, go_on = asyncio.Event(), asyncio.Event()
 
         async def slowly() -> AsyncIterator[bytes]:
@@ -172,7 +172,7 @@ def test_bodies_under_way_share_a_limited_memory(sqlite_store: Store, monkeypatc
             await go_on.wait()
             yield BODY[-9:]
 
-        local = httpx.ASGITransport(receiver, client=("127.0.0.1", 9))
+        local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
         async with httpx.AsyncClient(transport=local, base_url="http://localhost", headers=PROTOBUF) as http:
             slow = asyncio.create_task(http.post("/v1/traces", content=slowly()))
             await half_sent.wait()
@@ -193,15 +193,15 @@ def test_bodies_under_way_share_a_limited_memory(sqlite_store: Store, monkeypatc
 def test_a_sender_that_stalls_is_refused_and_its_memory_is_free_again(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "MOST_IN_MEMORY", len(BODY) + 5)
-    monkeypatch.setattr(app, "STALLED_SECONDS", 0.1)
+    monkeypatch.setattr(receiver, "MOST_IN_MEMORY", len(BODY) + 5)
+    monkeypatch.setattr(limits, "STALLED_SECONDS", 0.1)
 
     async def stalling() -> AsyncIterator[bytes]:
         yield BODY[:-9]
         await asyncio.Event().wait()
 
-    async def send(receiver: ASGIApp) -> list[httpx.Response]:
-        local = httpx.ASGITransport(receiver, client=("127.0.0.1", 9))
+    async def send(app: ASGIApp) -> list[httpx.Response]:
+        local = httpx.ASGITransport(app, client=("127.0.0.1", 9))
         async with httpx.AsyncClient(transport=local, base_url="http://localhost", headers=PROTOBUF) as http:
             return [await http.post("/v1/traces", content=content) for content in (stalling(), BODY)]
 

@@ -234,6 +234,22 @@ def trace_metadata(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 # Results of evaluations, as OpenTelemetry has them
 
 
+def log_record(score: Score, trace_id: str, span_id: str, pushed: Any = None) -> LogRecord:
+    """Return a score that came beside its trace as the log record that OpenTelemetry has for it; `scores_of` reads it.
+
+    ``pushed`` is the id of a score that Judgeboard sent; such scores are not read.
+    """
+    attributes = {
+        EVALUATION + "name": score.name,
+        EVALUATION + "score.value": score.value,
+        EVALUATION + "explanation": score.reason,
+        BY: score.by,
+        PUSHED: pushed,
+    }
+    known = {name: value for name, value in attributes.items() if value is not None}
+    return LogRecord(trace_id, span_id, EVENT, nanoseconds(score.at), attributes=known)
+
+
 def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
     """Return the scores in log records, events and attributes of a trace: of each evaluator, the last of each name."""
     events = [(log.at_ns, log.event, _fields(log), log.resource) for log in logs]

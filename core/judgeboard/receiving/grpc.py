@@ -1,0 +1,109 @@
+"""The transport gRPC: the services of OTLP that exporters call, at a port of their own. Needs the package `grpcio`.
+
+A message is decompressed here and not by gRPC, so that it has the same limits as a body of HTTP. A call is a stream of
+one message: so its key is checked before the message is read.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+from urllib.parse import unquote
+
+import grpc
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
+from grpc import aio
+
+from judgeboard.receiving.keys import is_from_here, token_in
+from judgeboard.receiving.limits import Refused
+from judgeboard.receiving.receiver import Receiver
+from judgeboard.store.api_keys import MAX_BODY_MB
+from judgeboard.traces import otlp
+from judgeboard.traces.spans import LogRecord, Span
+
+AT_ONCE = 16  # messages that are read at a time: their bytes are counted only when they are there
+GRACE_SECONDS = 10.0  # for calls under way when the server stops; exporters give up after 10 s
+
+_Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
+_Context = aio.ServicerContext[AsyncIterator[bytes], bytes]
+_SERVICES: dict[str, _Read] = {
+    "opentelemetry.proto.collector.trace.v1.TraceService": otlp.traces_in,
+    "opentelemetry.proto.collector.logs.v1.LogsService": otlp.logs_in,
+}
+_OPTIONS = (
+    ("grpc.so_reuseport", 0),  # a port that another program has is an error
+    ("grpc.per_message_decompression", 0),
+    ("grpc.max_receive_message_length", int(MAX_BODY_MB * 2**20)),
+)
+_CODES = {
+    400: grpc.StatusCode.INVALID_ARGUMENT,
+    401: grpc.StatusCode.UNAUTHENTICATED,
+    403: grpc.StatusCode.PERMISSION_DENIED,
+    408: grpc.StatusCode.DEADLINE_EXCEEDED,
+    413: grpc.StatusCode.INVALID_ARGUMENT,  # some exporters send again what exhausts resources
+    429: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    503: grpc.StatusCode.RESOURCE_EXHAUSTED,
+}
+
+
+def listen(receiver: Receiver, address: str) -> Callable[[], None]:
+    """Receive at an address (HOST:PORT) on the running event loop.
+
+    Returns what stops it after the calls under way; another thread calls that. Raises RuntimeError if the address
+    cannot be used.
+    """
+    loop, server = asyncio.get_running_loop(), aio.server(options=_OPTIONS)
+    reading = asyncio.Semaphore(AT_ONCE)
+    for service, read in _SERVICES.items():
+        export = partial(_export, receiver, reading, f"/{service}/Export", read)
+        methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
+            "Export": grpc.stream_unary_rpc_method_handler(export)
+        }
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, methods),))
+    server.add_insecure_port(address)
+    starting = loop.create_task(server.start())
+
+    async def stop() -> None:
+        await starting
+        await server.stop(GRACE_SECONDS)
+
+    return lambda: asyncio.run_coroutine_threadsafe(stop(), loop).result()
+
+
+async def _export(
+    receiver: Receiver,
+    reading: asyncio.Semaphore,
+    path: str,
+    read: _Read,
+    messages: AsyncIterator[bytes],
+    context: _Context,
+) -> bytes:
+    """Return the empty response: what is taken is taken whole, so there is no partial success."""
+    metadata = {name: value for name, value in context.invocation_metadata() or () if isinstance(value, str)}
+    is_local = is_from_here(metadata, _host(context.peer()))
+    try:
+        async with receiver.delivery(path, token_in(metadata), is_local=is_local) as delivery:
+            async with reading:
+                await delivery.body.read(messages, encoding=None)
+            return await receiver.take(lambda body: (read(body, otlp.PROTOBUF), b""), delivery)
+    except Refused as refusal:
+        await context.abort(_CODES[refusal.status], refusal.reason, _trailers(refusal))
+
+
+def _host(peer: str) -> str:
+    """Return the address in the name of a peer, such as ``ipv4:127.0.0.1:50342`` or ``ipv6:[::1]:50342``."""
+    return unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]")
+
+
+def _trailers(refusal: Refused) -> tuple[tuple[str, bytes], ...]:
+    """Return when to try again: in the details of the status, and where the exporter of Python looks for it."""
+    if refusal.retry_seconds is None:
+        return ()
+    retry = RetryInfo()
+    retry.retry_delay.seconds = refusal.retry_seconds
+    status = Status(code=_CODES[refusal.status].value[0], message=refusal.reason)
+    status.details.add().Pack(retry)
+    return (
+        ("grpc-status-details-bin", status.SerializeToString()),
+        ("google.rpc.retryinfo-bin", retry.SerializeToString()),
+    )

@@ -1,0 +1,248 @@
+"""Takes what assistants send, whatever transport brings it: who sends, how much, decoding, storing, and the answer.
+
+A transport opens a `Receiver.delivery` for each request, reads the body, takes it, and answers in its own protocol.
+"""
+
+import asyncio
+import logging
+import socket
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+from starlette.concurrency import run_in_threadpool
+
+from judgeboard.errors import BadInput, DecisionRefused, JudgeboardError, NotAllowed, NotFound, UnusableDatabase
+from judgeboard.people.permissions import REFUSED
+from judgeboard.receiving.gathering import Gatherer
+from judgeboard.receiving.keys import INGEST, UNKNOWN, USED, Door, Sender
+from judgeboard.receiving.limits import Body, Memory, Refused
+from judgeboard.receiving.metrics import Metrics
+from judgeboard.receiving.records import store_records_of_traces
+from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer
+from judgeboard.settings.model import load_settings
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.outages import is_outage, reason_of
+from judgeboard.store.traces import NewSpan
+from judgeboard.traces import telemetry
+from judgeboard.traces.spans import LogRecord, Span
+
+_log = logging.getLogger("judgeboard.receiving")
+
+AT_ONCE = 2  # requests that are decoded at a time, which takes memory and one core each
+MOST_IN_MEMORY = 256 * 2**20  # bytes of all bodies under way, as sent and decompressed
+
+_TOO_DEEP = "an attribute has a value that cannot be stored, for example one nested too deeply"
+
+# The statuses of errors whose text is for the sender.
+_REFUSALS: dict[type[Exception], int] = {BadInput: 400, NotAllowed: 403, NotFound: 404, DecisionRefused: 409}
+
+T = TypeVar("T")
+Read = Callable[[bytes], tuple[Iterable[Span | LogRecord], T]]
+
+
+@dataclass(slots=True)
+class Delivery:
+    """A request that was let in. ``status`` is that of its answer, a status of HTTP, for the metrics.
+
+    ``server`` is the host and the port of the transport, for requests that may bring Judgeboard's own traces.
+    """
+
+    path: str
+    sender: Sender
+    body: Body
+    server: tuple[str, int | None] | None
+    status: int = 200
+
+
+class Transport(NamedTuple):
+    """A transport with a port of its own, and the setting that asks for it and has its address.
+
+    ``listen`` in its ``module`` starts it. The extra of the same name installs what it imports.
+    """
+
+    title: str
+    setting: str
+    module: str
+
+    def loaded(self) -> Any:
+        """Return the module. It is loaded by its name, because it imports this one, and only if it is asked for."""
+        return import_module(f"judgeboard.receiving.{self.module}")
+
+
+TRANSPORTS = (Transport("OTLP over gRPC", "receive_grpc", "grpc"),)
+"""The transports beside HTTP, whose routes are at the port of the pages."""
+
+
+def asked_transports() -> list[tuple[Transport, str]]:
+    """Return the transports that the settings ask for, with their addresses (HOST:PORT).
+
+    Raises BadInput if a package that one of them imports is missing, or if the server cannot listen there.
+    """
+    settings = load_settings()
+    asked = [(each, address) for each in TRANSPORTS if (address := getattr(settings, each.setting))]
+    for transport, address in asked:
+        if fault := _fault(transport, address):
+            raise settings.fail(fault, transport.setting)
+    return asked
+
+
+def _fault(transport: Transport, address: str) -> str | None:
+    try:
+        transport.loaded()
+    except ModuleNotFoundError:
+        return f"needs further packages: install them with `pip install 'judgeboard[{transport.module}]'`"
+    host, _, port = address.rpartition(":")
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    try:
+        socket.create_server((host.strip("[]"), int(port)), family=family).close()
+    except OSError as error:
+        return f"names {address}, where the server cannot listen: {error.strerror}"
+    return None
+
+
+class Receiver:
+    """Receives what assistants send to one database, and makes responses of it, from `start` to `stop`.
+
+    ``patience`` is how many seconds a request waits for the database. ``keys_needed`` tells whether every sender needs
+    a key, even before one is created.
+    """
+
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        patience: float = PATIENCE_SECONDS,
+        keys_needed: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.store = store
+        self._writer = Writer(store, patience)
+        self._memory = Memory(MOST_IN_MEMORY)
+        self._gatherer = Gatherer(store, lambda: self._memory.used > 0)
+        self._door = Door(keys_needed)
+        self._decoding = asyncio.Semaphore(AT_ONCE)
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self.metrics = Metrics(store, self._requests)
+        self._stops: list[Callable[[], None]] = []
+
+    def start(self) -> None:
+        """Start to write, to gather, and the transports that the settings ask for, on the running event loop."""
+        asked = asked_transports()
+        self._writer.start()
+        self._gatherer.start()
+        self._stops = [each.loaded().listen(self, address) for each, address in asked]
+
+    def stop(self) -> None:
+        """End the transports that were started, write the rest, and end. Call it in another thread."""
+        for stop in self._stops:
+            stop()
+        self._writer.stop()
+        self._gatherer.stop()
+
+    @asynccontextmanager
+    async def delivery(
+        self,
+        path: str,
+        token: str | None,
+        *,
+        is_local: bool,
+        scope: str = INGEST,
+        method: str = "POST",
+        server: tuple[str, int | None] | None = None,
+    ) -> AsyncIterator[Delivery]:
+        """Let in a request, and count it when it has its answer; its body is in memory until then.
+
+        ``token`` is the key that was sent. Without one, only a program on this machine (``is_local``) may send. Raises
+        only Refused, for any error; a refusal by a limit or a key is an event.
+        """
+        name = UNKNOWN
+        try:
+            admit = partial(self._door.admit, self.store(), token, is_local=is_local, scope=scope)
+            sender = await run_in_threadpool(admit)
+            name = sender.name
+            if (use := self._door.use_of(sender)) is not None:
+                self._writer.submit(partial(record_event, kind=USED, actor=sender.actor, details=use))
+            with closing(Body(most=sender.most_bytes, memory=self._memory)) as body:
+                delivery = Delivery(path, sender, body, server)
+                yield delivery
+        except Refused as refusal:
+            name = refusal.key or name  # a refused key is known only to the refusal
+            self._requests[name, refusal.status] += 1
+            self._record(refusal, name)
+            raise
+        except Exception as error:  # noqa: BLE001 - every error has a status that senders understand
+            told = _refusal(error, f"{method} {path[:200]!r}")
+            self._requests[name, told.status] += 1
+            raise told from None
+        else:
+            self._requests[name, delivery.status] += 1
+
+    def _record(self, refusal: Refused, key: str) -> None:
+        """Store a refusal as an event, without waiting for it."""
+        details = self._door.event_of(key, refusal.status)
+        if details is not None:
+            self._writer.submit(partial(record_event, kind=REFUSED, actor=f"key:{key}", details=details))
+
+    async def take(self, read: Read[T], delivery: Delivery) -> T:
+        """Store all spans and log records in a body for their sender, or none of them; return the reply of ``read``.
+
+        ``read`` returns them with the reply to a request that is stored. Judgeboard's own spans are left out. Raises
+        the errors of ``read``, BadInput for a value that cannot be stored, Refused for another source than that of the
+        key, and TimeoutError if the database is locked for long.
+        """
+        spans, reply = await self.decoded(partial(_new_spans, read, delivery.sender), delivery)
+        if spans:  # to trace a request of Judgeboard's own spans would never end
+            write = partial(store_records_of_traces, records=spans, owner=delivery.sender.owner, now=utc_now())
+            await self.stored(write, delivery, len(spans))
+        return reply
+
+    async def decoded(self, decode: Callable[[bytes], T], delivery: Delivery) -> T:
+        """Decode a body in a thread, a few at a time."""
+        async with self._decoding:
+            return await run_in_threadpool(lambda: decode(delivery.body.whole()))
+
+    async def stored(self, write: Callable[[Connection], T], delivery: Delivery, records: int) -> T:
+        """Store what a request brings, and trace that, unless the traces come back to this server."""
+        if telemetry.sends_to(delivery.server):
+            return await self._writer.write(write)
+        with telemetry.span("ingest", {"url.path": delivery.path, "judgeboard.ingest.records": records}):
+            return await self._writer.write(write)
+
+
+def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan], T]:
+    try:
+        records, reply = read(body)
+        spans = [
+            NewSpan.of(record, sender.source_of(record.resource))
+            for record in records
+            # A judge's call is no answer of an assistant: judging rules would judge it, and so on without end.
+            if not (isinstance(record, Span) and record.scope == telemetry.SCOPE)
+        ]
+    except (TypeError, RecursionError):
+        raise BadInput(_TOO_DEEP) from None
+    return spans, reply
+
+
+def _refusal(error: Exception, route: str) -> Refused:
+    """Return what the sender gets to know of an error. What is not the sender's fault is logged."""
+    if isinstance(error, tuple(_REFUSALS)) and not isinstance(error, UnusableDatabase) and not is_outage(error):
+        return Refused(next(status for kind, status in _REFUSALS.items() if isinstance(error, kind)), str(error))
+    if is_outage(error) or isinstance(error, DBAPIError):
+        _log.warning("%s failed: %s", route, cause_of(error))
+        return Refused(503, "the database is locked, full or not reachable: try again")
+    _log.error("%s failed", route, exc_info=error)
+    return Refused(503, "the receiver has a problem, try again")
+
+
+def cause_of(error: Exception) -> str:
+    """Return the cause of an error of the database in one line, without the SQL statement and its texts."""
+    if isinstance(error, JudgeboardError) or getattr(error, "orig", None) is not None:
+        return reason_of(error)
+    return type(error).__name__

@@ -1,0 +1,151 @@
+"""Tables of Judgeboard to which other packages add by entry points, such as kinds of judges and flag rules."""
+
+import logging
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from judgeboard.errors import BadInput
+from judgeboard.text import shortened
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
+
+_log = logging.getLogger("judgeboard.plugins")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An entry point of another package; ``fault`` says why it cannot be used."""
+
+    group: str
+    name: str
+    package: str
+    version: str
+    fault: str | None = None
+
+    @property
+    def source(self) -> str:
+        """The package with its version, in words."""
+        return f"the package {self.package} {self.version}"
+
+
+class Registry(Mapping[str, T]):
+    """A table by name: what Judgeboard has, then what other packages add by the entry points of a group.
+
+    Names of Judgeboard are found without a look at the entry points, because reading those of all packages takes as
+    long as the start of a small command. Another name reads the entry points, once per process, and loads the plugin
+    of this name. Iteration loads all plugins of the group. A plugin that cannot be used is left out, with one warning
+    per process.
+
+    Args:
+        group: The group of the entry points, ``judgeboard.rules`` for example.
+        ours: What Judgeboard has.
+        check: Returns what the table has of a loaded plugin; raises BadInput with the reason if it is unusable.
+        reserved: Names that are neither in the table nor free for plugins.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        ours: Mapping[str, T],
+        check: Callable[[Plugin, Any], T],
+        *,
+        reserved: Collection[str] = (),
+    ) -> None:
+        self._group, self._ours, self._check, self._reserved = group, ours, check, frozenset(reserved)
+        self._found: Mapping[str, tuple[Plugin, EntryPoint]] | None = None
+        self._tried: set[str] = set()
+        self._loaded: dict[str, T] = {}
+        self._faulty: list[Plugin] = []
+        self._lock = RLock()  # the threads of a server give one warning, not one each
+
+    def __getitem__(self, name: str) -> T:
+        if name in self._ours:
+            return self._ours[name]
+        if name not in self._reserved and self._load(name):
+            return self._loaded[name]
+        raise KeyError(name)
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._ours
+        yield from self.added
+
+    def __len__(self) -> int:
+        return len(self._ours) + len(self.added)
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The names of the plugins that can be used."""
+        return tuple(name for name in self._entries if self._load(name))
+
+    def lacks(self, name: str) -> bool:
+        """Whether the name is that of a plugin which is not installed or cannot be used: nothing else has it."""
+        return name not in self._reserved and name not in self
+
+    def plugins(self) -> list[Plugin]:
+        """Return all plugins of the group, the unusable ones last."""
+        return [self._entries[name][0] for name in self.added] + self._faulty
+
+    @property
+    def _entries(self) -> "Mapping[str, tuple[Plugin, EntryPoint]]":
+        with self._lock:
+            if self._found is None:
+                self._found = dict(self._read())
+            return self._found
+
+    def _read(self) -> "Iterator[tuple[str, tuple[Plugin, EntryPoint]]]":
+        taken = dict.fromkeys((*self._ours, *self._reserved), "Judgeboard")
+        found = []
+        for entry in _entry_points(self._group):
+            package, version = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
+            found.append((Plugin(self._group, entry.name, package, version), entry))
+        for plugin, entry in sorted(found, key=lambda each: (each[0].package.lower(), each[0].name)):
+            if _NAME.fullmatch(plugin.name) is None:
+                self._refuse(plugin, "its name needs lower-case letters, digits, - and _, and begins with a letter")
+            elif plugin.name in taken:
+                self._refuse(plugin, f"its name is taken by {taken[plugin.name]}")
+            else:
+                taken[plugin.name] = plugin.source
+                yield plugin.name, (plugin, entry)
+
+    def _load(self, name: str) -> bool:
+        """Load the plugin with this name at the first call, and return whether it can be used."""
+        if name not in self._entries:
+            return False
+        with self._lock:
+            plugin, entry = self._entries[name]
+            if name not in self._tried:
+                self._tried.add(name)  # before it is loaded: a plugin may read this table
+                try:
+                    self._loaded[name] = self._check(plugin, entry.load())
+                except BadInput as error:
+                    self._refuse(plugin, str(error))
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others may raise anything
+                    self._refuse(plugin, f"it cannot be loaded: {in_words(error)}")
+            return name in self._loaded
+
+    def _refuse(self, plugin: Plugin, fault: str) -> None:
+        self._faulty.append(replace(plugin, fault=fault))
+        _log.warning("The plugin %s of %s, %s, is not used: %s", plugin.name, plugin.source, plugin.group, fault)
+
+
+def has_plugins(group: str) -> bool:
+    """Whether a package has entry points of a group; none of them is loaded."""
+    return bool(_entry_points(group))
+
+
+def _entry_points(group: str) -> "EntryPoints":
+    from importlib.metadata import entry_points  # loads slowly
+
+    return entry_points(group=group)
+
+
+def in_words(error: BaseException) -> str:
+    """Return the type of an error in the code of others, and the first line of its message."""
+    first = (str(error).splitlines() or [""])[0]
+    return f"{type(error).__name__}: {shortened(first, 200)}" if first else type(error).__name__

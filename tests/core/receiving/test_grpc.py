@@ -1,0 +1,351 @@
+"""OTLP over gRPC: what exporters send is stored and refused as over HTTP."""
+
+import asyncio
+import base64
+import gzip
+import signal
+import socket
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from google.rpc.error_details_pb2 import RetryInfo
+from google.rpc.status_pb2 import Status
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.trace.export import SpanExportResult
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+from opentelemetry.trace import SpanContext, SpanKind, StatusCode, TraceFlags
+from opentelemetry.trace import Status as SpanStatus
+from sqlalchemy import select
+
+from forked_commands import ReadCommand
+from judgeboard.cli.app import run
+from judgeboard.receiving import receiver
+from judgeboard.receiving.grpc import _host, listen
+from judgeboard.receiving.keys import create_key
+from judgeboard.settings.model import load_settings
+from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.tables import RESPONSE, SPAN, TRACE
+from judging_log import until
+from sent_traces import PROTOBUF, gathered, log_request, receiving, request, trace, writing
+from served import free_port
+
+SERVICE = "opentelemetry.proto.collector.trace.v1.TraceService"
+BODY = request(trace(1))
+
+
+@contextmanager
+def listening(store: Store, **options: Any) -> Iterator[str]:
+    """A receiver over gRPC whose traces wait until `gathered`."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    address = f"localhost:{free_port()}"
+
+    async def start() -> Any:
+        return listen(taking, address)
+
+    with writing(store, **options) as taking:
+        stop = asyncio.run_coroutine_threadsafe(start(), loop).result()
+        try:
+            yield address
+        finally:
+            stop()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+
+
+def export(
+    address: str,
+    body: bytes = BODY,
+    headers: Sequence[tuple[str, str]] = (),
+    *,
+    service: str = SERVICE,
+    compressed: bool = False,
+) -> tuple[grpc.StatusCode, str, dict[str, Any]]:
+    """Send a message; return the code, the text and the trailing metadata of the reply."""
+    compression = grpc.Compression.Gzip if compressed else grpc.Compression.NoCompression
+    with grpc.insecure_channel(address) as channel:
+        try:
+            call = channel.unary_unary(f"/{service}/Export")
+            reply = call(body, metadata=headers, compression=compression, timeout=30, wait_for_ready=True)
+        except grpc.RpcError as error:
+            return error.code(), error.details(), dict(error.trailing_metadata())
+        assert reply == b""
+        return grpc.StatusCode.OK, "", {}
+
+
+def bearer(token: str) -> list[tuple[str, str]]:
+    return [("authorization", f"Bearer {token}")]
+
+
+def value_of(value: AnyValue) -> Any:
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return tuple(map(value_of, value.array_value.values))
+    return getattr(value, kind)
+
+
+def attributes_of(pairs: Sequence[KeyValue]) -> dict[str, Any]:
+    return {pair.key: value_of(pair.value) for pair in pairs}
+
+
+def readable_spans(body: bytes) -> Iterator[ReadableSpan]:
+    """The spans of an export as the SDK gives them to an exporter."""
+    for group in ExportTraceServiceRequest.FromString(body).resource_spans:
+        resource = Resource(attributes_of(group.resource.attributes))
+        for scoped in group.scope_spans:
+            for span in scoped.spans:
+                trace_id, flags = int.from_bytes(span.trace_id), TraceFlags(TraceFlags.SAMPLED)
+                context, parent = (
+                    SpanContext(trace_id, int.from_bytes(id_), is_remote=False, trace_flags=flags)
+                    for id_ in (span.span_id, span.parent_span_id)
+                )
+                yield ReadableSpan(
+                    span.name,
+                    context,
+                    parent if span.parent_span_id else None,
+                    resource,
+                    attributes_of(span.attributes),
+                    [Event(each.name, attributes_of(each.attributes), each.time_unix_nano) for each in span.events],
+                    kind=SpanKind(max(0, span.kind - 1)),
+                    status=SpanStatus(StatusCode(span.status.code)),
+                    start_time=span.start_time_unix_nano,
+                    end_time=span.end_time_unix_nano,
+                    instrumentation_scope=InstrumentationScope(scoped.scope.name, scoped.scope.version),
+                )
+
+
+def stored(store: Store) -> tuple[list[Any], list[Any]]:
+    """The answers and the ids of the spans."""
+    columns = RESPONSE.c
+    answers = select(
+        *(columns.external_id, columns.source, columns.query, columns.answer, columns.passages),
+        *(columns.generator_model, columns.messages, columns.asked_at, columns.extra),
+    )
+    spans = select(TRACE.c.external_id, SPAN.c.kind, SPAN.c.external_id).join_from(SPAN, TRACE)
+    with store.reading() as connection:
+        return tuple(sorted(map(tuple, connection.execute(query)), key=repr) for query in (answers, spans))
+
+
+@pytest.mark.parametrize("capture", ["oinf_langchain", "traceloop", "genai_openai_1.3b0"])
+def test_the_exporter_of_opentelemetry_brings_the_answers_that_come_over_http(
+    store: Store, new_store: Callable[[], Store], shared: Path, capture: str
+) -> None:
+    files = sorted((shared / "captures" / capture).glob("*v1_traces.bin"))
+    bodies = [gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body for body in map(Path.read_bytes, files)]
+    over_http = new_store()
+    with receiving(over_http) as http, listening(store) as address:
+        for body, compression in zip(bodies, cycle([grpc.Compression.Gzip, grpc.Compression.NoCompression])):
+            exporter = OTLPSpanExporter(address, insecure=True, compression=compression)
+            assert exporter.export(list(readable_spans(body))) is SpanExportResult.SUCCESS
+            exporter.shutdown()
+            assert http.post("/v1/traces", content=body, headers=PROTOBUF).status_code == 200
+    for each in (store, over_http):
+        while gathered(each, after=100):
+            pass
+    answers, spans = stored(store)
+    assert (answers, spans) == stored(over_http)
+    assert answers
+    assert spans
+
+
+def test_log_records_are_stored_with_their_trace(sqlite_store: Store) -> None:
+    logs = "opentelemetry.proto.collector.logs.v1.LogsService"
+    with listening(sqlite_store) as address:
+        assert export(address, log_request(trace(1)[0], "text"), service=logs)[0] is grpc.StatusCode.OK
+        metrics = export(address, b"", service="opentelemetry.proto.collector.metrics.v1.MetricsService")
+    assert metrics[0] is grpc.StatusCode.UNIMPLEMENTED
+    assert [kind for _, kind, _ in stored(sqlite_store)[1]] == ["log"]
+
+
+def test_a_key_is_taken_in_every_form_and_every_wrong_one_is_refused(store: Store) -> None:
+    token = create_key(store, "shop", source="shop", by="test")
+    other = create_key(store, "other", source="other", by="test")
+    reader = create_key(store, "reader", scopes=["read"], by="test")
+    password = base64.b64encode(f"shop:{token}".encode()).decode()
+    ok, unknown, denied = (
+        grpc.StatusCode.OK,
+        grpc.StatusCode.UNAUTHENTICATED,
+        grpc.StatusCode.PERMISSION_DENIED,
+    )
+    cases = [
+        (bearer(token), ok, ""),
+        ([("authorization", f"Basic {password}")], ok, ""),
+        ([("x-api-key", token)], ok, ""),
+        ([], unknown, "no key was sent"),
+        (bearer("jb_wrong"), unknown, "the key is not known"),
+        (bearer(reader), denied, "the key 'reader' lacks the scope 'ingest'"),
+        (bearer(other), denied, "this key is for the source 'other', not 'shop'"),
+    ]
+    with listening(store) as address:
+        for headers, *expected in cases:
+            assert list(export(address, headers=headers)[:2]) == expected
+    with store.reading() as connection:
+        events = latest_events(connection, EventFilter(kind="refused"), limit=9)
+    assert {(event.actor, event.details["status"]) for event in events} == {
+        *(("key:unknown", 401), ("key:reader", 403), ("key:other", 403))
+    }
+
+
+def test_without_any_key_only_programs_on_this_machine_may_send(sqlite_store: Store) -> None:
+    with listening(sqlite_store) as address:
+        assert export(address)[0] is grpc.StatusCode.OK
+        code, text, _ = export(address, headers=[("x-forwarded-for", "203.0.113.9")])  # a proxy on this machine
+        assert (code, "create one with" in text) == (grpc.StatusCode.UNAUTHENTICATED, True)
+    with listening(sqlite_store, keys_needed=lambda: True) as address:
+        assert export(address)[0] is grpc.StatusCode.UNAUTHENTICATED
+    names = {
+        "ipv4:127.0.0.1:50342": "127.0.0.1",
+        "ipv6:%5B::1%5D:50342": "::1",
+        "unix:": "",
+        "ipv6:[fe80::1]:9": "fe80::1",
+    }
+    assert {peer: _host(peer) for peer in names} == names
+
+
+def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(
+    sqlite_store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
+    refused = grpc.StatusCode.INVALID_ARGUMENT
+    with listening(sqlite_store) as address:
+        for body, compressed, words in (
+            (b"x" * 300_000, False, "more than 0.25 MiB"),
+            (bytes(2**24), True, "more than 0.25 MiB"),  # small until it is decompressed
+            (b"\x0a\xff", False, "not an OTLP request"),
+            (gzip.compress(BODY)[:-4], False, "ends too early"),
+        ):
+            code, text, trailers = export(address, body, bearer(token), compressed=compressed)
+            assert (code, words in text) == (refused, True), text
+            assert "grpc-status-details-bin" not in trailers
+        assert export(address, b"", bearer(token))[0] is grpc.StatusCode.OK
+        code, text, _ = export(address, bytes(2**26 + 1), bearer(token))
+        assert (code, "larger than max" in text) == (grpc.StatusCode.RESOURCE_EXHAUSTED, True)
+    assert stored(sqlite_store) == ([], [])
+    assert not caplog.records
+
+
+def test_a_busy_receiver_tells_when_to_try_again(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = create_key(sqlite_store, "slow", requests_per_second=0.001, by="test")
+    fast = create_key(sqlite_store, "fast", by="test")
+    with listening(sqlite_store) as address:
+        assert export(address, headers=bearer(slow))[0] is grpc.StatusCode.OK
+        replies = [export(address, headers=bearer(slow))]
+    monkeypatch.setattr(receiver, "MOST_IN_MEMORY", len(BODY) - 1)
+    with listening(sqlite_store) as address:
+        replies.append(export(address, headers=bearer(fast)))
+    for code, text, trailers in replies:
+        assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        status = Status.FromString(trailers["grpc-status-details-bin"])
+        retry = RetryInfo()
+        assert status.details[0].Unpack(retry)
+        assert (status.code, status.message, retry.retry_delay.seconds) == (code.value[0], text, 2)
+    assert "requests per second" in replies[0][1]
+    assert "at once" in replies[1][1]
+
+
+def test_the_exporter_of_opentelemetry_sends_again_after_the_database_was_locked(
+    sqlite_store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    lock = sqlite3.connect(str(sqlite_store.engine.url.database), isolation_level=None, check_same_thread=False)
+    lock.execute("BEGIN IMMEDIATE")
+    with listening(sqlite_store, patience=0.2) as address:
+        exporter = OTLPSpanExporter(address, insecure=True, timeout=60)
+        results = []
+        sending = threading.Thread(target=lambda: results.append(exporter.export(list(readable_spans(BODY)))))
+        sending.start()
+        until(lambda: "Transient error" in caplog.text, "a refusal")
+        lock.execute("ROLLBACK")
+        sending.join()
+        exporter.shutdown()
+    lock.close()
+    assert results == [SpanExportResult.SUCCESS]
+    assert "RESOURCE_EXHAUSTED encountered while exporting traces" in caplog.text
+    assert len(stored(sqlite_store)[1]) == 2
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
+def test_no_acknowledged_span_is_lost_when_the_server_ends_under_load(store: Store, end: int) -> None:
+    database, port = store.engine.url.render_as_string(hide_password=False), free_port()
+    address, acknowledged, enough = f"localhost:{port}", set[str](), threading.Event()
+    codes: set[grpc.StatusCode] = set()
+
+    def send(sender: int) -> None:
+        with grpc.insecure_channel(address) as channel:
+            call = channel.unary_unary(f"/{SERVICE}/Export")
+            for number in range(10**6):
+                spans = trace(sender * 10**8 + number)
+                try:
+                    call(request(spans), timeout=60, wait_for_ready=number == 0)
+                except grpc.RpcError as error:
+                    codes.add(error.code())
+                    return
+                acknowledged.update(sent.span_id for sent in spans)
+                if len(acknowledged) > 200:
+                    enough.set()
+
+    command = "sources", "receive", "--port", str(free_port()), "--db", database
+    senders = [threading.Thread(target=send, args=[number]) for number in range(1, 4)]
+    with ReadCommand(*command, JUDGEBOARD_RECEIVE_GRPC=str(port)) as process:
+        assert process.stderr.readline() == f"receiving OTLP over gRPC at {address}\n"
+        for each in senders:
+            each.start()
+        assert enough.wait(120)
+        process.send_signal(end)
+    for each in senders:
+        each.join()
+    assert codes <= {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED}  # exporters send these again
+    with store.reading() as connection:
+        assert acknowledged <= set(connection.execute(select(SPAN.c.external_id)).scalars())
+
+
+@pytest.mark.parametrize(
+    ("value", "address"),
+    [
+        ("4400", "localhost:4400"),
+        ("0.0.0.0", "0.0.0.0:4317"),
+        ("[::1]:4400", "[::1]:4400"),
+        ("judge-1:4400", "judge-1:4400"),
+        ("", None),
+    ],
+)
+def test_the_setting_is_a_port_or_a_host_or_both(
+    monkeypatch: pytest.MonkeyPatch, value: str, address: str | None
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_RECEIVE_GRPC", value)
+    assert load_settings().receive_grpc == address
+
+
+def test_a_server_that_cannot_receive_over_grpc_says_so_and_does_not_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["sources", "receive", "--db", str(tmp_path / "new.db")]
+
+    def error(address: str) -> str:
+        monkeypatch.setenv("JUDGEBOARD_RECEIVE_GRPC", address)
+        assert run(command) == 2
+        return capsys.readouterr().err
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        words = f"JUDGEBOARD_RECEIVE_GRPC is not usable: it names localhost:{port}, where the server cannot listen"
+        assert words in error(str(port))
+    assert "it must be a port, a host or HOST:PORT" in error("localhost:port")
+    monkeypatch.delitem(sys.modules, "judgeboard.receiving.grpc")
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    assert "install them with `pip install 'judgeboard[grpc]'`" in error("localhost")
+    assert not (tmp_path / "new.db").exists()

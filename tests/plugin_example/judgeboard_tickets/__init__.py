@@ -1,0 +1,1 @@
+"""What Judgeboard needs for the answers of our ticket system."""
