@@ -57,6 +57,14 @@ def known_targets() -> Mapping[str, Target]:
     return {tool.target.name: tool.target for tool in tools() if tool.target is not None}
 
 
+def target_of(tool: str) -> Target:
+    """Return the target of a tool; raises BadInput if there is none, for example because its package is gone."""
+    targets = known_targets()
+    if tool not in targets:
+        raise BadInput(f"there is no tool {tool!r} to push to; choose {', '.join(targets)}")
+    return targets[tool]
+
+
 @dataclass(frozen=True, slots=True)
 class PushResult:
     """What one push sent: items by kind, refused items by reason, and why it stopped before the end."""
@@ -107,7 +115,7 @@ def push(
         wait: Waits some seconds before a request is repeated.
         goes_on: Is called before each request; when it returns False, the push stops.
     """
-    target = known_targets()[to]
+    target = target_of(to)
     access = target.access(target.find_address(address, environment), environment)
     name = f"{target.name} {access.address}"
     sent: Counter[str] = Counter({each.value: 0 for each in What if each in what})
@@ -197,7 +205,7 @@ def add_target(
     target = NewTarget(
         name=name,
         tool=to,
-        address=known_targets()[to].find_address(address, environment),
+        address=target_of(to).find_address(address, environment),
         what=tuple(each.value for each in What if each in what),
         judges=tuple(judges),
         source=source,

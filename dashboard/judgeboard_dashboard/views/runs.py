@@ -220,17 +220,23 @@ def _example_rows(run_problem: RunProblem) -> Rows:
 def _buttons(line: RunLine, version_id: int) -> None:
     with st.container(key="run_ways", horizontal=True, gap="small", vertical_alignment="center"):
         if line.failed and line.run.kind != "anchors":  # the next run judges all anchors again
-            reason = _retry(line, version_id)
-            if reason is not None:
-                show(tag("div", reason, cls="jb-cap"), width="content")
+            _job_button(line, version_id, "failed", "Retry", key="run_retry")
             failed = RowFilter(judge_version=version_id, statuses=NOT_OK)
             open_button("Open answers without a verdict", responses(failed), key="run_open")
+        elif line.run.state is RunState.STOPPED and line.run.selection is not None:
+            _job_button(line, version_id, line.run.selection.mode, "Try again with", key="run_again")
         if line.run.kind == "rejudge" and line.counts.ok:
             open_button("Show changes", Rows("rejudge", {"run": str(line.run.id)}), key="run_changes")
 
 
-def _retry(line: RunLine, version_id: int) -> str | None:
-    """Show the button to rejudge answers on which this version has no usable verdict, or return why it is missing."""
+def _job_button(line: RunLine, version_id: int, mode: str, label: str, *, key: str) -> None:
+    """Show the button that asks this version again about answers of a run, or why it is missing."""
+    reason = _why_no_job(line, version_id, mode, label, key)
+    if reason is not None:
+        show(tag("div", reason, cls="jb-cap"), width="content")
+
+
+def _why_no_job(line: RunLine, version_id: int, mode: str, label: str, key: str) -> str | None:
     if not permitted(Action.REJUDGE_MANY):
         return why_not(Action.REJUDGE_MANY, role_of(signed_in()))
     where = line.run.selection.where if line.run.selection else RowFilter()
@@ -239,14 +245,14 @@ def _retry(line: RunLine, version_id: int) -> str | None:
             spec = judge_spec(connection, get_version(connection, version_id))
         if spec is None:
             return "This judge version cannot be used from this page."
-        estimate = estimate_calls(seen(), judge=spec, where=where, mode="failed")
+        estimate = estimate_calls(seen(), judge=spec, where=where, mode=mode)
     except JudgeboardError as error:
         problem(str(error))
         return None
     if not estimate.calls:
         return "All of these answers have a usable verdict now."
     calls = count(estimate.calls, "call")
-    job_button(f"Retry {calls}", estimate, key="run_retry", spec=spec, where=where, mode="failed")
+    job_button(f"{label} {calls}", estimate, key=key, spec=spec, where=where, mode=mode)
     return None
 
 
