@@ -415,7 +415,7 @@ RESULTS: Mapping[str, str] = {
     "test anchors judge": "judgeboard.judge_pending",
     "test anchors report": "judgeboard.agreement.anchors.anchor_report",
     "suite list RUN": "judgeboard.suite_result",
-    "suite list": "judgeboard.methods.suite_results.list_results",
+    "suite list": "judgeboard.methods.suites.results.list_results",
     "agreement": "judgeboard.measure_agreement",
     "agreement --schema": "judgeboard.agreement.fields.field_agreement",
     "labels rate": "judgeboard.measure_rate",

@@ -8,7 +8,7 @@ from typing import Any
 from judgeboard.domain import Response
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion, verdict
-from judgeboard.methods.generation import make_generator
+from judgeboard.runs.generation import make_generator
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses

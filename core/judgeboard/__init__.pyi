@@ -59,7 +59,7 @@ from .methods.control_answers import (
     judge_control_answers_async as judge_control_answers_async,
     make_control_answers as make_control_answers,
 )
-from .methods.generation import make_generator as make_generator, read_prompts as read_prompts
+from .runs.generation import make_generator as make_generator, read_prompts as read_prompts
 from .methods.jury import judge_by_jury as judge_by_jury
 from .methods.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
 from .methods.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
@@ -98,9 +98,9 @@ from .methods.serving import (
     serve_answer as serve_answer,
     serve_answer_blocking as serve_answer_blocking,
 )
-from .methods.suite_file import Case as Case, Suite as Suite, read_suite as read_suite
-from .methods.suite_results import SuiteResult as SuiteResult, suite_result as suite_result
-from .methods.suite_run import run_suite as run_suite, run_suite_async as run_suite_async
+from .methods.suites.file import Case as Case, Suite as Suite, read_suite as read_suite
+from .methods.suites.results import SuiteResult as SuiteResult, suite_result as suite_result
+from .methods.suites.run import run_suite as run_suite, run_suite_async as run_suite_async
 from .people.roster import (
     add_person as add_person,
     change_role as change_role,

@@ -22,7 +22,8 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.methods.serving import serve_answer_blocking
-from judgeboard.methods.suite_file import read_suite
+from judgeboard.methods.suites.file import read_suite
+from judgeboard.methods.suites.queries import corrections
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.runs.raw_calls import raw_calls
@@ -35,7 +36,6 @@ from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviews import mark_leading_flags
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.suites import corrections
 from judgeboard.store.tables import FLAG
 from queue_case import queue_case
 

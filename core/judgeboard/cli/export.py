@@ -10,6 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
+from judgeboard.registry.methods import method_datasets
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -24,7 +25,7 @@ TABLES = (
 )
 WITHOUT_SUBJECT = ("failure_modes", "issues", "label_schemas")
 """The tables whose rows are not about an answer or a pair."""
-SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", "suite")
+SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", *method_datasets())
 
 
 @options.command(
@@ -42,8 +43,9 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "shape",
     type=click.Choice(SHAPES),
     help="Write the reviewed answers as a dataset for another tool, instead of a table. Labels are gold labels: the "
-    "label of the adjudication if there is one, otherwise the label on which the reviewers agree. suite: corrected "
-    "answers as test cases. dpo: corrected answers beside the logged answers, in the preference format of TRL.",
+    "label of the adjudication if there is one, otherwise the label on which the reviewers agree. "
+    f"{''.join(f'{name}: {each.rows}. ' for name, each in method_datasets().items())}dpo: corrected answers beside the "
+    "logged answers, in the preference format of TRL.",
 )
 @options.where
 @options.judge_version(
@@ -173,11 +175,12 @@ def _output_of(table: str | None, shape: str | None, output: str | None) -> str:
 
 
 def _export_dataset(shape: str, where: RowFilter, output: str) -> None:
-    from judgeboard.reports.datasets import NO_CASE, write_dataset
+    from judgeboard.reports.datasets import shapes, write_dataset
 
     target = sys.stdout.buffer if output == "-" else Path(output)
     written = write_dataset(options.seen(options.open_store()), shape, target, where)
-    if shape == "suite" and not written.rows:
-        raise BadInput(NO_CASE)
+    empty = shapes()[shape].empty
+    if empty is not None and not written.rows:
+        raise BadInput(empty)
     reasons = f". Left out: {written.words}" if written.words else ""
     click.echo(f"{counted(written.rows, 'row')} written to {output}{reasons}", err=output == "-")

@@ -16,7 +16,10 @@ OPTION_GROUPS: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
 """The group of an option that several commands share, such as "Model". An option without a group is a command's own."""
 SHORT = "-h"
 Place = str | tuple[str, Mapping[str, "Place"]]
-"""The module in judgeboard.cli that defines `NAME_command`, and for a group its commands in other modules."""
+"""The module that defines `NAME_command`, and for a group its commands in other modules.
+
+A module is one of `judgeboard.cli`, or has its whole name.
+"""
 DELETING = frozenset({"forget"})
 """Commands that delete. No message suggests them or one of their options: a person must name what is deleted."""
 
@@ -113,9 +116,8 @@ def _first_sentence(text: str) -> str:
 def load_command(name: str, place: Place) -> click.Command:
     """Import the module of a command and return the command."""
     module, places = (place, {}) if isinstance(place, str) else place
-    command: click.Command = getattr(
-        importlib.import_module(f"judgeboard.cli.{module}"), f"{name.replace('-', '_')}_command"
-    )
+    whole_name = module if "." in module else f"judgeboard.cli.{module}"
+    command: click.Command = getattr(importlib.import_module(whole_name), f"{name.replace('-', '_')}_command")
     if isinstance(command, CommandGroup):
         command.places = places
     return command

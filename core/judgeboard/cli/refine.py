@@ -70,8 +70,8 @@ def refine_command(
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
-    from judgeboard.methods.generation import read_prompts
     from judgeboard.methods.refine import RefineRule, recorded_attempts, refine_pending, with_recorded_ratings
+    from judgeboard.runs.generation import read_prompts
     from judgeboard.runs.judging import make_judge
 
     if (prompts is None) == (where == RowFilter()):

@@ -8,11 +8,11 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Status
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.methods.generation import total_cost
 from judgeboard.methods.refine import RefineRule
 from judgeboard.methods.reflect import Outcome
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import checked_key
+from judgeboard.runs.generation import total_cost
 from judgeboard.store import refinements
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

@@ -15,7 +15,6 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.judges.judge import Judge, JudgeKeywords
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
-from judgeboard.methods import generation
 from judgeboard.methods.reflect import (
     Outcome,
     ReflectMethod,
@@ -26,6 +25,7 @@ from judgeboard.methods.reflect import (
     outcome_of,
     outcome_without_second,
 )
+from judgeboard.runs import generation
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import Answered, blocking

@@ -21,7 +21,7 @@ from judgeboard.judges.rating import KIND, Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, RecordedChat, Replies, call, earlier_turns, read_replies
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.methods import generation
+from judgeboard.runs import generation
 from judgeboard.runs.method import (
     Begun,
     RunAccount,
@@ -36,6 +36,7 @@ from judgeboard.store import refinements
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import Origin, external_ids, last_logged_id, read_origins
@@ -478,7 +479,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         answered = [(step.task, step.result) for step in steps if step.result.judging is None]
         rated = [(step.task, step.result) for step in steps if step.result.judging is not None]
         generations = [
-            refinements.NewGeneration(
+            NewGeneration(
                 prompt.subject,
                 attempt.number,
                 prompt.model,
@@ -487,7 +488,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
             )
             for prompt, attempt in answered
         ]
-        refinements.store_generations(connection, run_id, generations, now)
+        store_generations(connection, run_id, generations, now)
         rows = [_row(prompt, attempt, "no_answer") for prompt, attempt in answered if attempt.answer is None]
         verdicts = [
             (prompt.response(attempt), rating_verdict(attempt.rating, attempt.latest)) for prompt, attempt in rated

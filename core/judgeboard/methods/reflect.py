@@ -13,13 +13,14 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.llm.asking import Generator, Replied
-from judgeboard.methods import generation
+from judgeboard.runs import generation
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_keys, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store import refinements
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.generations import NewGeneration, judged_answers, store_generations
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
@@ -280,7 +281,7 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
                 seconds.append((step.task, step.result))
         store_judgments(connection, begun.version, run_id, firsts, now)
         new = [
-            refinements.NewGeneration(
+            NewGeneration(
                 str(task.response_id),
                 1,
                 task.model,
@@ -289,8 +290,8 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             )
             for task, generated in generations
         ]
-        refinements.store_generations(connection, run_id, new, now)
-        before = refinements.judged_answers(
+        store_generations(connection, run_id, new, now)
+        before = judged_answers(
             connection, begun.version.id, {task.response_id for task, _ in (*generations, *seconds)}
         )
         ended: list[tuple[ReflectTask, Outcome, int | None, int | None]] = [

@@ -13,10 +13,10 @@ from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.provider import is_own_host
-from judgeboard.methods.generation import Messages
 from judgeboard.methods.own_answers import answer_key
 from judgeboard.methods.self_reference import RunEstimate
 from judgeboard.runs.estimates import CHARACTERS_A_TOKEN
+from judgeboard.runs.generation import Messages
 from judgeboard.runs.method import RunAccount, RunOptions, require_price
 from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, Tally, blocking, on_first_ctrl_c
 

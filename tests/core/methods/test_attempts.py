@@ -16,7 +16,6 @@ from judgeboard.judges.rating import Rating
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.attempts import AttemptSequence, attempt_sequences, deselect_attempt, select_attempt
-from judgeboard.methods.generation import Messages, read_prompts
 from judgeboard.methods.refine import (
     Prompt,
     Refinement,
@@ -29,6 +28,7 @@ from judgeboard.methods.refine import (
 )
 from judgeboard.methods.reflect import Outcome, ReflectRule, outcome_of, reflect_pending
 from judgeboard.people.roster import ensure_reviewer
+from judgeboard.runs.generation import Messages, read_prompts
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import Answered
 from judgeboard.store.engine import Store

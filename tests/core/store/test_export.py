@@ -6,8 +6,9 @@ from sqlalchemy import insert
 
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
 from judgeboard.store.export import EXPORTS
+from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.judgments import step_values
-from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations
+from judgeboard.store.refinements import NewRefinement, insert_refinements
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.tables import JUDGMENT_REVIEW
 

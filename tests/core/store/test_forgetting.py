@@ -31,11 +31,12 @@ from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparis
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import parse_where
 from judgeboard.store.forgetting import ForgottenAnswers, count_to_forget, forget_matching, forget_response
+from judgeboard.store.generations import NewGeneration, store_generations, stored_ids
 from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
-from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
+from judgeboard.store.refinements import NewRefinement, insert_refinements
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.samples import NewSample, load_samples, store_samples

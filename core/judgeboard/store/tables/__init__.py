@@ -1,8 +1,10 @@
 """The database tables and their columns; `triggers` defines which rows may change.
 
+The tables of methods are in their folders; they are loaded with these, so that `METADATA` always has all tables.
 Domain objects are validated before they are stored; the CHECK constraints repeat the ranges.
 """
 
+from judgeboard.registry.methods import load_method_tables
 from judgeboard.store.tables.answers import (
     CURRENT,
     FEEDBACK,
@@ -15,7 +17,7 @@ from judgeboard.store.tables.answers import (
     RUN,
     VERSION,
 )
-from judgeboard.store.tables.columns import METADATA, BigId, JsonTuple, JsonValue, Utc
+from judgeboard.store.tables.columns import METADATA, BigId, JsonTuple, JsonValue, Step, Utc, row_of
 from judgeboard.store.tables.methods import (
     ANCHOR,
     ANCHOR_JUDGMENT,
@@ -27,9 +29,6 @@ from judgeboard.store.tables.methods import (
     REFINEMENT,
     SAMPLE,
     SELECTED_ATTEMPT,
-    STEP_TABLES,
-    SUITE_CASE,
-    SUITE_RUN,
 )
 from judgeboard.store.tables.operations import (
     ALARM,
@@ -76,6 +75,13 @@ from judgeboard.store.tables.reviews import (
     REVIEW_SCORE,
     REVIEWER,
 )
+
+load_method_tables()
+
+STEP_TABLES = tuple(
+    table for table in METADATA.tables.values() if issubclass(row_of(table), Step) and table is not JUDGMENT
+)
+"""The tables of requests to models, except ``judgment``."""
 
 __all__ = [
     "ALARM",
@@ -133,8 +139,6 @@ __all__ = [
     "SKIP",
     "SPAN",
     "STEP_TABLES",
-    "SUITE_CASE",
-    "SUITE_RUN",
     "TAKEN_LEASE",
     "TRACE",
     "VERSION",

@@ -141,12 +141,13 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
 
     ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and each change of a column
     that does not change. ``has_hidden_rows``: a row may belong to a verdict or a review, which blind reviewers do not
-    see. ``of_responses``: SQL for the responses that a row (OLD) is about. If one of them is forgotten, columns of the
-    row may be blanked.
+    see. ``keeps_run``: a run with such a row is not empty, so it stays when an import is undone. ``of_responses``: SQL
+    for the responses that a row (OLD) is about. If one of them is forgotten, columns of the row may be blanked.
     """
 
     is_free: ClassVar[bool] = False
     has_hidden_rows: ClassVar[bool] = True
+    keeps_run: ClassVar[bool] = False
     of_responses: ClassVar[str] = ""
 
     @declared_attr.directive
@@ -164,6 +165,8 @@ class Stored(Row):
 
 class Step(Stored):
     """One request to a model with all its calls. Its table has these columns last."""
+
+    keeps_run = True
 
     run_id: int | None = column(BigId, refers="run")
     status: Status = column(one_of(Status, "status"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from judgeboard import tools as package
 from judgeboard.cli import push as commands
-from judgeboard.settings.tools import KNOWN_TOOLS, tools
+from judgeboard.registry.tools import KNOWN_TOOLS, tools
 from judgeboard.tools.pull import known_histories
 from judgeboard.tools.push import known_targets
 

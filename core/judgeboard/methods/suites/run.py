@@ -17,18 +17,18 @@ from judgeboard.judges.judge import EndpointKeywords, Judge, ModelKeywords
 from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
 from judgeboard.llm.chat import CallableChat, Chat
 from judgeboard.llm.endpoint import FREE, ModelEndpoint
-from judgeboard.methods.generation import rebuilt_messages, store_verdicts
-from judgeboard.methods.suite_file import Case, Suite, find_baseline, spec_hash
-from judgeboard.methods.suite_results import SuiteResult, suite_result
+from judgeboard.methods.suites import queries
+from judgeboard.methods.suites.file import Case, Suite, find_baseline, spec_hash
+from judgeboard.methods.suites.results import SuiteResult, suite_result
+from judgeboard.runs.generation import rebuilt_messages, store_verdicts
 from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
-from judgeboard.store import suites
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
+from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.refinements import NewGeneration, store_generations
 from judgeboard.store.runs import StoredRun, start_or_continue_method_run
 from judgeboard.store.storing import store_responses
 
@@ -179,7 +179,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             actor=actor,
             destination=self.destination,
         )
-        stored = suites.ensure_suite_run(
+        stored = queries.ensure_suite_run(
             connection,
             run.id,
             name=suite.name,
@@ -232,7 +232,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         self._save_scores(connection, begun, scored, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:  # noqa: ARG002 - the method's signature
-        return len(self._suite.cases) - len(suites.finished_positions(connection, self._suite_run_id))
+        return len(self._suite.cases) - len(queries.finished_positions(connection, self._suite_run_id))
 
     def expected(self, connection: Connection, begun: Begun) -> int:
         return sum(2 if task.answer is None else 1 for task in self._unfinished(connection, begun.run.id))
@@ -247,24 +247,24 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         )
 
     def _copy_logged(self, connection: Connection, source: str, run_id: int) -> None:
-        logged = suites.answers_by_query(connection, source, [case.query for case in self._suite.cases])
+        logged = queries.answers_by_query(connection, source, [case.query for case in self._suite.cases])
         copies, absent = [], []
         for position, case in enumerate(self._suite.cases):
             answer = logged.get(case.query)
             if answer is None or answer.answer is None:
-                absent.append(suites.NewCase(position, case.key, f"no answer to this query in the source {source}"))
+                absent.append(queries.NewCase(position, case.key, f"no answer to this query in the source {source}"))
                 continue
             passages = answer.passages if case.context is None else case.context
             copies.append(
                 self._response(case, run_id, answer.answer, passages, answer.generator_model, derived_from=answer.id)
             )
         store_responses(connection, copies)
-        suites.insert_cases(connection, self._suite_run_id, absent, utc_now())
+        queries.insert_cases(connection, self._suite_run_id, absent, utc_now())
 
     def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
-        finished = suites.finished_positions(connection, self._suite_run_id)
+        finished = queries.finished_positions(connection, self._suite_run_id)
         ids = [self._external_id(case, run_id) for case in self._suite.cases]
-        answers = suites.stored_answers(connection, self._source, ids)
+        answers = queries.stored_answers(connection, self._source, ids)
         tasks = []
         for position, (case, external_id) in enumerate(zip(self._suite.cases, ids, strict=True)):
             stored = answers.get(external_id)
@@ -284,9 +284,9 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             response = None if text is None else self._response(case, run_id, text, task.passages, model)
             new.append(NewGeneration(case.key, 1, model, generated.record, response))
             if text is None:
-                failed.append(suites.NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
+                failed.append(queries.NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
         store_generations(connection, run_id, new, now)
-        suites.insert_cases(connection, self._suite_run_id, failed, now)
+        queries.insert_cases(connection, self._suite_run_id, failed, now)
 
     def _save_scores(
         self, connection: Connection, begun: Begun, scored: Sequence[tuple[CaseTask, _Scored]], now: datetime
@@ -300,7 +300,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
             for (task, result), stored in zip(scored, store_verdicts(connection, begun, verdicts, now), strict=True)
             if stored is not None
         ]
-        suites.insert_cases(connection, self._suite_run_id, cases, now)
+        queries.insert_cases(connection, self._suite_run_id, cases, now)
 
     @property
     def _source(self) -> str:
@@ -333,7 +333,7 @@ class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
         )
 
 
-def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> suites.NewCase:
+def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> queries.NewCase:
     verdict = scored.verdict
     score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
     reason: str | None = None
@@ -342,11 +342,11 @@ def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id:
     elif score is None:
         reason = "no score: the judge gives no overall score"
     checks = tuple(
-        suites.CheckOutcome(check.kind, check.wanted, failure is None)
+        queries.CheckOutcome(check.kind, check.wanted, failure is None)
         for check in task.case.checks
         for failure in [check.failure(scored.answer, task.case.query, task.passages)]
     )
-    return suites.NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
+    return queries.NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
 
 
 async def run_suite_async(

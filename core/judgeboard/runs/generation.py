@@ -20,9 +20,9 @@ from judgeboard.runs.judging import make_endpoint, make_judge
 from judgeboard.runs.method import Begun, Method, R
 from judgeboard.runs.runner import S, T
 from judgeboard.store.engine import Store
+from judgeboard.store.generations import JudgedAnswer, judged_answers, stored_ids
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.refinements import JudgedAnswer, judged_answers, stored_ids
 from judgeboard.store.responses import Origin, key_of
 from judgeboard.store.runs import finish_run, start_or_continue_method_run
 from judgeboard.store.statements import record_of

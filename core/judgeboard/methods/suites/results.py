@@ -13,12 +13,12 @@ from judgeboard.domain import OVERALL, Estimate, RunState
 from judgeboard.errors import BadInput
 from judgeboard.flags.checks import Check
 from judgeboard.formats.files import owner_only, refuse_database, write_whole
-from judgeboard.methods import suite_file
+from judgeboard.methods.suites import file as suite_file
+from judgeboard.methods.suites import queries
 from judgeboard.runs.method import CTRL_C, RunAccount, account_of
 from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.means import mean_interval
-from judgeboard.store import suites
 from judgeboard.store.engine import Readable
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted, shortened
@@ -53,7 +53,7 @@ class CaseResult:
     score: float | None
     reason: str | None
     passed: bool | None
-    dimensions: Mapping[str, suites.DimensionScored]
+    dimensions: Mapping[str, queries.DimensionScored]
     checks: tuple[CaseCheck, ...]
 
 
@@ -109,7 +109,7 @@ class SuiteResult(SuiteRun):
 def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[SuiteRun]:
     """Return the runs of all suites or of one suite, newest first."""
     with store.reading() as connection:
-        return _suite_runs(connection, suites.list_suite_runs(connection, name, limit=limit))
+        return _suite_runs(connection, queries.list_suite_runs(connection, name, limit=limit))
 
 
 def suite_result(
@@ -125,17 +125,17 @@ def suite_result(
     ``baseline`` is as in `run_suite`. The queries of cases without an answer are taken from ``suite``.
     """
     with store.reading() as connection:
-        run = suites.get_suite_run(connection, run_id)
+        run = queries.get_suite_run(connection, run_id)
         (listed,) = _suite_runs(connection, [run])
-        stored = suites.load_cases(connection, run)
+        stored = queries.load_cases(connection, run)
         compared = None if baseline is None else _baseline(connection, baseline, run, stored)
     notes = () if compared is None else compared.caveats
     if baseline is not None and compared is None:
         notes = (f"No baseline: {run.name!r} has no earlier finished run of {run.candidate} judged by {run.judge}.",)
     by_position = {case.position: case for case in stored}
-    queries = {} if suite is None else {case.key: case.query for case in suite.cases}
+    texts = {} if suite is None else {case.key: case.query for case in suite.cases}
     cases = tuple(
-        _case(named, by_position.get(position), queries.get(named.key), run.threshold)
+        _case(named, by_position.get(position), texts.get(named.key), run.threshold)
         for position, named in enumerate(run.cases)
     )
     failing_checks = sum(any(not check.passed for check in case.checks) for case in cases)
@@ -173,8 +173,8 @@ def suite_result(
     )
 
 
-def _suite_runs(connection: Connection, runs: Sequence[suites.StoredSuiteRun]) -> list[SuiteRun]:
-    sums = suites.score_sums(connection, [run.id for run in runs])
+def _suite_runs(connection: Connection, runs: Sequence[queries.StoredSuiteRun]) -> list[SuiteRun]:
+    sums = queries.score_sums(connection, [run.id for run in runs])
     return [
         record_of(
             SuiteRun,
@@ -188,19 +188,19 @@ def _suite_runs(connection: Connection, runs: Sequence[suites.StoredSuiteRun]) -
             average_score=mean_interval(*scores, bounds=_BOUNDS)[0],
         )
         for run in runs
-        for scores in [sums.get(run.id, suites.ScoreSums(0, 0.0, 0.0))]
+        for scores in [sums.get(run.id, queries.ScoreSums(0, 0.0, 0.0))]
     ]
 
 
 def _baseline(
-    connection: Connection, baseline: int | str, run: suites.StoredSuiteRun, stored: Sequence[suites.StoredCase]
+    connection: Connection, baseline: int | str, run: queries.StoredSuiteRun, stored: Sequence[queries.StoredCase]
 ) -> suite_file.Baseline | None:
     names = {"name": run.name, "candidate": run.candidate}
     earlier = suite_file.find_baseline(connection, baseline, **names, version_id=run.version_id, before=run.run_id)
     if earlier is None:
         return None
     return suite_file.compare(
-        suites.load_cases(connection, earlier),
+        queries.load_cases(connection, earlier),
         stored,
         run_id=earlier.run_id,
         weights=run.weights,
@@ -220,7 +220,7 @@ def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
 
 
 def _case(
-    named: suites.SuiteCaseName, stored: suites.StoredCase | None, query: str | None, threshold: float
+    named: queries.SuiteCaseName, stored: queries.StoredCase | None, query: str | None, threshold: float
 ) -> CaseResult:
     if stored is None:
         return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
@@ -240,7 +240,7 @@ def _case(
     )
 
 
-def _check(check: suites.CheckOutcome, case: suites.StoredCase) -> CaseCheck:
+def _check(check: queries.CheckOutcome, case: queries.StoredCase) -> CaseCheck:
     # The message may quote the answer, so it is not stored (the text would be stored twice). The check runs again.
     if check.passed or case.answer is None:
         return CaseCheck(check.kind, check.passed, None)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
 from judgeboard.judges.rubric_file import default_rubric
-from judgeboard.methods.suite_file import Baseline, Case, Check, Gate, Suite, compare, gate, read_suite, spec_hash
-from judgeboard.store.suites import CheckOutcome, DimensionScored, StoredCase
+from judgeboard.methods.suites.file import Baseline, Case, Check, Gate, Suite, compare, gate, read_suite, spec_hash
+from judgeboard.methods.suites.queries import CheckOutcome, DimensionScored, StoredCase
 
 SUITE = """\
 name: house
@@ -134,7 +134,7 @@ def test_a_check_says_why_it_fails(check: Check, answer: str, said: str | None) 
 
 
 def test_the_example_that_the_help_names_can_be_read() -> None:
-    suite = read_suite(str(Path(__file__).parents[3] / "examples" / "suite.yaml"))
+    suite = read_suite(str(Path(__file__).parents[4] / "examples" / "suite.yaml"))
     assert [len(case.checks) for case in suite.cases] == [1, 1, 1]
     assert suite.candidate
 

@@ -23,7 +23,7 @@ from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import JudgeKeywords
-    from judgeboard.methods.suite_results import CaseResult, SuiteResult
+    from judgeboard.methods.suites.results import CaseResult, SuiteResult
 
 
 MOST_FAILURES = 10
@@ -107,9 +107,9 @@ def run(
     """
     from judgeboard.errors import MissingOption
     from judgeboard.health.family import run_warning
-    from judgeboard.methods.suite_file import read_suite
-    from judgeboard.methods.suite_results import require_writable
-    from judgeboard.methods.suite_run import make_candidate, run_suite
+    from judgeboard.methods.suites.file import read_suite
+    from judgeboard.methods.suites.results import require_writable
+    from judgeboard.methods.suites.run import make_candidate, run_suite
     from judgeboard.runs.judging import make_judge
     from judgeboard.settings.model import load_settings
 
@@ -184,7 +184,7 @@ def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Pat
 
 
 def _list_runs(name: str | None) -> None:
-    from judgeboard.methods.suite_results import list_results, score_words
+    from judgeboard.methods.suites.results import list_results, score_words
 
     runs = list_results(options.seen(options.open_store()), name)
     lines = [
@@ -199,7 +199,7 @@ def _list_runs(name: str | None) -> None:
 
 def _show_run(run_id: int, baseline: str | None, junit: Path | None) -> int:
     from judgeboard.health.family import run_warning
-    from judgeboard.methods.suite_results import suite_result
+    from judgeboard.methods.suites.results import suite_result
     from judgeboard.store.judge_versions import get_version
 
     store = options.open_store()
@@ -210,7 +210,7 @@ def _show_run(run_id: int, baseline: str | None, junit: Path | None) -> int:
 
 
 def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:
-    from judgeboard.methods.suite_results import write_junit
+    from judgeboard.methods.suites.results import write_junit
 
     if junit is not None:
         write_junit(result, junit)
@@ -220,7 +220,7 @@ def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[st
 
 def summary_lines(result: "SuiteResult") -> Iterator[str]:
     """Yield a suite run in lines for a terminal."""
-    from judgeboard.methods.suite_results import score_words
+    from judgeboard.methods.suites.results import score_words
     from judgeboard.stats.estimates import percent, two_decimals
 
     yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
@@ -272,8 +272,10 @@ def cases(file: Path, name: str) -> None:
     the question, the passages, and the corrected answer as reference. An existing FILE is replaced. `judgeboard export
     --as suite` writes the same cases; its option --where selects some of them.
     """
-    from judgeboard.reports.datasets import NO_CASE, SUITE, write_dataset
+    from judgeboard.methods.suites.dataset import NO_CASE, SHAPE, write_cases
+    from judgeboard.reports.datasets import write_dataset
 
-    count = write_dataset(options.seen(options.open_store()), SUITE, file, name=name).rows
+    shape = replace(SHAPE, write=partial(write_cases, name=name))
+    count = write_dataset(options.seen(options.open_store()), shape, file).rows
     none = f"{NO_CASE[0].upper()}{NO_CASE[1:]}."
     options.show({"cases": count}, [f"{counted(count, 'case')} in {file}" if count else none])

@@ -5,15 +5,15 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, case, exists, func, or_, select
+from sqlalchemy import Connection, Row, Select, func, select
 
-from judgeboard.domain import FlagState, ResponseKind, RunState, Stage
+from judgeboard.domain import ResponseKind, RunState
 from judgeboard.errors import NotFound
+from judgeboard.methods.suites.tables import SUITE_CASE, SUITE_RUN
 from judgeboard.store.judge_versions import version_title
 from judgeboard.store.judgments import dimension_scores
-from judgeboard.store.reviews import is_current, is_test
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of, rows_with
-from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE, REVIEW, RUN, SUITE_CASE, SUITE_RUN, VERSION
+from judgeboard.store.tables import GENERATION, JUDGMENT, RESPONSE, RUN, VERSION
 
 
 class SuiteCaseName(NamedTuple):
@@ -251,25 +251,3 @@ def _stored(row: Row[Any]) -> StoredSuiteRun:
         **{name: spec[name] for name in ("threshold", "max_unmeasured", "max_drop", "weights")},
         cases=tuple(SuiteCaseName(case["id"], case["key"]) for case in spec["cases"]),
     )
-
-
-class Correction(NamedTuple):
-    """A corrected answer; ``is_case`` if a reviewer added it to a suite, or if a flag of the answer is confirmed."""
-
-    text: str
-    is_case: bool
-
-
-def corrections(connection: Connection) -> dict[int, Correction]:
-    """Return the corrected answers by response: that of its adjudication, otherwise that of its latest review."""
-    confirmed = exists().where(FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED.value)
-    query = (
-        select(REVIEW.c.response_id, REVIEW.c.corrected_answer, or_(REVIEW.c.in_suite.is_not(None), confirmed))
-        .where(REVIEW.c.response_id.is_not(None), REVIEW.c.corrected_answer.is_not(None), is_current(), ~is_test())
-        .order_by(case((REVIEW.c.stage == Stage.ADJUDICATION.value, 1), else_=0), REVIEW.c.id)
-    )
-    found: dict[int, Correction] = {}
-    for response_id, text, is_case in connection.execute(query):
-        earlier = found.get(response_id)
-        found[response_id] = Correction(text, bool(is_case) or (earlier is not None and earlier.is_case))
-    return found

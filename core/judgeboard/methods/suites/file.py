@@ -17,12 +17,12 @@ from judgeboard.flags.checks import Check, read_checks
 from judgeboard.formats.yaml_file import YamlFile, not_in_a_file, read_yaml, unless_null
 from judgeboard.judges.prompt import Context
 from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, overall, read_rubric, rubric_from
+from judgeboard.methods.suites.queries import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
 from judgeboard.settings.fields import CLOSED, Number, Text
 from judgeboard.stats.estimates import number_words, percent, two_decimals
 from judgeboard.stats.means import mean_paired_change
 from judgeboard.stats.paired import Conclusion, conclusion
 from judgeboard.stats.significance import mcnemar
-from judgeboard.store.suites import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
 from judgeboard.text import counted
 
 THRESHOLD = 3.5

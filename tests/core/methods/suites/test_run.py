@@ -15,9 +15,10 @@ from engines import on_sqlite
 from judgeboard.domain import Response, ResponseKind, RunState
 from judgeboard.errors import BadInput, NotFound, UnknownPrice
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
-from judgeboard.methods.suite_file import Case, Check, Suite
-from judgeboard.methods.suite_results import SuiteResult, suite_result
-from judgeboard.methods.suite_run import run_suite
+from judgeboard.methods.suites.file import Case, Check, Suite
+from judgeboard.methods.suites.results import SuiteResult, suite_result
+from judgeboard.methods.suites.run import run_suite
+from judgeboard.methods.suites.tables import SUITE_CASE
 from judgeboard.reports.output import to_plain
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
@@ -25,7 +26,7 @@ from judgeboard.store.forgetting import forget_response
 from judgeboard.store.overview import count_responses
 from judgeboard.store.settings import primary_judge
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE, SUITE_CASE
+from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE
 from judging_log import judgments, rag
 from stored_rows import row_count
 from suite_runs import asked, playing, scored, suite

@@ -1,0 +1,83 @@
+"""The list of the methods, a line each, and what a method adds to the rest of Judgeboard.
+
+A method is a folder of `judgeboard.methods`, whose `__init__` has its `REGISTRATION`. Only its page imports the folder:
+commands, tables and all else are loaded by name, when they are used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+KNOWN_METHODS = (
+    "suites",  # test cases, to which a candidate gives answers that a judge scores
+)
+"""The folders of the methods, in the order in which helps list their commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A view of a method, which is a file in `views/` of the dashboard.
+
+    ``page`` is its page in the menu, ``tab`` the name of its tab there. The view stands before the page or view
+    ``before``. ``documentation`` is its page of the documentation.
+    """
+
+    page: str
+    tab: str
+    documentation: str
+    before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A shape of `judgeboard export --as`: the place of its `reports.datasets.Shape`, and its rows in words."""
+
+    shape: str
+    rows: str
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """What a method adds. Each place is the name of a module, or of an object in it: ``module:object``.
+
+    Attributes:
+        tables: The module with the classes of its tables.
+        commands: The module of each command, by its heading in the help and its words, such as
+            ``("Measure", "compare", "judges")``. A module has a function ``NAME_command``.
+        pages: Its pages, by view.
+        datasets: Its datasets of reviewed answers, by name.
+        sample: A function that adds to the sample log of `judgeboard quickstart`, and yields what it did in lines:
+            it takes the store, and the folder of the sample log.
+    """
+
+    tables: str | None = None
+    commands: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    pages: Mapping[str, Page] = field(default_factory=dict)
+    datasets: Mapping[str, Dataset] = field(default_factory=dict)
+    sample: str | None = None
+
+
+@cache
+def registrations() -> tuple[Registration, ...]:
+    """Return what each method adds."""
+    return tuple(import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS)
+
+
+def load_method_tables() -> None:
+    """Load the tables of all methods."""
+    for each in registrations():
+        if each.tables is not None:
+            import_module(each.tables)
+
+
+def method_datasets() -> Mapping[str, Dataset]:
+    """Return the datasets of all methods, by name."""
+    return {name: dataset for each in registrations() for name, dataset in each.datasets.items()}
+
+
+def load_object(place: str) -> Any:
+    """Return the object at ``module:object``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
