@@ -45,15 +45,15 @@ from .judges.evidence_alignment import (
 )
 from .judges.judge import Judge as Judge
 from .methods.attempts import deselect_attempt as deselect_attempt, select_attempt as select_attempt
-from .methods.audit import (
+from .methods.audits.run import (
     audit as audit,
     audit_async as audit_async,
 )
-from .methods.audit import (
+from .methods.audits.run import (
     audit_recorded as audit_recorded,
     make_supreme as make_supreme,
 )
-from .methods.audit_report import AuditSample as AuditSample
+from .methods.audits.report import AuditSample as AuditSample
 from .methods.control_answers import (
     judge_control_answers as judge_control_answers,
     judge_control_answers_async as judge_control_answers_async,

@@ -80,7 +80,6 @@ PAGES = with_pages_of_methods(
         },
         "Judges": {
             "judges": Tab("Health", "how-to/test.md"),
-            "audits": Tab("Audits", "how-to/test.md"),
             "versions": Tab("Versions", "concepts/judge-versions.md"),
         },
         "Comparisons": {

@@ -27,11 +27,11 @@ from judgeboard.methods.suites.queries import corrections
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.runs.raw_calls import raw_calls
-from judgeboard.store.audits import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgment_reviews import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviews import mark_leading_flags
 from judgeboard.store.settings import set_setting

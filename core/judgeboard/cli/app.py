@@ -66,7 +66,7 @@ GROUPS = with_commands_of_methods(
         "Improve": {
             "test": (
                 "judge_tests",
-                {"audit": "audit", "controls": "controls", "repeats": "repeats", "anchors": "anchors"},
+                {"controls": "controls", "repeats": "repeats", "anchors": "anchors"},
             ),
             "align": "align",
             "refine": ("refine", {"reflect": "reflect"}),

@@ -120,12 +120,9 @@ def _decide_samples(store: "Store", folder: Path) -> None:
 
 def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
     """Store what methods add to the sample log, and a reviewed queue; finished steps are skipped."""
-    from judgeboard.methods.audit import audit_recorded
     from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
     from judgeboard.runs.judging import make_judge
 
-    audit_recorded(store, SECOND_JUDGE, "lexical", actor=ACTOR)
-    say(f"lexical audited by {SECOND_JUDGE}")
     made = make_control_answers(store, n=CONTROLS_EACH, actor=ACTOR)
     judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
     say(f"control answers of {len(made)} kinds judged")

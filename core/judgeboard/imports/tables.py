@@ -23,7 +23,6 @@ from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
-from judgeboard.store.audits import AuditedJudgment, NewJudgmentReview, recorded_reviews, store_judgment_reviews
 from judgeboard.store.export import EXPORTS
 from judgeboard.store.filters import from_dict
 from judgeboard.store.flags import StoredFlag, flags_on, insert_flag
@@ -39,6 +38,12 @@ from judgeboard.store.issues import (
     insert_mode,
     issue_versions,
     mode_changes,
+)
+from judgeboard.store.judgment_reviews import (
+    AuditedJudgment,
+    NewJudgmentReview,
+    recorded_reviews,
+    store_judgment_reviews,
 )
 from judgeboard.store.judgments import judgment_ids, read_responses
 from judgeboard.store.label_schemas import insert_schema, list_schemas

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 KNOWN_METHODS = (
+    "audits",  # a stronger judge reviews verdicts of a judge
     "suites",  # test cases, to which a candidate gives answers that a judge scores
 )
 """The folders of the methods, in the order in which helps list their commands."""

@@ -16,7 +16,7 @@ from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.prompt import PROMPTS, fence_token, fenced, load_prompt, prompt_file
 from judgeboard.judges.rag import VerdictForm, rag_messages
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.methods.audit import make_supreme
+from judgeboard.methods.audits.run import make_supreme
 from judgeboard.methods.pairwise import make_pairwise_judge
 from judgeboard.methods.self_reference import make_self_reference_judge
 from judgeboard.runs.jobs import judge_spec

@@ -22,7 +22,8 @@ from judgeboard.domain import Grade, QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.methods.audit_report import audit_report, done_audits
+from judgeboard.methods.audits.queries import audited_judgments
+from judgeboard.methods.audits.report import audit_report, done_audits
 from judgeboard.methods.pair_report import ComparedPairs
 from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.reports.stats import measure, stats
@@ -31,7 +32,6 @@ from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.queues import close_queue
 from judgeboard.reviews.shown import item_texts
 from judgeboard.runs.raw_calls import raw_calls
-from judgeboard.store.audits import audited_judgments
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, event_page

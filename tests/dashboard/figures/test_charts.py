@@ -92,7 +92,6 @@ def each_kind_of_chart() -> dict[str, Any]:
         "quadrant_chart": grid.quadrant_chart({("low", "down"): 3}),
         "confusion_chart": grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
         "heat_chart": grid.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
-        "audit_chart": grid.audit_chart(SimpleNamespace(tp=1, fn=2, fp=3, tn=4)),
         "whisker_chart": intervals.whisker_chart([intervals.Slice("QA", 20, share)], "kappa"),
         "share_levels_chart": intervals.share_levels_chart([intervals.Level("QA", share, "", "QA")], "Level", "Share"),
         "conditions_chart": intervals.conditions_chart({"C": scored}),

@@ -10,7 +10,7 @@ import pytest
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
-from judgeboard.methods.audit_report import audit_report, done_audits
+from judgeboard.methods.audits.report import audit_report, done_audits
 from judgeboard.methods.pair_report import ComparedPairs
 from judgeboard.methods.self_reference_report import self_reference_page
 from judgeboard.reports.output import Table, to_plain

@@ -14,7 +14,7 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import JudgeKeywords
-    from judgeboard.methods.audit_report import AuditReport
+    from judgeboard.methods.audits.report import AuditReport
 
 
 LIVE_SAMPLE, RECORDED_SAMPLE = 0.1, 1.0
@@ -80,8 +80,8 @@ def audit_command(
     A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall measure how
     well the marks find verdicts that differ from people's labels. To continue an interrupted audit, repeat the command.
     """
-    from judgeboard.methods.audit import audit, audit_recorded, audited_version, make_independent, make_supreme
-    from judgeboard.methods.audit_report import AuditSample
+    from judgeboard.methods.audits.report import AuditSample
+    from judgeboard.methods.audits.run import audit, audit_recorded, audited_version, make_independent, make_supreme
 
     if recorded:
         if by is None:
@@ -130,7 +130,7 @@ def _check(*, recorded: bool, kind: str | None, approach: str | None, chosen: "J
 
 def report_lines(report: "AuditReport") -> Iterator[str]:
     """Yield the report on an audit in lines for a terminal."""
-    from judgeboard.methods.audit_report import rates
+    from judgeboard.methods.audits.report import rates
 
     head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"
     yield from asking.account_lines(head, report.account)

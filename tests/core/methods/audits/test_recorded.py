@@ -14,8 +14,8 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.domain import DimensionScore, Status
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
-from judgeboard.methods.audit import audit_recorded
-from judgeboard.methods.audit_report import AuditSample, audit_report, done_audits
+from judgeboard.methods.audits.report import AuditSample, audit_report, done_audits
+from judgeboard.methods.audits.run import audit_recorded
 from judgeboard.people.roster import raise_flags
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import JUDGMENT_REVIEW
@@ -162,7 +162,7 @@ def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
         assert [audit_report(connection, *each, reviewed_only=True).audited for each in done] == [1, 2, 1]
 
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "supreme_judge.py"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "supreme_judge.py"
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
-from judgeboard.methods.audit import audit, audit_recorded, make_independent, make_supreme
-from judgeboard.methods.audit_report import AuditReport, AuditSample
+from judgeboard.methods.audits.report import AuditReport, AuditSample
+from judgeboard.methods.audits.run import audit, audit_recorded, make_independent, make_supreme
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.output import to_plain
 from judgeboard.reviews.changes import undo

@@ -15,13 +15,15 @@ from judgeboard.agreement.ratings import PairSource, RatingPairs
 from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
+from judgeboard.methods.audits import queries
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import AnyArray
 from judgeboard.stats.estimates import percent, unmeasured
 from judgeboard.stats.proportions import share
-from judgeboard.store import audits
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.judgment_reviews import AuditedJudgment
+from judgeboard.store.verdicts import count_verdicts
 from judgeboard.text import counted
 
 
@@ -40,7 +42,7 @@ class AuditSample:
         if not 0 < self.share <= 1:
             raise BadInput(f"--sample must be above 0 and at most 1, not {self.share:g}")
 
-    def drawn(self, judgments: list[audits.AuditedJudgment]) -> list[audits.AuditedJudgment]:
+    def drawn(self, judgments: list[AuditedJudgment]) -> list[AuditedJudgment]:
         """Return the judgments in the sample."""
         seed = str(self.seed)
         return [
@@ -116,11 +118,11 @@ def audit_report(
     verdicts without a review are left out and do not count as not reached. ``not_comparable`` is for a note.
     """
     sample = sample or AuditSample()
-    reviews = audits.latest_reviews(connection, supreme.id, audited.id)
+    reviews = queries.latest_reviews(connection, supreme.id, audited.id)
     drawn = (
-        audits.reviewed_judgments(connection, reviews)
+        queries.reviewed_judgments(connection, reviews)
         if reviewed_only
-        else sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
+        else sample.drawn(queries.audited_judgments(connection, audited.id, sample.where))
     )
     usable = {judgment_id: review for judgment_id, review in reviews.items() if review.correct is not None}
     reviewed = {each.response_id: each for each in drawn if each.judgment_id in usable}
@@ -142,7 +144,7 @@ def audit_report(
     caught, missed, accused = (
         tuple(compress(answers, rows)) for rows in (wrong & marked, wrong & ~marked, ~wrong & marked)
     )
-    flags = audits.count_flagged(connection, audited.fingerprint, wrong_by_mark)
+    flags = queries.count_flagged(connection, audited.fingerprint, wrong_by_mark)
     reason = None if pairs.n else "people graded none of the audited answers"
     if not reviewed:
         reason = "no verdict has a usable review"
@@ -186,7 +188,7 @@ def _share(hits: AnyArray, of: AnyArray, groups: npt.NDArray[Any], undefined: st
     return share(hits[of], of_these if len(np.unique(of_these)) > 1 else None)
 
 
-def account_of_audit(drawn: Sequence[audits.AuditedJudgment], statuses: Mapping[int, str]) -> RunAccount:
+def account_of_audit(drawn: Sequence[AuditedJudgment], statuses: Mapping[int, str]) -> RunAccount:
     """Return the counts of an audit from the status of each review, by judgment id."""
     known = Counter(statuses[each.judgment_id] for each in drawn if each.judgment_id in statuses)
     return replace(RunAccount.of(known), not_reached=len(drawn) - known.total())
@@ -226,7 +228,7 @@ class DoneAudit(NamedTuple):
 def done_audits(connection: Connection) -> list[DoneAudit]:
     """Return every audit with reviews, the latest first; audits without usable reviews come last."""
     versions = {version.id: version for version in list_versions(connection)}
-    return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in audits.audits_done(connection)]
+    return [DoneAudit(versions[audited], versions[supreme]) for audited, supreme in queries.audits_done(connection)]
 
 
 def nothing_usable(report: AuditReport) -> bool:
@@ -254,7 +256,7 @@ def audit_sentence(report: AuditReport) -> str:
 
 def how_words(connection: Connection, audit: DoneAudit, report: AuditReport) -> str:
     """Return what the supreme judge saw, and how many verdicts it reviewed."""
-    verdicts = audits.count_verdicts(connection, audit.audited.id)
+    verdicts = count_verdicts(connection, audit.audited.id)
     every, have = counted(verdicts, "verdict"), "has" if report.audited == 1 else "have"
     reviewed = f"{report.audited:,} of the {every} of {report.judge_version} {have} a usable audit"
     if (failed := report.account.asked - report.audited) > 0:

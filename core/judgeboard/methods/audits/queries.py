@@ -1,32 +1,18 @@
-"""Stores and reads the reviews of judgments by supreme judges."""
+"""Reads what an audit needs: judgments, the reviews of them by supreme judges, and their flags."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, select
 
-from judgeboard.domain import FlagState, ResponseKind, Status, StepRecord, Verdict
-from judgeboard.flags.rules import RULE_NAMED, SUPREME_DISAGREES
-from judgeboard.store.clock import utc_now
+from judgeboard.domain import FlagState, ResponseKind, Status, Verdict
+from judgeboard.flags.rules import SUPREME_DISAGREES
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.flags import update_flags
-from judgeboard.store.judgments import dimension_scores, read_responses, read_states, step_values
-from judgeboard.store.settings import rules_in_force
-from judgeboard.store.statements import CURRENT_OF_VERSION, batches, insert_or_skip, record_of, rows_with
+from judgeboard.store.judgment_reviews import AuditedJudgment
+from judgeboard.store.judgments import dimension_scores
+from judgeboard.store.statements import CURRENT_OF_VERSION, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
-
-
-class AuditedJudgment(NamedTuple):
-    """A current judgment of the audited version; sampling depends on ``source`` and ``external_id``."""
-
-    response_id: int
-    judgment_id: int
-    source: str
-    external_id: str
-    query_type: str
 
 
 class LatestReview(NamedTuple):
@@ -43,18 +29,6 @@ class LatestReview(NamedTuple):
     def usable(self) -> bool:
         """Whether it has a usable result."""
         return self.status == Status.OK
-
-
-@dataclass(frozen=True, slots=True)
-class NewJudgmentReview:
-    """A review to store; ``probability`` is the sampling rate with which its judgment was selected."""
-
-    audited: AuditedJudgment
-    ask: int
-    correct: bool | None
-    record: StepRecord
-    probability: float = 1.0
-    reasoning: str | None = None
 
 
 _OF_RESPONSE = RESPONSE.c.source, RESPONSE.c.external_id, RESPONSE.c.query_type
@@ -113,16 +87,6 @@ def latest_reviews(
     return {row.judgment_id: LatestReview._make(row) for row in rows}
 
 
-def recorded_reviews(
-    connection: Connection, supreme_id: int, judgment_ids: Collection[int]
-) -> dict[tuple[int, int], tuple[str, bool | None]]:
-    """Return the status and the result of a supreme version's reviews of these judgments, by judgment id and ask."""
-    columns = (JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "ask", "status", "correct"))
-    query = select(*columns).where(JUDGMENT_REVIEW.c.judge_version_id == supreme_id)
-    rows = rows_with(connection, query, JUDGMENT_REVIEW.c.judgment_id, judgment_ids)
-    return {(row.judgment_id, row.ask): (row.status, row.correct) for row in rows}
-
-
 def audits_done(connection: Connection) -> list[tuple[int, int]]:
     """Return the (audited, supreme) version ids with reviews: those with a usable review first, then the latest."""
     # One lookup per review, because a join would read all judgments.
@@ -146,50 +110,9 @@ def verdicts_of(connection: Connection, judgment_ids: Collection[int]) -> dict[i
     return {row.id: record_of(Verdict, row, scores=tuple(scores.get(row.id, ()))) for row in connection.execute(judged)}
 
 
-def store_judgment_reviews(
-    connection: Connection,
-    supreme_id: int,
-    run_id: int | None,
-    reviews: Sequence[NewJudgmentReview],
-    now: datetime | None = None,
-) -> int:
-    """Store reviews with the flags that they raise, and return how many are new.
-
-    A review that is already stored (same judgment, version and ask) does not change. Raises NotFound if a response is
-    not stored.
-    """
-    now = now or utc_now()
-    stored = 0
-    statement = insert_or_skip(connection, JUDGMENT_REVIEW, "judgment_id", "judge_version_id", "ask")
-    for batch in batches(reviews):
-        responses = read_responses(connection, {review.audited.response_id for review in batch}, lock=True)
-        rows = [
-            {
-                "judgment_id": review.audited.judgment_id,
-                "judge_version_id": supreme_id,
-                "ask": review.ask,
-                "correct": review.correct,
-                "reasoning": review.reasoning,
-                "inclusion_probability": review.probability,
-                **step_values(review.record, run_id, now),
-            }
-            for review in batch
-        ]
-        stored += connection.execute(statement, rows, execution_options={"preserve_rowcount": True}).rowcount
-        states = read_states(connection, responses)
-        update_flags(connection, states, (RULE_NAMED[SUPREME_DISAGREES],), rules_in_force(connection), now)
-    return stored
-
-
 def count_flagged(connection: Connection, fingerprint: str, response_ids: Collection[int]) -> int:
     """Return how many of these responses have a supreme_disagrees flag for this version that is not superseded."""
     key = f"{SUPREME_DISAGREES}:{fingerprint}"
     query = select(FLAG.c.response_id).where(FLAG.c.raise_key == key, FLAG.c.state != FlagState.SUPERSEDED.value)
     of_rule = query.where(FLAG.c.rule == SUPREME_DISAGREES)
     return len(set(connection.execute(of_rule).scalars()) & set(response_ids))
-
-
-def count_verdicts(connection: Connection, version_id: int) -> int:
-    """Return the number of a version's current verdicts on logged answers, including forgotten ones (index only)."""
-    query = select(func.count()).select_from(CURRENT).where(CURRENT_OF_VERSION)
-    return connection.execute(query.where(CURRENT.c.judge_version_id == version_id)).scalar_one()

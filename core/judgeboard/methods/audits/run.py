@@ -14,7 +14,8 @@ from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, TEMPERATURE, AskedJudge,
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
-from judgeboard.methods.audit_report import AuditReport, AuditSample, account_of_audit, audit_report
+from judgeboard.methods.audits import queries
+from judgeboard.methods.audits.report import AuditReport, AuditSample, account_of_audit, audit_report
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
 from judgeboard.runs.method import (
     AskOnceMethod,
@@ -27,13 +28,13 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, S, T, blocking
 from judgeboard.settings.model import Thresholds
-from judgeboard.store import audits
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion, get_version
+from judgeboard.store.judgment_reviews import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.responses import judge_inputs, last_logged_id
 from judgeboard.store.run_steps import LatestAsk, latest_asks
 from judgeboard.store.settings import thresholds
@@ -117,7 +118,7 @@ def audited_version(connection: Connection, which: int | str) -> StoredVersion:
     """Return the judge version to audit; raises BadInput if it has no usable verdict."""
     version = get_version(connection, which)
     # A verdict can consist of a rubric's scores only, without any of the common measures.
-    if not audits.measures_given(connection, version.id) and not audits.audited_judgments(
+    if not queries.measures_given(connection, version.id) and not queries.audited_judgments(
         connection, version.id, RowFilter()
     ):
         raise BadInput(
@@ -142,7 +143,7 @@ def compare_versions(
         marks, not_comparable, recorded_account = _compare(connection, supreme, audited, sample, by)
     for chunk in batches(marks):
         with store.writing() as connection:
-            audits.store_judgment_reviews(connection, supreme.id, None, chunk)
+            store_judgment_reviews(connection, supreme.id, None, chunk)
             details = {"version": supreme.id, "audited": audited.id, "marks": len(chunk)}
             record_event(connection, "audit_recorded", actor, details=details)
     with store.reading() as connection:
@@ -152,17 +153,17 @@ def compare_versions(
 
 def _compare(
     connection: Connection, supreme: StoredVersion, audited: StoredVersion, sample: AuditSample, by: By
-) -> tuple[list[audits.NewJudgmentReview], int, RunAccount]:
+) -> tuple[list[NewJudgmentReview], int, RunAccount]:
     limits = thresholds(connection)
-    drawn = sample.drawn(audits.audited_judgments(connection, audited.id, sample.where))
+    drawn = sample.drawn(queries.audited_judgments(connection, audited.id, sample.where))
     theirs = {
-        each.response_id: each.judgment_id for each in audits.audited_judgments(connection, supreme.id, sample.where)
+        each.response_id: each.judgment_id for each in queries.audited_judgments(connection, supreme.id, sample.where)
     }
-    reviews = audits.latest_reviews(connection, supreme.id, audited.id)
+    reviews = queries.latest_reviews(connection, supreme.id, audited.id)
     marks, not_comparable = [], 0
     for chunk in batches([each for each in drawn if each.response_id in theirs]):
         both = [id_ for each in chunk for id_ in (each.judgment_id, theirs[each.response_id])]
-        verdicts = audits.verdicts_of(connection, both)
+        verdicts = queries.verdicts_of(connection, both)
         for each in chunk:
             correct = _agree(
                 verdicts[each.judgment_id], verdicts[theirs[each.response_id]], by, limits, each.query_type
@@ -172,7 +173,7 @@ def _compare(
                 not_comparable += 1
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
-                marks.append(audits.NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
+                marks.append(NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
     # An answer with a usable verdict counts as ok; otherwise the status of the latest ask counts.
     statuses = {id_: ask.status for id_, ask in latest_asks(connection, supreme.id).items()}
     statuses |= dict.fromkeys(theirs, Status.OK)
@@ -196,7 +197,7 @@ def _signal(verdict: Verdict) -> JudgeSignal:
     return JudgeSignal(0, "", "", "", "", verdict.groundedness, verdict.quality, verdict.label)
 
 
-class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
+class _Audit(AskOnceMethod[AuditedJudgment, T, S, AuditReport]):
     kind = AUDIT
 
     def __init__(self, supreme: AskedJudge, audited: int | str, sample: AuditSample | None, *, again: bool) -> None:
@@ -207,7 +208,7 @@ class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         self._audited = get_version(connection, self._audited_name)
-        self._drawn = self._sample.drawn(audits.audited_judgments(connection, self._audited.id, self._sample.where))
+        self._drawn = self._sample.drawn(queries.audited_judgments(connection, self._audited.id, self._sample.where))
         question = {
             "audited": self._audited.fingerprint,
             "again": self.again,
@@ -216,16 +217,16 @@ class _Audit(AskOnceMethod[audits.AuditedJudgment, T, S, AuditReport]):
         }
         return question, len(self.open_asks(connection, version, self._drawn))
 
-    def items(self, begun: Begun) -> dict[TaskKey, audits.AuditedJudgment]:
+    def items(self, begun: Begun) -> dict[TaskKey, AuditedJudgment]:
         up_to = begun.run.question["up_to"]
         return {self._key(each): each for each in self._drawn if each.response_id <= up_to}
 
-    def _key(self, audited: audits.AuditedJudgment) -> TaskKey:
+    def _key(self, audited: AuditedJudgment) -> TaskKey:
         return TaskKey(audited.response_id)
 
 
 class _MarkTask(NamedTuple):
-    audited: audits.AuditedJudgment
+    audited: AuditedJudgment
     ask: int
     item: JudgeInput
     verdict: Verdict
@@ -236,21 +237,21 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
 
     judge: SupremeJudge
 
-    def _key(self, audited: audits.AuditedJudgment) -> TaskKey:
+    def _key(self, audited: AuditedJudgment) -> TaskKey:
         return TaskKey(audited.judgment_id)
 
     def latest(
-        self, connection: Connection, version: StoredVersion, items: Sequence[audits.AuditedJudgment]
-    ) -> Mapping[audits.AuditedJudgment, audits.LatestReview]:
+        self, connection: Connection, version: StoredVersion, items: Sequence[AuditedJudgment]
+    ) -> Mapping[AuditedJudgment, queries.LatestReview]:
         ids = [each.judgment_id for each in items]
-        reviews = audits.latest_reviews(connection, version.id, self._audited.id, ids)
+        reviews = queries.latest_reviews(connection, version.id, self._audited.id, ids)
         return {each: reviews[each.judgment_id] for each in items if each.judgment_id in reviews}
 
     def load_asks(
-        self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]
-    ) -> dict[audits.AuditedJudgment, _MarkTask]:
+        self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]
+    ) -> dict[AuditedJudgment, _MarkTask]:
         inputs = judge_inputs(connection, [each.response_id for each, _ in asks])
-        verdicts = audits.verdicts_of(connection, [each.judgment_id for each, _ in asks])
+        verdicts = queries.verdicts_of(connection, [each.judgment_id for each, _ in asks])
         return {
             each: _MarkTask(each, ask, inputs[each.response_id], verdicts[each.judgment_id])
             for each, ask in asks
@@ -263,12 +264,12 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
 
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Replied[bool]]]) -> None:
         marks = [
-            audits.NewJudgmentReview(
+            NewJudgmentReview(
                 step.task.audited, step.task.ask, step.result.value, step.result.record, self._sample.share
             )
             for step in steps
         ]
-        audits.store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, utc_now())
+        store_judgment_reviews(connection, begun.version.id, begun.run.id, marks, utc_now())
 
     def summarise(self, outcome: RunOutcome) -> AuditReport:
         with outcome.store.reading() as connection:
@@ -282,7 +283,7 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected:
         selected = super().select(connection, version)
-        audited_measures = audits.measures_given(connection, self._audited.id)
+        audited_measures = queries.measures_given(connection, self._audited.id)
         if not self._drawn or audited_measures & self.judge.measures:
             return selected
         none = "no groundedness, quality or label"
@@ -293,14 +294,14 @@ class _Scoring(VerdictMethod[AuditReport], _Audit[Ask, Answered[Ask, Verdict]]):
         )
 
     def latest(
-        self, connection: Connection, version: StoredVersion, items: Sequence[audits.AuditedJudgment]
-    ) -> Mapping[audits.AuditedJudgment, LatestAsk]:
+        self, connection: Connection, version: StoredVersion, items: Sequence[AuditedJudgment]
+    ) -> Mapping[AuditedJudgment, LatestAsk]:
         asks = latest_asks(connection, version.id, [each.response_id for each in items])
         return {each: asks[each.response_id] for each in items if each.response_id in asks}
 
     def load_asks(
-        self, connection: Connection, asks: Sequence[tuple[audits.AuditedJudgment, int]]
-    ) -> dict[audits.AuditedJudgment, Ask]:
+        self, connection: Connection, asks: Sequence[tuple[AuditedJudgment, int]]
+    ) -> dict[AuditedJudgment, Ask]:
         inputs = judge_inputs(connection, [each.response_id for each, _ in asks])
         return {each: Ask(inputs[each.response_id], number) for each, number in asks if each.response_id in inputs}
 
