@@ -44,7 +44,7 @@ from .judges.evidence_alignment import (
     annotate as annotate,
 )
 from .judges.judge import Judge as Judge
-from .methods.attempts import deselect_attempt as deselect_attempt, select_attempt as select_attempt
+from .methods.refining.attempts import deselect_attempt as deselect_attempt, select_attempt as select_attempt
 from .methods.audits.run import (
     audit as audit,
     audit_async as audit_async,
@@ -61,7 +61,7 @@ from .methods.control_answers import (
 )
 from .runs.generation import make_generator as make_generator, read_prompts as read_prompts
 from .methods.jury import judge_by_jury as judge_by_jury
-from .methods.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
+from .methods.refining.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
 from .methods.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
 from .methods.pairwise import (
     compare_pairs as compare_pairs,
@@ -70,7 +70,7 @@ from .methods.pairwise import (
     pairs_between as pairs_between,
     pairs_in_file as pairs_in_file,
 )
-from .methods.refine import (
+from .methods.refining.refine import (
     Refined as Refined,
     Refiner as Refiner,
     RefineRule as RefineRule,
@@ -78,7 +78,7 @@ from .methods.refine import (
     refine_pending as refine_pending,
     refine_pending_async as refine_pending_async,
 )
-from .methods.reflect import (
+from .methods.refining.reflect import (
     ReflectRule as ReflectRule,
     reflect_pending as reflect_pending,
     reflect_pending_async as reflect_pending_async,
@@ -93,7 +93,7 @@ from .methods.self_reference_report import (
     SelfReferenceReport as SelfReferenceReport,
     measure_self_reference as measure_self_reference,
 )
-from .methods.serving import (
+from .methods.refining.serving import (
     ServedAnswer as ServedAnswer,
     serve_answer as serve_answer,
     serve_answer_blocking as serve_answer_blocking,

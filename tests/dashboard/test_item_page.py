@@ -21,9 +21,8 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
-from judgeboard.methods.serving import serve_answer_blocking
+from judgeboard.methods.refining.serving import serve_answer_blocking
 from judgeboard.methods.suites.file import read_suite
-from judgeboard.methods.suites.queries import corrections
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.runs.raw_calls import raw_calls
@@ -33,7 +32,7 @@ from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgment_reviews import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.reviews import mark_leading_flags
+from judgeboard.store.reviews import corrections, mark_leading_flags
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import FLAG

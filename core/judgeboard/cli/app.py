@@ -69,7 +69,6 @@ GROUPS = with_commands_of_methods(
                 {"controls": "controls", "repeats": "repeats", "anchors": "anchors"},
             ),
             "align": "align",
-            "refine": ("refine", {"reflect": "reflect"}),
         },
         "Connect": {
             "sources": ("sources", {"keys": "keys"}),

@@ -10,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
-from judgeboard.registry.methods import method_datasets
+from judgeboard.registry.methods import method_datasets, method_exports
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
-    *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
+    *("comments", "pairs", "comparisons", "preferences", "samples", *method_exports(), "audits"),
     *("failure_modes", "issues", "label_schemas"),
 )
 WITHOUT_SUBJECT = ("failure_modes", "issues", "label_schemas")
@@ -148,16 +148,16 @@ def export_command(
 def _known_tables(store: "Store", table: str | None, judge_version: str | None) -> "Mapping[str, ExportTable]":
     """Return the tables that can be exported; the table of ratings is about one judge version."""
     from judgeboard.agreement.samples import scored_version
-    from judgeboard.store.export import EXPORTS
+    from judgeboard.store.export import exports
     from judgeboard.store.ratings_table import RATINGS, ratings_table
 
     if table == RATINGS:
         with store.reading() as connection:
-            return {**EXPORTS, RATINGS: ratings_table(scored_version(connection, judge_version))}
+            return {**exports(), RATINGS: ratings_table(scored_version(connection, judge_version))}
     if judge_version is not None:
         command = options.same_command(without=["--judge-version"])
         raise BadInput(f"--judge-version is for the table {RATINGS}: `{command}`")
-    return EXPORTS
+    return exports()
 
 
 def _output_of(table: str | None, shape: str | None, output: str | None) -> str:

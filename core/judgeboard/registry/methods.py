@@ -13,6 +13,7 @@ from typing import Any
 KNOWN_METHODS = (
     "audits",  # a stronger judge reviews verdicts of a judge
     "suites",  # test cases, to which a candidate gives answers that a judge scores
+    "refining",  # better answers after feedback of a judge
 )
 """The folders of the methods, in the order in which helps list their commands."""
 
@@ -48,6 +49,10 @@ class Registration:
         commands: The module of each command, by its heading in the help and its words, such as
             ``("Measure", "compare", "judges")``. A module has a function ``NAME_command``.
         pages: Its pages, by view.
+        item_sections: The places of the sections of its own on the page of an answer: classes of the dashboard with
+            ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
+        runs: What its runs do, by their kind, such as "Refining".
+        exports: Its exported tables by name: the places of their `store.export.ExportTable`.
         datasets: Its datasets of reviewed answers, by name.
         sample: A function that adds to the sample log of `judgeboard quickstart`, and yields what it did in lines:
             it takes the store, and the folder of the sample log.
@@ -56,6 +61,9 @@ class Registration:
     tables: str | None = None
     commands: Mapping[tuple[str, ...], str] = field(default_factory=dict)
     pages: Mapping[str, Page] = field(default_factory=dict)
+    item_sections: tuple[str, ...] = ()
+    runs: Mapping[str, str] = field(default_factory=dict)
+    exports: Mapping[str, str] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
     sample: str | None = None
 
@@ -71,6 +79,16 @@ def load_method_tables() -> None:
     for each in registrations():
         if each.tables is not None:
             import_module(each.tables)
+
+
+def item_sections() -> tuple[str, ...]:
+    """Return the places of the sections of all methods on the page of an answer."""
+    return tuple(place for each in registrations() for place in each.item_sections)
+
+
+def method_exports() -> Mapping[str, str]:
+    """Return the exported tables of all methods by name: the places of their `store.export.ExportTable`."""
+    return {name: place for each in registrations() for name, place in each.exports.items()}
 
 
 def method_datasets() -> Mapping[str, Dataset]:

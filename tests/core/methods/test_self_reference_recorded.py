@@ -18,7 +18,7 @@ from judgeboard.imports.importing import import_file
 from judgeboard.methods.self_reference_report import measure_self_reference, samples_sentence
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.export import EXPORTS
+from judgeboard.store.export import exports
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
@@ -203,7 +203,7 @@ def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
     assert [each.value for each in report.samples.pass_at] == pytest.approx([1 / 3, (1 + 2 / 3 + 0 + 2 / 3) / 4, 0.75])
     assert "At least one of 3 is right on 75 %" in (samples_sentence(report) or "")
     with store.reading() as connection:
-        exported = [row["correct"] for row in EXPORTS["samples"].rows(connection)]
+        exported = [row["correct"] for row in exports()["samples"].rows(connection)]
     assert exported == [
         [True, True, False],
         [False, True, False],

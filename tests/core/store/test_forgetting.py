@@ -26,6 +26,7 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import NotFound
 from judgeboard.methods.control_answers import make_control_answers
+from judgeboard.methods.refining.queries import NewRefinement, insert_refinements
 from judgeboard.store import forgetting
 from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
 from judgeboard.store.events import EventFilter, latest_events
@@ -36,7 +37,6 @@ from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
-from judgeboard.store.refinements import NewRefinement, insert_refinements
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.samples import NewSample, load_samples, store_samples

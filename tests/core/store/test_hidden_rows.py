@@ -18,11 +18,12 @@ import judgeboard.store
 from judgeboard.domain import Decision, FlagState, JudgeVersion, QueueOrder
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import schema_in
+from judgeboard.methods.refining.queries import RefineSelection, ReflectSelection
 from judgeboard.methods.suites.queries import StoredSuiteRun
 from judgeboard.settings.model import Cuts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
-from judgeboard.store.export import EXPORTS
+from judgeboard.store.export import exports
 from judgeboard.store.filters import RowFilter, own_label_condition
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
@@ -31,7 +32,6 @@ from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import QueueRules, queue_by_id
 from judgeboard.store.ratings_table import ratings_table
-from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.reviews import find_comment, find_review
 from judgeboard.store.runs import Selection, ask_mode, get_run
 from judgeboard.store.strata import DrawPlan
@@ -363,7 +363,7 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
         if (given := arguments_of(name, function, values))
     }
     calls |= {f"reviews.{function.__name__}": (function, ([1], {})) for function in (find_review, find_comment)}
-    calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in EXPORTS.items()}
+    calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in exports().items()}
     calls["export.ratings"] = (ratings_table(values["version"]).rows, ([], {}))
     leaks, telling = {}, set()
     for name, (function, (positional, named)) in calls.items():

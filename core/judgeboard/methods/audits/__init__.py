@@ -8,5 +8,6 @@ from judgeboard.registry.methods import Page, Registration
 REGISTRATION = Registration(
     commands={("Improve", "test", "audit"): f"{__name__}.command"},
     pages={"audits": Page("Judges", "Audits", "how-to/test.md", before="versions")},
+    runs={"audit": "Auditing"},
     sample=f"{__name__}.sample:add_sample",
 )

@@ -6,6 +6,7 @@ REGISTRATION = Registration(
     tables=f"{__name__}.tables",
     commands={("Improve", "suite"): f"{__name__}.command"},
     pages={"suites": Page("Suites", "Suites", "how-to/suite.md", before="Runs")},
+    runs={"suite": "Running a suite"},
     datasets={"suite": Dataset(f"{__name__}.dataset:SHAPE", "corrected answers as test cases")},
     sample=f"{__name__}.sample:add_sample",
 )

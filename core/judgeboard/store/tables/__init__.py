@@ -26,9 +26,7 @@ from judgeboard.store.tables.methods import (
     COMPARISON_SCORE,
     GENERATION,
     JUDGMENT_REVIEW,
-    REFINEMENT,
     SAMPLE,
-    SELECTED_ATTEMPT,
 )
 from judgeboard.store.tables.operations import (
     ALARM,
@@ -82,6 +80,10 @@ STEP_TABLES = tuple(
     table for table in METADATA.tables.values() if issubclass(row_of(table), Step) and table is not JUDGMENT
 )
 """The tables of requests to models, except ``judgment``."""
+BEGINNINGS = tuple(
+    (table, column) for table in METADATA.tables.values() if (column := row_of(table).began_with) is not None
+)
+"""The tables of the answers with which calls to generators began, each with its column of these answers."""
 
 __all__ = [
     "ALARM",
@@ -93,6 +95,7 @@ __all__ = [
     "ANCHOR_JUDGMENT",
     "ANCHOR_SET",
     "API_KEY",
+    "BEGINNINGS",
     "CLAIM",
     "COMMENT",
     "COMPARISON",
@@ -124,7 +127,6 @@ __all__ = [
     "QUEUE_ITEM",
     "QUEUE_ITEM_FLAG",
     "RATE_LIMIT",
-    "REFINEMENT",
     "RESPONSE",
     "REVIEW",
     "REVIEWER",
@@ -134,7 +136,6 @@ __all__ = [
     "RUN",
     "RUN_SHARE",
     "SAMPLE",
-    "SELECTED_ATTEMPT",
     "SETTING",
     "SKIP",
     "SPAN",

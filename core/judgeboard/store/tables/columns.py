@@ -101,13 +101,14 @@ class Known(TypedDict, total=False):
     """What is known of a column.
 
     ``changes``: its values change, in a table whose rows otherwise stay as written. ``forgotten``: `judgeboard db
-    forget` blanks it. ``completed``: late spans complete it, until something refers to the row. ``exported``: exports
-    have it (default: yes).
+    forget` blanks it. ``completed``: late spans complete it, until something has read it. ``reads``: whatever the row
+    is, it read the content of the answer to which the column refers. ``exported``: exports have it (default: yes).
     """
 
     changes: bool
     forgotten: bool
     completed: bool
+    reads: bool
     exported: bool
 
 
@@ -143,12 +144,15 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
     that does not change. ``has_hidden_rows``: a row may belong to a verdict or a review, which blind reviewers do not
     see. ``keeps_run``: a run with such a row is not empty, so it stays when an import is undone. ``of_responses``: SQL
     for the responses that a row (OLD) is about. If one of them is forgotten, columns of the row may be blanked.
+    ``began_with``: the column with the answer from which a run made others for a subject: its calls to generators are
+    about this answer too.
     """
 
     is_free: ClassVar[bool] = False
     has_hidden_rows: ClassVar[bool] = True
     keeps_run: ClassVar[bool] = False
     of_responses: ClassVar[str] = ""
+    began_with: ClassVar[str | None] = None
 
     @declared_attr.directive
     @classmethod
@@ -204,7 +208,7 @@ def row_of(table: Table) -> type[Row]:
     return row
 
 
-def columns_that(fact: Literal["changes", "forgotten", "completed"], table: Table) -> tuple[str, ...]:
+def columns_that(fact: Literal["changes", "forgotten", "completed", "reads"], table: Table) -> tuple[str, ...]:
     """Return the names of the columns of which a fact is known."""
     return tuple(each.name for each in table.c if each.info.get(fact))
 

@@ -82,9 +82,7 @@ class Generation(Step, table=True):
 
     # A call that made no answer, or the same answer again, is still about the answer that it began with.
     of_responses = (
-        "SELECT OLD.response_id UNION ALL SELECT root_response_id FROM refinement "
-        "WHERE refinement.run_id = OLD.run_id AND refinement.subject = OLD.subject "
-        "UNION ALL SELECT other.response_id FROM generation AS other "
+        "SELECT OLD.response_id UNION ALL SELECT other.response_id FROM generation AS other "
         "WHERE other.run_id = OLD.run_id AND other.subject = OLD.subject"
     )
 
@@ -101,60 +99,6 @@ class Generation(Step, table=True):
 
 
 GENERATION = table_of(Generation)
-
-
-class Refinement(Stored, table=True):
-    """The result of one attempt at a better answer: its judgment and the outcome."""
-
-    keeps_run = True
-    of_responses = "OLD.root_response_id, OLD.response_id"
-
-    run_id: int = column(BigId, refers="run")
-    method: str
-    subject: str
-    outcome: str
-    number: int
-    root_response_id: int | None = column(BigId, refers="response")
-    response_id: int | None = column(BigId, refers="response")
-    judgment_id: int | None = column(BigId, refers="judgment")
-    judgment_before_id: int | None = column(BigId, refers="judgment")
-    rating: int | None
-    feedback: str | None = column(forgotten=True)
-    created_at: datetime = column(Utc)
-
-    __table_args__ = (
-        UniqueConstraint("run_id", "subject", "number"),
-        CheckConstraint("method IN ('reflect', 'refine')", name="method"),
-        Index("ix_refinement_root", "root_response_id"),
-        Index("ix_refinement_response", "response_id"),
-    )
-
-
-REFINEMENT = table_of(Refinement)
-
-
-class SelectedAttempt(Stored, table=True):
-    """The attempt that a person selected; undo is a row too."""
-
-    has_hidden_rows = False
-
-    run_id: int = column(BigId, refers="run")
-    reviewer_id: int = column(BigId, refers="reviewer")
-    subject: str
-    request_key: str = column(exported=False)
-    number: int
-    withdrawn: bool = column(default=False)
-    replaces: int | None = column(BigId, refers="selected_attempt")
-    at: datetime = column(Utc)
-
-    __table_args__ = (
-        UniqueConstraint("request_key"),
-        UniqueConstraint("replaces"),
-        Index("ix_selected_attempt_run", "run_id", "subject"),
-    )
-
-
-SELECTED_ATTEMPT = table_of(SelectedAttempt)
 
 
 class JudgmentReview(Step, table=True):
@@ -195,7 +139,7 @@ class Anchor(Row, table=True):
     """An answer of an anchor set."""
 
     anchor_set_id: int = column(BigId, refers="anchor_set", primary_key=True)
-    response_id: int = column(BigId, refers="response", primary_key=True)
+    response_id: int = column(BigId, refers="response", reads=True, primary_key=True)
 
     __table_args__ = (Index("ix_anchor_response", "response_id", "anchor_set_id"),)
 

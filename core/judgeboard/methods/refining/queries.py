@@ -24,11 +24,12 @@ from sqlalchemy import (
 )
 
 from judgeboard.domain import StepRecord
+from judgeboard.methods.refining.tables import REFINEMENT, SELECTED_ATTEMPT
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import Origin, next_by_id, read_origins
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of
-from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, REFINEMENT, RESPONSE, REVIEWER, RUN, SELECTED_ATTEMPT
+from judgeboard.store.tables import CURRENT, GENERATION, JUDGMENT, RESPONSE, REVIEWER, RUN
 from judgeboard.text import storable_or_none
 
 

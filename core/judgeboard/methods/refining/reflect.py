@@ -13,10 +13,10 @@ from judgeboard.errors import BadInput
 from judgeboard.judges.judge import Judge, prompt_hash
 from judgeboard.judges.prompt import load_prompt
 from judgeboard.llm.asking import Generator, Replied
+from judgeboard.methods.refining import queries
 from judgeboard.runs import generation
 from judgeboard.runs.method import Begun, RunAccount, RunOptions, RunOutcome, Selected, id_keys, run_method
 from judgeboard.runs.runner import Answered, Keep, blocking
-from judgeboard.store import refinements
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -189,14 +189,14 @@ ReflectStep = Answered[ReflectTask, Verdict | Replied[str] | SecondAnswer]
 class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, ReflectSummary]):
     """Self-reflection: a verdict on the original if it has none, a second answer and a verdict on it."""
 
-    kind = refinements.REFLECT
+    kind = queries.REFLECT
 
     def __init__(
         self, judge: Judge, generator: Generator, where: RowFilter, rule: ReflectRule, *, rebuild_messages: bool
     ) -> None:
         super().__init__(judge, generator)
         self._rule = rule
-        self._selection = refinements.ReflectSelection(
+        self._selection = queries.ReflectSelection(
             version_id=0, where=where, rebuild_messages=rebuild_messages, up_to=0, runs=(), **asdict(rule)
         )
 
@@ -206,9 +206,9 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             self._selection,
             version_id=version.id,
             up_to=last_logged_id(connection),
-            runs=refinements.runs_of_method(connection, refinements.REFLECT, version.id, self.made_by),
+            runs=queries.runs_of_method(connection, queries.REFLECT, version.id, self.made_by),
         )
-        count = refinements.count_waiting(connection, selection)
+        count = queries.count_waiting(connection, selection)
         question = self.question({"where": selection.where.as_dict(), "up_to": selection.up_to})
         return (question, count) if count else None
 
@@ -224,13 +224,13 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
         """Return the keys of the answers that wait."""
-        return id_keys(begun.store, partial(refinements.unreflected, selection=self._selection_of(begun)))
+        return id_keys(begun.store, partial(queries.unreflected, selection=self._selection_of(begun)))
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, ReflectTask]:
         """Return the tasks of these keys."""
         selection, model = self._selection_of(begun), self.generator.endpoint.model
         with begun.store.reading() as connection:
-            candidates = refinements.reflect_candidates(connection, selection, [key.item_id for key in keys])
+            candidates = queries.reflect_candidates(connection, selection, [key.item_id for key in keys])
         return {
             TaskKey(each.origin.item.response_id): ReflectTask(
                 each.origin, each.judged, begun.run.id, model, selection.rebuild_messages, each.new_answer
@@ -240,7 +240,7 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
 
     def most_calls(self, connection: Connection, begun: Begun) -> int:
         """Return the number of calls if every answer gets a second one. One that is not judged yet is judged first."""
-        judged = refinements.count_waiting(connection, self._selection_of(begun), judged=True)
+        judged = queries.count_waiting(connection, self._selection_of(begun), judged=True)
         return 3 * self.left(connection, begun) - judged
 
     async def sample_requests(self, task: ReflectTask) -> None:
@@ -307,8 +307,8 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
                 outcome = outcome_of(None if first is None else first.groundedness, judgment.groundedness)
                 ended.append((task, outcome, response_id, judgment.judgment_id))
         rows = [
-            refinements.NewRefinement(
-                method=refinements.REFLECT,
+            queries.NewRefinement(
+                method=queries.REFLECT,
                 subject=str(task.response_id),
                 number=1,
                 root_response_id=task.response_id,
@@ -319,23 +319,23 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             )
             for task, outcome, response_id, judgment_id in ended
         ]
-        refinements.insert_refinements(connection, run_id, rows, now)
+        queries.insert_refinements(connection, run_id, rows, now)
 
     def left(self, connection: Connection, begun: Begun) -> int:
         """Return the number of answers that wait."""
-        return refinements.count_waiting(connection, self._selection_of(begun))
+        return queries.count_waiting(connection, self._selection_of(begun))
 
     def summarise(self, outcome: RunOutcome) -> ReflectSummary:
         """Return the counts of the run."""
         run = outcome.run
         selection = self._selection if run is None else self._selection_of(Begun(outcome.store, outcome.version, run))
         with outcome.store.reading() as connection:
-            no_messages = refinements.count_no_messages(connection, selection)
+            no_messages = queries.count_no_messages(connection, selection)
             if run is None:
                 return ReflectSummary(outcome.version.title, eligible=no_messages, no_messages=no_messages)
-            outcomes = refinements.outcome_counts(connection, run.id)
-            waiting = refinements.count_waiting(connection, selection, judged=True)
-            calls = refinements.count_calls(connection, run.id)
+            outcomes = queries.outcome_counts(connection, run.id)
+            waiting = queries.count_waiting(connection, selection, judged=True)
+            calls = queries.count_calls(connection, run.id)
         kept_original = outcomes[Outcome.KEPT_ORIGINAL] + outcomes[Outcome.SECOND_FAILED]
         return ReflectSummary(
             judge=outcome.version.title,
@@ -351,5 +351,5 @@ class ReflectMethod(generation.GeneratingMethod[ReflectTask, ReflectStep, Reflec
             calls=calls,
         )
 
-    def _selection_of(self, begun: Begun) -> refinements.ReflectSelection:
+    def _selection_of(self, begun: Begun) -> queries.ReflectSelection:
         return replace(self._selection, run_id=begun.run.id, up_to=begun.run.question["up_to"])

@@ -12,7 +12,7 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.cli.asking import GeneratorKeywords
-    from judgeboard.methods.reflect import ReflectSummary
+    from judgeboard.methods.refining.reflect import ReflectSummary
 
 _ANSWER = 100
 """Characters of an answer in a line for a terminal."""
@@ -60,7 +60,7 @@ def reflect_command(
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.kinds import OFFLINE
-    from judgeboard.methods.reflect import ReflectRule, reflect_pending
+    from judgeboard.methods.refining.reflect import ReflectRule, reflect_pending
     from judgeboard.runs.judging import make_judge
 
     store = options.open_store()

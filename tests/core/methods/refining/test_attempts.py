@@ -15,8 +15,9 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.judges.rating import Rating
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.methods.attempts import AttemptSequence, attempt_sequences, deselect_attempt, select_attempt
-from judgeboard.methods.refine import (
+from judgeboard.methods.refining.attempts import AttemptSequence, attempt_sequences, deselect_attempt, select_attempt
+from judgeboard.methods.refining.queries import selected_attempts
+from judgeboard.methods.refining.refine import (
     Prompt,
     Refinement,
     RefineRule,
@@ -26,7 +27,7 @@ from judgeboard.methods.refine import (
     attempt_until_good,
     refine_pending,
 )
-from judgeboard.methods.reflect import Outcome, ReflectRule, outcome_of, reflect_pending
+from judgeboard.methods.refining.reflect import Outcome, ReflectRule, outcome_of, reflect_pending
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.runs.generation import Messages, read_prompts
 from judgeboard.runs.method import Begun
@@ -35,7 +36,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.refinements import selected_attempts
 from judgeboard.store.responses import Origin
 from judgeboard.store.runs import start_or_continue_method_run
 from judgeboard.store.tables import EVENT

@@ -11,13 +11,13 @@ from endpoint_scripts import in_turn
 from engines import on_sqlite
 from judgeboard.domain import RunState
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, verdict
-from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.methods.reflect import Outcome
+from judgeboard.methods.refining.attempts import attempt_sequences
+from judgeboard.methods.refining.queries import stored_attempts
+from judgeboard.methods.refining.reflect import Outcome
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.overview import count_responses
-from judgeboard.store.refinements import stored_attempts
 from judgeboard.store.responses import log_answers
 from judgeboard.store.runs import list_runs
 from judgeboard.store.tables import FLAG, RESPONSE

@@ -13,20 +13,18 @@ from judgeboard.client.sending import record as send
 from judgeboard.domain import DimensionScore, JudgeVersion, Response, Status, Verdict
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import listed_passages
-from judgeboard.judges.evidence_alignment import DISCLAIMER_LINE, NOTICE, SERVED, WARNING_LINE, Level, annotate
+from judgeboard.judges.evidence_alignment import NOTICE, SERVED, SERVED_GROUNDEDNESS, SERVED_REFLECTION, Level, annotate
 from judgeboard.judges.judge import Judge, JudgeKeywords, fingerprint
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.chat import Chat
 from judgeboard.llm.own_thread import in_own_thread
-from judgeboard.methods.live import LiveAnswer, Reflected
-from judgeboard.methods.reflect import Outcome, ReflectRule
+from judgeboard.methods.refining.live import LiveAnswer, Reflected
+from judgeboard.methods.refining.reflect import ReflectRule
 from judgeboard.runs.runner import blocking
 from judgeboard.settings.masking import without_secrets
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 
-# The metadata of a served answer, beside its notice.
-GROUNDEDNESS, REFLECTION = "groundedness", "reflection"
 LEAST_RECORDING_S = 1.0
 """How long a call waits at least until its answer is recorded, also if judging took all its time."""
 
@@ -198,35 +196,7 @@ def _facts(served: ServedAnswer, *, notice: bool) -> dict[str, Any]:
     reflected, verdict = served.reflected, served.verdict
     facts = {
         NOTICE: served.level.value if notice else None,
-        GROUNDEDNESS: None if verdict is None else verdict.groundedness,
-        REFLECTION: None if reflected is None or reflected.outcome is None else reflected.outcome.value,
+        SERVED_GROUNDEDNESS: None if verdict is None else verdict.groundedness,
+        SERVED_REFLECTION: None if reflected is None or reflected.outcome is None else reflected.outcome.value,
     }
     return {name: value for name, value in facts.items() if value is not None}
-
-
-_NOTICES: dict[str, str] = {
-    Level.FULL: "The reader saw no notice",
-    Level.WARNING: f"The reader saw the warning “{WARNING_LINE}”",
-    Level.DISCLAIMER: f"The reader saw the disclaimer “{DISCLAIMER_LINE}”",
-    Level.UNMEASURED: "The reader saw no notice, because no groundedness was available",
-}
-_OUTCOMES: dict[str, str] = {
-    Outcome.KEPT_NEW: "Self-reflection replaced the first answer.",
-    Outcome.KEPT_ORIGINAL: "Self-reflection kept the first answer: the second was not better grounded.",
-    Outcome.SECOND_FAILED: "Self-reflection kept the first answer: the second could not be judged.",
-    Outcome.IDENTICAL: "Self-reflection kept the first answer: the model returned the same text.",
-    Outcome.NO_ANSWER: "Self-reflection kept the first answer: the model gave no second one.",
-}
-
-
-def served_words(metadata: Mapping[str, Any]) -> str | None:
-    """Describe what the reader of an answer saw, from its metadata; None if the answer was not served by this call."""
-    facts = metadata.get(SERVED)
-    if not isinstance(facts, Mapping):
-        return None
-    notice = _NOTICES.get(str(facts.get(NOTICE)))  # another tool may store anything under this name
-    groundedness = facts.get(GROUNDEDNESS)
-    if notice is not None and isinstance(groundedness, int | float):
-        notice += f" (groundedness {groundedness:.2f} at that time)"
-    parts = [None if notice is None else f"{notice}.", _OUTCOMES.get(str(facts.get(REFLECTION)))]
-    return " ".join(part for part in parts if part) or None

@@ -16,7 +16,7 @@ from engines import on_sqlite
 from judgeboard.domain import Response, RunState, Status, Verdict
 from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
-from judgeboard.methods.reflect import ReflectRule, ReflectSummary, reflect_pending
+from judgeboard.methods.refining.reflect import ReflectRule, ReflectSummary, reflect_pending
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -331,7 +331,7 @@ def test_offline_judges_reflect_too(sqlite_store: Store) -> None:
     assert (summary.kept_new, summary.calls) == (1, 1)
 
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "weather.py"
+EXAMPLE = Path(__file__).parents[4] / "examples" / "weather.py"
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from judgeboard.judges.rating import KIND, Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, RecordedChat, Replies, call, earlier_turns, read_replies
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.methods.refining import queries
 from judgeboard.runs import generation
 from judgeboard.runs.method import (
     Begun,
@@ -32,7 +33,6 @@ from judgeboard.runs.method import (
     run_method,
 )
 from judgeboard.runs.runner import Answered, Keep, blocking, run_blocking
-from judgeboard.store import refinements
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -439,7 +439,7 @@ RefineStep = Answered[Prompt, Refinement]
 class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummary]):
     """Self-refine; a subclass selects the prompts."""
 
-    kind = refinements.REFINE
+    kind = queries.REFINE
     judge: RatingJudge
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule) -> None:
@@ -450,7 +450,7 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
         rule = asdict(self._rule) | {"prompt": prompt_hash(load_prompt("generate").text)}
         return {"method": self.made_by, "rule": rule, **prompts}
 
-    def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[refinements.StoredAttempt]) -> Prompt:
+    def prompt(self, begun: Begun, subject: str, origin: Origin, done: Sequence[queries.StoredAttempt]) -> Prompt:
         return Prompt(subject, origin, begun.run.id, self.generator.endpoint.model, _refinements(done))
 
     def most_calls(self, connection: Connection, begun: Begun) -> int:
@@ -500,16 +500,16 @@ class _RefineMethod(generation.GeneratingMethod[Prompt, RefineStep, RefineSummar
                 passed = "passed" if self._rule.succeeds(attempt.score) else "failed"
                 outcome = "unrated" if attempt.rating is None else passed
                 rows.append(_row(prompt, attempt, outcome, response_id, judgment.judgment_id))
-        refinements.insert_refinements(connection, run_id, rows, now)
+        queries.insert_refinements(connection, run_id, rows, now)
 
     def summarise(self, outcome: RunOutcome) -> RefineSummary:
         run = outcome.run
         if run is None:
             return RefineSummary(outcome.version.title)
         with outcome.store.reading() as connection:
-            attempts = refinements.stored_attempts(connection, run.id)
+            attempts = queries.stored_attempts(connection, run.id)
             ids = external_ids(connection, [int(subject) for subject in attempts]) if "where" in run.question else {}
-            calls = refinements.count_calls(connection, run.id)
+            calls = queries.count_calls(connection, run.id)
         items = []
         for subject, stored in attempts.items():
             made = _refinements(stored)
@@ -534,24 +534,24 @@ class _RefineLogged(_RefineMethod):
 
     def __init__(self, judge: RatingJudge, generator: Generator, rule: RefineRule, where: RowFilter) -> None:
         super().__init__(judge, generator, rule)
-        self._selection = refinements.RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
+        self._selection = queries.RefineSelection(where, 0, rule.success_rating, rule.max_repeats + 1)
 
     def select(self, connection: Connection, version: StoredVersion) -> Selected | None:
         up_to = last_logged_id(connection)
-        runs = refinements.runs_of_method(connection, refinements.REFINE, version.id, self.made_by)
+        runs = queries.runs_of_method(connection, queries.REFINE, version.id, self.made_by)
         self._selection = replace(self._selection, up_to=up_to, runs=runs)
-        count = refinements.count_unrefined(connection, self._selection)
+        count = queries.count_unrefined(connection, self._selection)
         question = self.question({"where": self._selection.where.as_dict(), "up_to": up_to})
         return (question, count) if count else None
 
     def keys(self, begun: Begun) -> Iterator[TaskKey]:
-        return id_keys(begun.store, partial(refinements.unrefined, selection=self._selection_of(begun)))
+        return id_keys(begun.store, partial(queries.unrefined, selection=self._selection_of(begun)))
 
     def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, Prompt]:
         selection, ids = self._selection_of(begun), [key.item_id for key in keys]
         with begun.store.reading() as connection:
-            ids = refinements.unrefined(connection, selection, among=ids, limit=len(ids))
-            done = refinements.stored_attempts(connection, begun.run.id, [str(id_) for id_ in ids])
+            ids = queries.unrefined(connection, selection, among=ids, limit=len(ids))
+            done = queries.stored_attempts(connection, begun.run.id, [str(id_) for id_ in ids])
         keep_unchanged(begun.store, ids)
         with begun.store.reading() as connection:
             origins = read_origins(connection, ids)
@@ -562,9 +562,9 @@ class _RefineLogged(_RefineMethod):
         }
 
     def left(self, connection: Connection, begun: Begun) -> int:
-        return refinements.count_unrefined(connection, self._selection_of(begun))
+        return queries.count_unrefined(connection, self._selection_of(begun))
 
-    def _selection_of(self, begun: Begun) -> refinements.RefineSelection:
+    def _selection_of(self, begun: Begun) -> queries.RefineSelection:
         runs = (*self._selection.runs, begun.run.id)
         return replace(self._selection, runs=runs, up_to=begun.run.question["up_to"])
 
@@ -601,7 +601,7 @@ class _RefinePrompts(_RefineMethod):
 
     def _unfinished(self, connection: Connection, begun: Begun, origins: Sequence[Origin]) -> list[Prompt]:
         subjects = None if origins is self._prompts else [origin.item.external_id for origin in origins]
-        done = refinements.stored_attempts(connection, begun.run.id, subjects)
+        done = queries.stored_attempts(connection, begun.run.id, subjects)
         prompts = [
             self.prompt(begun, origin.item.external_id, origin, done.get(origin.item.external_id, ()))
             for origin in origins
@@ -625,7 +625,7 @@ def store_live_attempts(
         method.save(connection, begun, [Answered(prompt, stage, stage.latest) for stage in made])
 
 
-def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinement, ...]:
+def _refinements(stored: Sequence[queries.StoredAttempt]) -> tuple[Refinement, ...]:
     made = []
     for attempt in stored:
         rating = None
@@ -637,9 +637,9 @@ def _refinements(stored: Sequence[refinements.StoredAttempt]) -> tuple[Refinemen
 
 def _row(
     prompt: Prompt, attempt: Refinement, outcome: str, response_id: int | None = None, judgment_id: int | None = None
-) -> refinements.NewRefinement:
-    return refinements.NewRefinement(
-        method=refinements.REFINE,
+) -> queries.NewRefinement:
+    return queries.NewRefinement(
+        method=queries.REFINE,
         subject=prompt.subject,
         number=attempt.number,
         root_response_id=prompt.origin.root_response_id,

@@ -15,10 +15,12 @@ import judgeboard
 from endpoint_scripts import in_turn
 from engines import on_sqlite
 from judgeboard.domain import Claim, DimensionScore, ResponseKind
+from judgeboard.judges.evidence_alignment import REFLECTIONS, served_words
 from judgeboard.judges.judge import fingerprint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
-from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.methods.serving import ServedAnswer, served_words
+from judgeboard.methods.refining.attempts import attempt_sequences
+from judgeboard.methods.refining.reflect import Outcome
+from judgeboard.methods.refining.serving import ServedAnswer
 from judgeboard.store.engine import Store
 from judgeboard.store.items import Item, load_item
 from judgeboard.store.judge_versions import list_versions
@@ -337,3 +339,7 @@ def test_the_failed_judgment_of_a_served_answer_is_flagged(store: Store) -> None
 @pytest.mark.parametrize("metadata", [{}, {"served": 3}, {"served": {"notice": ["x"], "groundedness": "high"}}])
 def test_metadata_of_other_tools_describe_no_notice(metadata: dict[str, Any]) -> None:
     assert served_words(metadata) is None
+
+
+def test_each_outcome_of_a_reflection_has_its_words() -> None:
+    assert [*REFLECTIONS] == [*Outcome]

@@ -8,12 +8,12 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Status
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
-from judgeboard.methods.refine import RefineRule
-from judgeboard.methods.reflect import Outcome
+from judgeboard.methods.refining import queries
+from judgeboard.methods.refining.refine import RefineRule
+from judgeboard.methods.refining.reflect import Outcome
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import checked_key
 from judgeboard.runs.generation import total_cost
-from judgeboard.store import refinements
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
@@ -61,7 +61,7 @@ class AttemptSequence:
     at: datetime
     attempts: tuple[ShownAttempt, ...]
     passed: bool | None
-    selected: tuple[refinements.SelectedAttempt, ...]
+    selected: tuple[queries.SelectedAttempt, ...]
 
     @property
     def made(self) -> int:
@@ -80,23 +80,23 @@ class AttemptSequence:
 
 def attempt_sequences(connection: Connection, response_id: int) -> tuple[AttemptSequence, ...]:
     """Return the attempts that started from an answer or produced it, from the last 20 runs, newest run first."""
-    keys = refinements.attempts_with(connection, response_id, limit=MOST_RUNS)
+    keys = queries.attempts_with(connection, response_id, limit=MOST_RUNS)
     if not keys:
         return ()
-    selections = refinements.selected_attempts(connection, [key.run_id for key in keys])
+    selections = queries.selected_attempts(connection, [key.run_id for key in keys])
     return tuple(_sequence(connection, key, selections) for key in keys)
 
 
 def _sequence(
-    connection: Connection, key: refinements.AttemptsKey, selections: Sequence[refinements.SelectedAttempt]
+    connection: Connection, key: queries.AttemptsKey, selections: Sequence[queries.SelectedAttempt]
 ) -> AttemptSequence:
     run = get_run(connection, key.run_id)
-    stored = refinements.stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
+    stored = queries.stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
     last = next((attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None)
     original = None
     if last is not None and last.root_response_id is not None:
-        original = refinements.read_original(connection, last.root_response_id, last.judgment_before_id)
-    rule = None if key.method == refinements.REFLECT else _rule(run)
+        original = queries.read_original(connection, last.root_response_id, last.judgment_before_id)
+    rule = None if key.method == queries.REFLECT else _rule(run)
     kept = _kept(rule, stored)
     attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
     if original is not None:
@@ -120,13 +120,13 @@ def _rule(run: StoredRun) -> RefineRule:
     return RefineRule(**{name: rule[name] for name in ("success_rating", "max_repeats", "keep") if name in rule})
 
 
-def _kept(rule: RefineRule | None, stored: Sequence[refinements.StoredAttempt]) -> int | None:
+def _kept(rule: RefineRule | None, stored: Sequence[queries.StoredAttempt]) -> int | None:
     if rule is None:
         return 1 if any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored) else 0
     return rule.selected_number([(attempt.number, attempt.rating) for attempt in stored if attempt.response_id])
 
 
-def _attempt(stored: refinements.StoredAttempt, *, kept: bool) -> ShownAttempt:
+def _attempt(stored: queries.StoredAttempt, *, kept: bool) -> ShownAttempt:
     return record_of(
         ShownAttempt,
         stored,
@@ -138,7 +138,7 @@ def _attempt(stored: refinements.StoredAttempt, *, kept: bool) -> ShownAttempt:
     )
 
 
-def _note(stored: refinements.StoredAttempt) -> str | None:
+def _note(stored: queries.StoredAttempt) -> str | None:
     if stored.outcome == Outcome.IDENTICAL:
         return "The model returned the same text. It was not judged."
     if stored.response_id is None:
@@ -167,11 +167,11 @@ def select_attempt(
     """
     key, at = checked_key(request_key), now or utc_now()
     with allowed(store, reviewer, Action.REVIEW) as connection:
-        attempts = refinements.lock_attempts(connection, run_id, subject)
+        attempts = queries.lock_attempts(connection, run_id, subject)
         if attempts is None or (number is not None and number not in attempts):
             named = f"at {subject}" if number is None else f"{number} with an answer"
             raise NotFound(f"no attempt {named} in run {run_id}")
-        stored = refinements.selected_by_key(connection, key)
+        stored = queries.selected_by_key(connection, key)
         if stored is not None:
             if (stored.reviewer_id, stored.run_id, stored.subject) != (reviewer.id, run_id, subject):
                 raise BadInput("this request key belongs to another request: each request needs its own key")
@@ -183,10 +183,10 @@ def select_attempt(
             selected, change = before.number, {"undone": before.id}
         else:
             raise DecisionRefused("You have not selected an attempt here. There is nothing to undo.")
-        row = refinements.SelectedAttempt(
+        row = queries.SelectedAttempt(
             0, run_id, subject, selected, reviewer.id, reviewer.name, withdrawn=number is None, at=at
         )
-        row_id = refinements.insert_selected(
+        row_id = queries.insert_selected(
             connection, row, replaces=None if before is None else before.id, request_key=key
         )
         details = {"selected_attempt": row_id, "run": run_id} | change
@@ -214,6 +214,6 @@ def selected_attempt(store: Store, run_id: int, subject: str, reviewer: Reviewer
 
 def _own_selection(
     connection: Connection, run_id: int, subject: str, reviewer: Reviewer
-) -> refinements.SelectedAttempt | None:
-    selections = refinements.selected_attempts(connection, [run_id])
+) -> queries.SelectedAttempt | None:
+    selections = queries.selected_attempts(connection, [run_id])
     return next((each for each in selections if (each.subject, each.reviewer_id) == (subject, reviewer.id)), None)

@@ -15,7 +15,7 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.judges.judge import Judge, JudgeKeywords
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
-from judgeboard.methods.reflect import (
+from judgeboard.methods.refining.reflect import (
     Outcome,
     ReflectMethod,
     ReflectRule,

@@ -16,7 +16,7 @@ from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:
     from judgeboard.cli.asking import GeneratorKeywords
-    from judgeboard.methods.refine import RefineSummary
+    from judgeboard.methods.refining.refine import RefineSummary
 
 _ANSWER = 100
 """Characters of an answer in a line for a terminal."""
@@ -70,7 +70,7 @@ def refine_command(
     """
     from judgeboard.health.family import family_warning
     from judgeboard.judges.rating import KIND, RatingJudge
-    from judgeboard.methods.refine import RefineRule, recorded_attempts, refine_pending, with_recorded_ratings
+    from judgeboard.methods.refining.refine import RefineRule, recorded_attempts, refine_pending, with_recorded_ratings
     from judgeboard.runs.generation import read_prompts
     from judgeboard.runs.judging import make_judge
 
