@@ -62,8 +62,8 @@ from .methods.control_answers import (
 from .runs.generation import make_generator as make_generator, read_prompts as read_prompts
 from .methods.jury import judge_by_jury as judge_by_jury
 from .methods.refining.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
-from .methods.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
-from .methods.pairwise import (
+from .agreement.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
+from .runs.pairwise import (
     compare_pairs as compare_pairs,
     compare_pairs_async as compare_pairs_async,
     make_pairwise_judge as make_pairwise_judge,

@@ -167,9 +167,9 @@ def ssr_command(
     own answer when it compares the pair. That answer is shown as the correct one. The number of calls and their maximum
     cost are shown first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
-    from judgeboard.methods.pairwise import pairs_in_file
     from judgeboard.methods.self_reference import estimate_run, self_refer
     from judgeboard.methods.self_reference_report import checked_conditions, measure_self_reference
+    from judgeboard.runs.pairwise import pairs_in_file
 
     if recorded == (file is not None):
         why = "give --pairs FILE to ask a judge, or --recorded to measure stored samples"

@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.agreed_with_people import AgreedWithPeople, agreed_with_people
 from judgeboard.agreement.choice import CountedGrades
+from judgeboard.agreement.pair_report import PairReport, measure_pairs
 from judgeboard.agreement.ratings import AnswerRatings, PairSource, with_cut
 from judgeboard.domain import (
     JURY,
@@ -26,7 +27,6 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.methods.pair_report import PairReport, measure_pairs
 from judgeboard.runs.method import RunAccount
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.arrays import FloatArray, IntArray, grouping

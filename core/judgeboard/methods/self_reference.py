@@ -17,7 +17,6 @@ from judgeboard.judges.pairwise import (
 )
 from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
-from judgeboard.methods.pairwise import pairs_question
 from judgeboard.methods.self_reference_report import (
     CONDITIONS,
     SelfReferenceReport,
@@ -27,6 +26,7 @@ from judgeboard.methods.self_reference_report import (
 from judgeboard.runs.estimates import LOOKED_AT, most_cost
 from judgeboard.runs.judging import make_endpoint
 from judgeboard.runs.method import Again, Begun, Method, RunOptions, RunOutcome, Selected, run_method
+from judgeboard.runs.pairwise import pairs_question
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import (

@@ -16,6 +16,8 @@ from engines import on_sqlite
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.pair_report import ComparedPairs
+from judgeboard.agreement.pair_screen import pair_screen
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.verdict_changes import comparison_page
 from judgeboard.domain import Grade, QueueOrder
@@ -23,8 +25,6 @@ from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
 from judgeboard.methods.audits.queries import audited_judgments
 from judgeboard.methods.audits.report import audit_report, done_audits
-from judgeboard.methods.pair_report import ComparedPairs
-from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.methods.refining.attempts import attempt_sequences
 from judgeboard.reports.stats import measure, stats
 from judgeboard.reviews.decisions import grade

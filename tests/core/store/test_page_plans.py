@@ -7,8 +7,8 @@ import pytest
 from million_data import make
 from sqlalchemy import insert
 
+from judgeboard.agreement.pair_screen import pair_screen
 from judgeboard.domain import Preference, QueueOrder, Shown
-from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.leases import skip

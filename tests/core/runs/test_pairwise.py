@@ -10,8 +10,8 @@ from judgeboard.errors import BadInput, UnknownPrice
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
-from judgeboard.methods.pairwise import compare_pairs
 from judgeboard.runs.method import RunOutcome
+from judgeboard.runs.pairwise import compare_pairs
 from judgeboard.store.comparisons import latest_asks, latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
+from judgeboard.agreement.pair_report import PairLine
 from judgeboard.domain import Preference, Shown
 from judgeboard.errors import NotFound
-from judgeboard.methods.pair_report import PairLine
 from judgeboard.reviews.shown import order_for, shown_side
 from judgeboard.store import comparisons, preferences
 from judgeboard.store.pairs import load_pairs

@@ -5,11 +5,7 @@ import itertools
 import pytest
 
 from engines import on_sqlite
-from judgeboard.domain import Preference, Shown, Status, StepRecord
-from judgeboard.errors import BadInput, NotFound
-from judgeboard.health.models import shipped_models
-from judgeboard.health.record import read_record
-from judgeboard.methods.pair_report import (
+from judgeboard.agreement.pair_report import (
     PairGroup,
     PairLine,
     PairReport,
@@ -18,7 +14,11 @@ from judgeboard.methods.pair_report import (
     outcome_words,
     ranking_lines,
 )
-from judgeboard.methods.pair_screen import ListedPairs
+from judgeboard.agreement.pair_screen import ListedPairs
+from judgeboard.domain import Preference, Shown, Status, StepRecord
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.health.models import shipped_models
+from judgeboard.health.record import read_record
 from judgeboard.reports.output import to_plain
 from judgeboard.stats.pair_orders import InconsistentAs, UnusableAs
 from judgeboard.store.comparisons import NewComparison, store_comparisons
