@@ -84,12 +84,12 @@ from .methods.refining.reflect import (
     reflect_pending_async as reflect_pending_async,
 )
 from .methods.repeats import judge_repeats as judge_repeats, judge_repeats_async as judge_repeats_async
-from .methods.self_reference import (
+from .methods.self_reference.run import (
     make_self_reference_judge as make_self_reference_judge,
     self_refer as self_refer,
     self_refer_async as self_refer_async,
 )
-from .methods.self_reference_report import (
+from .methods.self_reference.report import (
     SelfReferenceReport as SelfReferenceReport,
     measure_self_reference as measure_self_reference,
 )

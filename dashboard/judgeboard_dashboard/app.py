@@ -84,7 +84,6 @@ PAGES = with_pages_of_methods(
         },
         "Comparisons": {
             "pairs": Tab("Pairs", "how-to/compare.md"),
-            "self_reference": Tab("Self-reference", "how-to/compare.md"),
             "verdicts": Tab("Judge versions", "how-to/versions.md"),
         },
         "Runs": {
@@ -164,7 +163,8 @@ def navigation(*, everything: bool = True) -> list[st.Page]:
         for page, tabs in PAGES.items()
         for view in tabs
     }
-    return [*listed.values(), *(_leads_to(listed[view], address) for address, view in OLD_ADDRESSES.items())]
+    old = (_leads_to(listed[view], address) for address, view in OLD_ADDRESSES.items() if view in listed)
+    return [*listed.values(), *old]
 
 
 def head(view: str) -> None:

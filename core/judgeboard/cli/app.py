@@ -58,8 +58,6 @@ GROUPS = with_commands_of_methods(
                     "versions": "comparisons",
                     "sources": "comparisons",
                     "judges": "jury",
-                    "ssr": "ssr",
-                    "make-pairs": "made_pairs",
                 },
             ),
         },

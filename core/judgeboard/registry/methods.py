@@ -12,6 +12,7 @@ from typing import Any
 
 KNOWN_METHODS = (
     "audits",  # a stronger judge reviews verdicts of a judge
+    "self_reference",  # a judge answers a question itself before it compares two answers
     "suites",  # test cases, to which a candidate gives answers that a judge scores
     "refining",  # better answers after feedback of a judge
 )

@@ -23,7 +23,6 @@ MINUTE = 60
 LONGEST_FILE = 30
 DOES = {
     "compare": "Comparing",
-    "ssr": "Measuring self-reference",
     **{kind: does for each in registrations() for kind, does in each.runs.items()},
 }
 """What a run of a kind does; the others judge."""

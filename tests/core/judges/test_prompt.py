@@ -17,7 +17,7 @@ from judgeboard.judges.prompt import PROMPTS, fence_token, fenced, load_prompt, 
 from judgeboard.judges.rag import VerdictForm, rag_messages
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
 from judgeboard.methods.audits.run import make_supreme
-from judgeboard.methods.self_reference import make_self_reference_judge
+from judgeboard.methods.self_reference.run import make_self_reference_judge
 from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging import make_judge
 from judgeboard.runs.pairwise import make_pairwise_judge

@@ -1,14 +1,13 @@
-"""Estimates as points with their intervals: by slice, by level, by condition."""
+"""Estimates as points with their intervals: by slice, by level."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
 from judgeboard.domain import Estimate
-from judgeboard.methods.self_reference_scores import ConditionScores
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
@@ -163,49 +162,3 @@ def ends(shares: Sequence[Estimate]) -> tuple[float, float]:
         return 0.0, 1.0
     low, high = int(min(numbers) * 10 + 1e-9) / 10, -int(-max(numbers) * 10 + 1e-9) / 10
     return low, min(1.0, max(high + 0.1, low + 0.2))
-
-
-PARTS = ("all pairs", "gate on", "gate off")
-
-
-def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
-    """Return the chart: conditions (by name) from top to bottom, each with the `PARTS` of its pairs."""
-    colours = palette()
-    marks = [(name, part) for name in conditions for part in PARTS]
-    shares = [share for scores in conditions.values() for share in (scores.accuracy, scores.on, scores.off)]
-    low_end, high_end = ends(shares)
-    rows = estimate_rows(
-        shares,
-        condition=[name for name, _ in marks],
-        part=[part for _, part in marks],
-        text=["" if share.value is None else percent(share.value) for share in shares],
-        tip=[
-            f"{name}, {part} {percent_words(share)} on {counted(share.n, 'pair')}"
-            for (name, part), share in zip(marks, shares, strict=True)
-        ],
-    )
-    scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
-    x = alt.X("value:Q", title="Prefers the better answer", scale=scale, axis=alt.Axis(tickCount=5, **PERCENT))
-    colour = alt.Color(
-        "part:N",
-        sort=PARTS,
-        scale=alt.Scale(domain=PARTS, range=colours.series),
-        legend=alt.Legend(title=None, orient="top", labelFontSize=12, labelColor=colours.muted, symbolOpacity=1),
-    )
-    base = (
-        alt.Chart(rows)
-        .encode(
-            y=alt.Y("condition:N", title=None, sort=list(conditions), axis=alt.Axis(labelLimit=120, grid=False)),
-            yOffset=alt.YOffset("part:N", sort=PARTS),
-            color=colour,
-        )
-        .transform_filter("isValid(datum.value)")
-    )
-    return alt.layer(
-        base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
-        base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(x=x),
-        base.mark_text(align="left", dx=5, fontSize=11).encode(
-            x=alt.X("high:Q", scale=scale), text=alt.Text("text:N"), color=alt.ColorValue(colours.ink)
-        ),
-        click_points(base, x=x),
-    )

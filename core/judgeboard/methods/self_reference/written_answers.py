@@ -13,8 +13,8 @@ from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.provider import is_own_host
-from judgeboard.methods.own_answers import answer_key
-from judgeboard.methods.self_reference import RunEstimate
+from judgeboard.methods.self_reference.own_answers import answer_key
+from judgeboard.methods.self_reference.run import RunEstimate
 from judgeboard.runs.estimates import CHARACTERS_A_TOKEN
 from judgeboard.runs.generation import Messages
 from judgeboard.runs.method import RunAccount, RunOptions, require_price

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from judgeboard.domain import Estimate, Preference
-from judgeboard.methods.own_answers import Majority
+from judgeboard.methods.self_reference.own_answers import Majority
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.intervals import SEED, share_estimate

@@ -23,7 +23,7 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.cli.asking import GeneratorKeywords
-    from judgeboard.methods.written_answers import WrittenPairs
+    from judgeboard.methods.self_reference.written_answers import WrittenPairs
 
 
 @click.command(
@@ -64,7 +64,7 @@ def make_pairs_command(
     judge`.
     """
     from judgeboard.formats.files import write_whole
-    from judgeboard.methods.own_answers import MadePairs, pair_line, pairs_of_questions
+    from judgeboard.methods.self_reference.own_answers import MadePairs, pair_line, pairs_of_questions
 
     if chosen["generator"] is None:
         for_a_model = chosen.keys() - {"generator"} | {"max_cost", "yes"}
@@ -96,7 +96,7 @@ def make_pairs_command(
 
 def _written(pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost: float | None) -> "WrittenPairs | None":
     """Return the pairs with answers of the generator, and print its calls; None if no call was to be made."""
-    from judgeboard.methods.written_answers import estimate_answers, write_answers
+    from judgeboard.methods.self_reference.written_answers import estimate_answers, write_answers
 
     generator = chosen_generator(chosen, chosen)
     asks_model = generator.endpoint.host is not None

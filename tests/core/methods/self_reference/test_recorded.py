@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from engines import on_sqlite
-from judgeboard.cli.ssr import report_lines
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
-from judgeboard.methods.self_reference_report import measure_self_reference, samples_sentence
+from judgeboard.methods.self_reference.command import report_lines
+from judgeboard.methods.self_reference.report import measure_self_reference, samples_sentence
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.export import exports

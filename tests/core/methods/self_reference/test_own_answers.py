@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgeboard.errors import BadInput
 from judgeboard.imports.reading import read_records
-from judgeboard.methods.own_answers import (
+from judgeboard.methods.self_reference.own_answers import (
     MadePairs,
     Majority,
     NoPair,

@@ -16,8 +16,8 @@ from judgeboard.judges.pairwise import (
     SelfReferenceJudge,
 )
 from judgeboard.llm.provider import is_own_host
-from judgeboard.methods.own_answers import TAU, Majority, as_reference, majority, samples_needed
-from judgeboard.methods.self_reference_report import (
+from judgeboard.methods.self_reference.own_answers import TAU, Majority, as_reference, majority, samples_needed
+from judgeboard.methods.self_reference.report import (
     CONDITIONS,
     SelfReferenceReport,
     checked_conditions,

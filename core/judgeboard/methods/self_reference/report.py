@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from judgeboard.domain import OVERALL, Estimate, Status
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.methods import own_answers
-from judgeboard.methods import self_reference_scores as figures
+from judgeboard.methods.self_reference import own_answers
+from judgeboard.methods.self_reference import scores as figures
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
 from judgeboard.store import comparisons

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from judgeboard.domain import Estimate
     from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.judges.pairwise import SelfReferenceJudge
-    from judgeboard.methods.self_reference import RunEstimate
-    from judgeboard.methods.self_reference_report import SelfReferenceReport
-    from judgeboard.methods.self_reference_scores import Tuned
+    from judgeboard.methods.self_reference.report import SelfReferenceReport
+    from judgeboard.methods.self_reference.run import RunEstimate
+    from judgeboard.methods.self_reference.scores import Tuned
     from judgeboard.store.engine import Store
 
 
@@ -52,7 +52,7 @@ def report_lines(report: "SelfReferenceReport", *, sweep: bool = False) -> Itera
 
 
 def _figures(report: "SelfReferenceReport") -> Iterator[str]:
-    from judgeboard.methods.self_reference_report import CONDITION_WORDS, agreeing_words, samples_sentence
+    from judgeboard.methods.self_reference.report import CONDITION_WORDS, agreeing_words, samples_sentence
 
     yield (
         f"{counted(report.items, 'item')} with {counted(report.k, 'sample')} each. The gate ({agreeing_words(report)}) "
@@ -167,8 +167,8 @@ def ssr_command(
     own answer when it compares the pair. That answer is shown as the correct one. The number of calls and their maximum
     cost are shown first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
-    from judgeboard.methods.self_reference import estimate_run, self_refer
-    from judgeboard.methods.self_reference_report import checked_conditions, measure_self_reference
+    from judgeboard.methods.self_reference.report import checked_conditions, measure_self_reference
+    from judgeboard.methods.self_reference.run import estimate_run, self_refer
     from judgeboard.runs.pairwise import pairs_in_file
 
     if recorded == (file is not None):
@@ -226,7 +226,7 @@ def _sampled_version(store: "Store", judge_version: str | None) -> int | None:
 def _asked_judge(
     store: "Store", k: int | None, max_cost: float | None, chosen: "JudgeKeywords"
 ) -> "SelfReferenceJudge":
-    from judgeboard.methods.self_reference import make_self_reference_judge
+    from judgeboard.methods.self_reference.run import make_self_reference_judge
     from judgeboard.runs.method import require_price
 
     make = partial(make_self_reference_judge, k=k)

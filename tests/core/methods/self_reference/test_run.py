@@ -12,8 +12,8 @@ from engines import on_sqlite
 from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, failure
-from judgeboard.methods.self_reference import estimate_run, make_self_reference_judge, self_refer
-from judgeboard.methods.self_reference_report import SelfReferenceReport, measure_self_reference, self_reference_page
+from judgeboard.methods.self_reference.report import SelfReferenceReport, measure_self_reference, self_reference_page
+from judgeboard.methods.self_reference.run import estimate_run, make_self_reference_judge, self_refer
 from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from judgeboard.domain import JudgeVersion, PairItem, Preference, Shown
-from judgeboard.methods.own_answers import Majority, majority
-from judgeboard.methods.self_reference import Plan, RunEstimate, Task
-from judgeboard.methods.self_reference_report import Loaded, report_of, report_sentence
-from judgeboard.methods.self_reference_scores import (
+from judgeboard.methods.self_reference.own_answers import Majority, majority
+from judgeboard.methods.self_reference.report import Loaded, report_of, report_sentence
+from judgeboard.methods.self_reference.run import Plan, RunEstimate, Task
+from judgeboard.methods.self_reference.scores import (
     NOT_ASKED,
     Item,
     Items,
