@@ -1,7 +1,7 @@
 """Removes each method from a copy of the packages, one after the other, and shows that the rest still works.
 
 `python tests/methods_away.py [METHOD ...]` prints a table. A method is its folder, its line in `registry/methods.py`,
-its page, its section of the page of an answer, and its public names in `__init__.pyi`.
+its page, its sections of other pages, and its public names in `__init__.pyi`.
 """
 
 import re
@@ -84,7 +84,7 @@ def copy_without(folder: Path, methods: Collection[str]) -> None:
         shutil.rmtree(package / "methods" / method)
         for view in registration.pages:
             (folder / "dashboard" / "judgeboard_dashboard" / "views" / f"{view}.py").unlink()
-        for place in registration.item_sections:
+        for place in (*registration.item_sections, *registration.judge_sections):
             (folder / "dashboard" / f"{place.partition(':')[0].replace('.', '/')}.py").unlink()
         _remove(package / "registry" / "methods.py", rf'^    "{method}",.*\n')
         public = rf"^from \.methods\.{method}\b[.\w]* import (?:\([^)]*\)|.*)\n"

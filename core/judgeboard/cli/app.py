@@ -57,14 +57,13 @@ GROUPS = with_commands_of_methods(
                 {
                     "versions": "comparisons",
                     "sources": "comparisons",
-                    "judges": "jury",
                 },
             ),
         },
         "Improve": {
             "test": (
                 "judge_tests",
-                {"controls": "controls", "repeats": "repeats", "anchors": "anchors"},
+                {"controls": "controls", "anchors": "anchors"},
             ),
             "align": "align",
         },

@@ -31,12 +31,18 @@ named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", requir
 
 
 def judge_of_options(
-    named: str | None, kind: str | None, chosen: "JudgeKeywords", *, jury: bool = False, number: int | None = None
+    named: str | None,
+    kind: str | None,
+    chosen: "JudgeKeywords",
+    *,
+    with_models: bool = False,
+    number: int | None = None,
 ) -> str:
     """Complete the options of the judge that is asked, and return its kind.
 
     NAME is a judge that is known (`use_named_judge`). With an option that describes a judge, such as ``--model``, an
-    unknown NAME is the name of a new judge. With ``--judge`` or a jury, the options alone describe the judge.
+    unknown NAME is the name of a new judge. With ``--judge`` or an option that names
+    models, the options alone describe the judge.
 
     Raises:
         BadInput: NAME and an option exclude each other.
@@ -46,10 +52,10 @@ def judge_of_options(
     from judgeboard.settings.model import load_settings
 
     chosen["name"] = named
-    if kind is not None or jury:
+    if kind is not None or with_models:
         if named in load_settings().judges:
             raise BadInput(f"judgeboard.toml has the judge {named!r}: remove --judge and --jury, or use another name")
-        return chosen_kind(kind, chosen, jury=jury)
+        return chosen_kind(kind, chosen, with_models=with_models)
     try:
         kind = use_named_judge(named, chosen, number=number)
     except NotFound as error:
@@ -212,10 +218,10 @@ def _stored_judge(named: str) -> dict[str, Any]:
     return spec
 
 
-def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = False) -> str:
+def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: bool = False) -> str:
     """Return the kind of judge. Without ``--judge`` it is rag if a model is given, and rubric if also a rubric is.
 
-    A model in the environment is not enough: it is easily forgotten, and its calls cost money. A jury has models.
+    A model in the environment is not enough: it is easily forgotten, and its calls cost money.
 
     Raises:
         BadInput: The kind is unknown, or neither it nor a model is given.
@@ -223,7 +229,7 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = Fal
     from judgeboard.judges.kinds import JUDGES
     from judgeboard.settings.model import load_settings
 
-    if kind is None and (jury or chosen.get("model") or chosen.get("replies")):
+    if kind is None and (with_models or chosen.get("model") or chosen.get("replies")):
         return "rubric" if chosen.get("rubric") or chosen.get("schema") else "rag"
     if kind is None:
         for_a_model = any(chosen.get(name) for name in ("rubric", "schema", "judge_file", "claims", "prompt", "domain"))

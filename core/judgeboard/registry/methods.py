@@ -12,7 +12,9 @@ from typing import Any
 
 KNOWN_METHODS = (
     "audits",  # a stronger judge reviews verdicts of a judge
+    "juries",  # several judges, and their combined verdict
     "self_reference",  # a judge answers a question itself before it compares two answers
+    "repeats",  # a judge judges the same answers again
     "suites",  # test cases, to which a candidate gives answers that a judge scores
     "refining",  # better answers after feedback of a judge
 )
@@ -50,6 +52,9 @@ class Registration:
         commands: The module of each command, by its heading in the help and its words, such as
             ``("Measure", "compare", "judges")``. A module has a function ``NAME_command``.
         pages: Its pages, by view.
+        judge_options: The places of its options of the command `judge`: `cli.judge_option.JudgeOption`.
+        judge_sections: The places of its sections on the page *Judges*, which are functions of the dashboard: they take
+            a judge version that asks a model, and show what there is of it.
         item_sections: The places of the sections of its own on the page of an answer: classes of the dashboard with
             ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
         runs: What its runs do, by their kind, such as "Refining".
@@ -62,6 +67,8 @@ class Registration:
     tables: str | None = None
     commands: Mapping[tuple[str, ...], str] = field(default_factory=dict)
     pages: Mapping[str, Page] = field(default_factory=dict)
+    judge_options: tuple[str, ...] = ()
+    judge_sections: tuple[str, ...] = ()
     item_sections: tuple[str, ...] = ()
     runs: Mapping[str, str] = field(default_factory=dict)
     exports: Mapping[str, str] = field(default_factory=dict)
@@ -80,6 +87,16 @@ def load_method_tables() -> None:
     for each in registrations():
         if each.tables is not None:
             import_module(each.tables)
+
+
+def judge_options() -> tuple[str, ...]:
+    """Return the places of the options of all methods for the command `judge`."""
+    return tuple(place for each in registrations() for place in each.judge_options)
+
+
+def judge_sections() -> tuple[str, ...]:
+    """Return the places of the sections of all methods on the page *Judges*."""
+    return tuple(place for each in registrations() for place in each.judge_sections)
 
 
 def item_sections() -> tuple[str, ...]:

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from judgeboard.agreement.agreed_with_people import AgreedWithPeople, described_words
 from judgeboard.agreement.anchors import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
-from judgeboard.agreement.result import left_out_words
 from judgeboard.domain import Action
 from judgeboard.errors import BadInput, JudgeboardError, NotFound
 from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
@@ -30,11 +28,9 @@ from judgeboard.methods.control_answers import (
     controls_and_originals,
     make_control_answers,
 )
-from judgeboard.methods.jury import JuryReport
-from judgeboard.methods.repeats import Repeated, RepeatsReport, version_report
+from judgeboard.registry.methods import judge_sections, load_object
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
-from judgeboard.stats.estimates import number_words, percent_words
 from judgeboard.stats.paired import Conclusion
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
@@ -97,25 +93,6 @@ COLUMNS: Columns[tuple[Check, AnswerStart]] = {
     Column("Answer", width=170): lambda line: line[1].external_id,
     Column("Question", width=260): lambda line: line[1].question,
 }
-JURY_COLUMNS: Columns[AgreedWithPeople] = {
-    Column("Judge", width=150): lambda member: member.judge_version,
-    Column("Agreement with people", "share estimate", width=115): lambda member: member.accuracy,
-    Column("Kappa", "estimate", width=125): lambda member: member.kappa,
-    Column("n", "count", width=65, help="Labels behind the figures"): lambda member: member.accuracy.n,
-}
-REPEATS_COLUMNS: Columns[Repeated] = {
-    Column("Measure", width=110): lambda repeated: repeated.measure,
-    Column("All repeats equal", "share estimate", width=115): lambda repeated: repeated.self_consistency,
-    Column("Alpha", "estimate", width=125): lambda repeated: repeated.krippendorff_alpha,
-    Column("Spread", "estimate", width=125): lambda repeated: repeated.spread,
-    Column("ICC(1)", "estimate", width=125, help="Intraclass correlation: reliability of one repeat"): (
-        lambda repeated: repeated.icc
-    ),
-    Column("Cronbach's alpha", "estimate", width=125, help="Reliability of the mean of all repeats"): (
-        lambda repeated: repeated.cronbach_alpha
-    ),
-    Column("Answers", "count", width=65): lambda repeated: repeated.items,
-}
 
 
 def judges() -> None:
@@ -133,11 +110,6 @@ def judges() -> None:
             as_table = table_switch()
         version = version_field(place, versions) or versions[0]
         health = health_page(connection, version, _kept_records(store().shown_url))
-        combined: JuryReport | RepeatsReport | str
-        try:
-            combined = version_report(connection, version)
-        except NotFound as error:
-            combined = str(error)
     sentence(health_sentence(health.report))
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
@@ -145,8 +117,9 @@ def judges() -> None:
     with right:
         _scores(health, as_table=as_table)
         score_meaning(version, as_table=as_table)
-        if health.record.version.kind not in OFFLINE:  # an offline judge is deterministic
-            _combined_panel(combined)
+        if version.kind not in OFFLINE:  # an offline judge is deterministic
+            for section in judge_sections():
+                load_object(section)(version)
         if version.kind in JUDGES.keys() - OFFLINE:
             anchors_section(version)
         _answers(health)
@@ -304,54 +277,6 @@ def _answers(health: HealthPage) -> None:
         under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
         most=10,
     )
-
-
-def _combined_panel(report: JuryReport | RepeatsReport | str) -> None:
-    """Show the agreement of a jury's members or of repeats, or the reason why it is not available."""
-    if isinstance(report, str):
-        heading("Repeats")
-        caption(report if report.endswith((".", "`")) else f"{report}.")
-    elif isinstance(report, JuryReport):
-        _jury(report)
-    else:
-        _repeats(report)
-
-
-def _jury(report: JuryReport) -> None:
-    heading(f"{len(report.members)} members")
-    left_out = f" {left_out_words(report.left_out.items())}" if report.left_out else ""
-    unanimous = f"Unanimous on {report.unanimous_items:,} of {count(report.labelled, 'answer')} judged by all members"
-    wrong_of = described_words(report.wrong_together, report.wrong_together_answers)
-    for text in (
-        f"{unanimous}: {percent_words(report.unanimous)}.",
-        f"Fleiss' kappa of the members: {number_words(report.fleiss_kappa)}.",
-        f"{report.account.ok:,} of {count(report.answers, 'answer')} have a verdict of the jury.{left_out}",
-        f"Unanimous but wrong according to people{wrong_of}: {percent_words(report.wrong_together)}.",
-        *(
-            f"Mean difference between the highest and the lowest {measure}: {number_words(spread)}."
-            for measure, spread in report.spread.items()
-            if spread.value is not None
-        ),
-    ):
-        caption(text)
-    described = report.jury.described.removeprefix(", ")
-    under = (
-        f"The agreement with people holds {described}. n counts the labels behind it." if described else None,
-        *report.without_interval,
-        *report.notes,
-    )
-    table(Table.of((report.jury, *report.members), JURY_COLUMNS), key="jury_members", under=under)
-
-
-def _repeats(report: RepeatsReport) -> None:
-    heading("Repeats")
-    main = report.main
-    caption(
-        f"{report.judge} has up to {report.repeats} repeats per answer. All repeats have the same {main.measure} on "
-        f"{percent_words(main.self_consistency)} of {main.items:,} answers."
-    )
-    left_out = left_out_words(main.left_out.items())
-    table(Table.of(report.measures, REPEATS_COLUMNS), key="repeats", under=(*report.notes, left_out))
 
 
 ANCHOR_COLUMNS: Columns[ChangedAnchor] = {

@@ -19,7 +19,7 @@ from judgeboard.health.report import CHECKS
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, completion
 from judgeboard.methods.alignment import align
 from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
-from judgeboard.methods.jury import judge_by_jury
+from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.alignments import EvidenceRole

@@ -15,7 +15,6 @@ from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
-from judgeboard.cli.repeats import repeats_lines
 from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.health.report import measure_health
@@ -28,7 +27,8 @@ from judgeboard.llm.recording_endpoint import (
     failure,
     verdict,
 )
-from judgeboard.methods.repeats import judge_repeats, repeats_report
+from judgeboard.methods.repeats.command import repeats_lines
+from judgeboard.methods.repeats.run import judge_repeats, repeats_report
 from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version

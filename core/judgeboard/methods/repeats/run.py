@@ -13,10 +13,10 @@ from judgeboard.agreement.agreed_with_people import agreed_with_people
 from judgeboard.agreement.choice import CountedGrades, GradeName
 from judgeboard.agreement.ratings import AnswerRatings, PairSource
 from judgeboard.agreement.repeats import temperature_note, temperature_of
-from judgeboard.domain import JURY, RECORDED, REPEATS, Estimate, JudgeVersion
+from judgeboard.domain import RECORDED, REPEATS, Estimate, JudgeVersion
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.judge import Judge
-from judgeboard.methods.jury import RULE, JuryReport, store_combined, stored_jury_report, stored_members
+from judgeboard.runs.combining import RULE, store_combined, stored_members
 from judgeboard.runs.judging import Ask, JudgingSummary, VerdictMethod, judge_options
 from judgeboard.runs.method import (
     Begun,
@@ -266,14 +266,12 @@ def _agreed(source: PairSource, versions: Sequence[StoredVersion], grade: GradeN
     return share(hits, np.concatenate([each.groups for each in pairs])), None
 
 
-def version_report(connection: Connection, version: StoredVersion) -> JuryReport | RepeatsReport:
-    """Return the agreement of a jury's members, or of any other version's repeats; stores nothing.
+def version_report(connection: Connection, version: StoredVersion) -> RepeatsReport:
+    """Return the agreement of a version's repeats; stores nothing.
 
     If the version combines repeats, its member's repeats are used; for a recorded judge, the repeats of all rubrics.
     Raises NotFound if there is nothing to show.
     """
-    if version.kind == JURY:
-        return stored_jury_report(connection, version)
     if version.kind == RECORDED:
         return repeats_report(connection, name=version.name)
     if version.kind == REPEATS:

@@ -15,13 +15,13 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.cli.app import run
-from judgeboard.cli.jury import jury_lines
 from judgeboard.domain import DimensionScore, FlagState, Label, Preference, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.flags.rules import why
 from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
-from judgeboard.methods.jury import combined, compare_by_jury, judge_by_jury, stored_jury_report
+from judgeboard.methods.juries.command import jury_lines
+from judgeboard.methods.juries.run import combined, compare_by_jury, judge_by_jury, stored_jury_report
 from judgeboard.people.roster import flags_to_supersede, raise_flags
 from judgeboard.reports.output import text_lines
 from judgeboard.reports.rates import rate_lines

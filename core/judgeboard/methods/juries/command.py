@@ -13,7 +13,7 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.agreement.agreed_with_people import AgreedWithPeople
-    from judgeboard.methods.jury import JuryReport
+    from judgeboard.methods.juries.run import JuryReport
 
 
 @options.command(
@@ -41,7 +41,7 @@ def judges_command(members: tuple[str, ...], unit: str, name: str | None, where:
     order of the answers separately. The verdicts of a jury are stored under a separate judge version.
     """
     from judgeboard.cli.compare import comparison_lines
-    from judgeboard.methods.jury import compare_by_jury, judge_by_jury
+    from judgeboard.methods.juries.run import compare_by_jury, judge_by_jury
     from judgeboard.store.settings import check_primary_judge
 
     members = tuple(name for each in members for name in options.listed(each))

@@ -12,7 +12,7 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
-    from judgeboard.methods.repeats import RepeatsReport
+    from judgeboard.methods.repeats.run import RepeatsReport
 
 
 @options.command(
@@ -30,7 +30,7 @@ def repeats_command(judge_version: str | None, name: str | None, where: RowFilte
 
     Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
     """
-    from judgeboard.methods.repeats import repeats_report
+    from judgeboard.methods.repeats.run import repeats_report
     from judgeboard.store.judge_versions import versions_asked_again
 
     if (judge_version is None) == (name is None):
