@@ -422,7 +422,7 @@ RESULTS: Mapping[str, str] = {
     "labels plan": "judgeboard.agreement.plans.plan_labels",
     "compare versions": "judgeboard.agreement.versus.compare_versions",
     "compare sources": "judgeboard.agreement.ab.compare_sources",
-    "align": "judgeboard.methods.alignment.align",
+    "align": "judgeboard.methods.alignment.run.align",
     "stats": "judgeboard.measure",
     "doctor": "judgeboard.health.doctor.check_endpoint",
     "labels threshold": "judgeboard.agreement.thresholds.measure_threshold",

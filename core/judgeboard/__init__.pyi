@@ -54,7 +54,7 @@ from .methods.audits.run import (
     make_supreme as make_supreme,
 )
 from .methods.audits.report import AuditSample as AuditSample
-from .methods.control_answers import (
+from .methods.control_answers.run import (
     judge_control_answers as judge_control_answers,
     judge_control_answers_async as judge_control_answers_async,
     make_control_answers as make_control_answers,

@@ -63,9 +63,8 @@ GROUPS = with_commands_of_methods(
         "Improve": {
             "test": (
                 "judge_tests",
-                {"controls": "controls", "anchors": "anchors"},
+                {"anchors": "anchors"},
             ),
-            "align": "align",
         },
         "Connect": {
             "sources": ("sources", {"keys": "keys"}),

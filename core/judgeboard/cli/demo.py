@@ -22,7 +22,6 @@ FILLED = "demo filled"
 SECOND_JUDGE = "climb-judge-8b"
 QUEUE = "Complex answers"
 FAILURE_MODE = "unsupported statement"
-CONTROLS_EACH = 5
 RANDOM_SHARE = 0.5  # as in data/sample_source/selection.py, which grades these answers
 RANDOM_GRADES = "random_grades.jsonl.gz"
 REPLAYS = "answers of a replay"
@@ -120,12 +119,6 @@ def _decide_samples(store: "Store", folder: Path) -> None:
 
 def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
     """Store what methods add to the sample log, and a reviewed queue; finished steps are skipped."""
-    from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
-    from judgeboard.runs.judging import make_judge
-
-    made = make_control_answers(store, n=CONTROLS_EACH, actor=ACTOR)
-    judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
-    say(f"control answers of {len(made)} kinds judged")
     for registration in registrations():
         if registration.sample is not None:
             for line in load_object(registration.sample)(store, folder):

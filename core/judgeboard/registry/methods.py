@@ -12,9 +12,11 @@ from typing import Any
 
 KNOWN_METHODS = (
     "audits",  # a stronger judge reviews verdicts of a judge
+    "control_answers",  # made answers that show what a judge does not notice
     "juries",  # several judges, and their combined verdict
     "self_reference",  # a judge answers a question itself before it compares two answers
     "repeats",  # a judge judges the same answers again
+    "alignment",  # a model proposes better instructions for a judge
     "suites",  # test cases, to which a candidate gives answers that a judge scores
     "refining",  # better answers after feedback of a judge
 )
@@ -44,6 +46,29 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeSection:
+    """A section of the page *Judges*: the place of a function of the dashboard, which takes a judge version.
+
+    It stands beside the checks, or ``below`` them over the whole width.
+    """
+
+    show: str
+    below: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """Health checks of judges: the place of a mapping of their names to their `health.record.TitledCheck`.
+
+    ``maker`` is the place of a function of the dashboard that shows how to make what these checks read: it takes the
+    `HealthPage` and those of the checks that are not measured.
+    """
+
+    checks: str
+    maker: str
+
+
+@dataclass(frozen=True, slots=True)
 class Registration:
     """What a method adds. Each place is the name of a module, or of an object in it: ``module:object``.
 
@@ -53,8 +78,8 @@ class Registration:
             ``("Measure", "compare", "judges")``. A module has a function ``NAME_command``.
         pages: Its pages, by view.
         judge_options: The places of its options of the command `judge`: `cli.judge_option.JudgeOption`.
-        judge_sections: The places of its sections on the page *Judges*, which are functions of the dashboard: they take
-            a judge version that asks a model, and show what there is of it.
+        checks: Its health checks of judges.
+        judge_sections: Its sections of the page *Judges*.
         item_sections: The places of the sections of its own on the page of an answer: classes of the dashboard with
             ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
         runs: What its runs do, by their kind, such as "Refining".
@@ -68,7 +93,8 @@ class Registration:
     commands: Mapping[tuple[str, ...], str] = field(default_factory=dict)
     pages: Mapping[str, Page] = field(default_factory=dict)
     judge_options: tuple[str, ...] = ()
-    judge_sections: tuple[str, ...] = ()
+    checks: Checks | None = None
+    judge_sections: tuple[JudgeSection, ...] = ()
     item_sections: tuple[str, ...] = ()
     runs: Mapping[str, str] = field(default_factory=dict)
     exports: Mapping[str, str] = field(default_factory=dict)
@@ -94,8 +120,13 @@ def judge_options() -> tuple[str, ...]:
     return tuple(place for each in registrations() for place in each.judge_options)
 
 
-def judge_sections() -> tuple[str, ...]:
-    """Return the places of the sections of all methods on the page *Judges*."""
+def method_checks() -> tuple[Checks, ...]:
+    """Return the health checks of all methods."""
+    return tuple(each.checks for each in registrations() if each.checks is not None)
+
+
+def judge_sections() -> tuple[JudgeSection, ...]:
+    """Return the sections of all methods on the page *Judges*."""
     return tuple(place for each in registrations() for place in each.judge_sections)
 
 

@@ -1,78 +1,55 @@
-"""The page Judges: the health checks of one judge version, and the latest attempt to align it."""
-
-from collections.abc import Sequence
+"""The page Judges: the health checks of one judge version, and what methods know of it."""
 
 import streamlit as st
 
 from judgeboard.agreement.anchors import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
 from judgeboard.domain import Action
-from judgeboard.errors import BadInput, JudgeboardError, NotFound
+from judgeboard.errors import NotFound
 from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
     EMPTY,
     HealthPage,
+    by_maker,
     check_title,
-    control_kinds,
     figure_words,
     health_page,
     health_sentence,
     judges_in_use,
-    needing_control_answers,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.methods.alignment import AlignmentPage, accept_candidate, alignment_page
-from judgeboard.methods.candidate_prompts import CRITERIA
-from judgeboard.methods.control_answers import (
-    DEFAULT_N,
-    MadeControlAnswers,
-    controls_and_originals,
-    make_control_answers,
-)
 from judgeboard.registry.methods import judge_sections, load_object
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
-from judgeboard.stats.paired import Conclusion
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import AnswerStart
 from judgeboard.store.runs import AskMode
-from judgeboard.store.verdict_pairs import JudgedText
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.session import (
-    ask_reviewer,
     page,
-    problem,
     reading,
-    saving,
-    seen,
     stacking_columns,
     store,
 )
-from judgeboard_dashboard.widgets.administration import show_prompt_difference
 from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_chart
-from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.filters import table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
-from judgeboard_dashboard.widgets.rejudge_form import job_button
-from judgeboard_dashboard.widgets.rejudge_form import lead as estimate_words
+from judgeboard_dashboard.widgets.rejudge_form import judge_in_job
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import (
     capital,
     caption,
+    command_block,
     commands,
     count,
     heading,
     note,
-    rule_words,
     sentence,
     when,
-    with_database,
 )
 from judgeboard_dashboard.widgets.thresholds import score_meaning
 
-MOST_CONTROLS = 1_000  # of a kind; the command makes more
 FIELDS = ("version", "score", "table", "calibrate")
 GROUPS = {
     "Warnings": State.WARNING,
@@ -117,13 +94,15 @@ def judges() -> None:
     with right:
         _scores(health, as_table=as_table)
         score_meaning(version, as_table=as_table)
-        if version.kind not in OFFLINE:  # an offline judge is deterministic
-            for section in judge_sections():
-                load_object(section)(version)
+        for section in judge_sections():
+            if not section.below:
+                load_object(section.show)(version)
         if version.kind in JUDGES.keys() - OFFLINE:
             anchors_section(version)
         _answers(health)
-    alignment(version)
+    for section in judge_sections():
+        if section.below:
+            load_object(section.show)(version)
 
 
 def _related_pages() -> None:
@@ -146,60 +125,13 @@ def _checks(health: HealthPage) -> None:
         if not checks:
             continue
         heading(f"{title}, {len(checks)}")
-        made = needing_control_answers(checks) if state is State.NOT_MEASURED else ()
+        made = by_maker(checks) if state is State.NOT_MEASURED else {}
         with st.container(key=f"checks_{state.value if state else 'idle'}"):
             for check in checks:
-                _check(check, command=check not in made)
-                if made and check is made[-1]:
-                    _control_answers(health, made)
-
-
-def _control_answers(health: HealthPage, checks: Sequence[Check]) -> None:
-    """Show how the control answers of these checks are made and judged: here, or in a terminal."""
-    version, command = health.record.version, health.control_answers_command(checks)
-    with reading() as connection:
-        usable = judge_spec(connection, version) is not None
-    if not usable or not permitted(Action.REJUDGE_MANY):
-        caption("To make the control answers for all of these checks:" if len(checks) > 1 else None)
-        _command(command)
-        return
-    caption(
-        "Control answers are copies of logged answers, changed so that a judge should notice it, or should not. "
-        "Making them makes no model calls. They appear in no queue and in no figure of the log."
-    )
-    kinds = control_kinds(checks)
-    reviewer = ask_reviewer("Your name is stored with the control answers.")
-    if reviewer is None:
-        return
-    with st.container(key="controls_make", horizontal=True, vertical_alignment="bottom", gap="small"):
-        label = f"Control answers of each of {count(len(kinds), 'kind')}"
-        number = st.number_input(label, 1, MOST_CONTROLS, DEFAULT_N, 10, key="controls_n", width=260)
-        if st.button("Make control answers", key="controls_add", wrap=False):
-            with saving("Not made"):
-                made = make_control_answers(store(), kinds=kinds, n=int(number), actor=reviewer)
-                confirm("controls", _made_words(made))
-    confirmation("controls")
-    try:
-        with reading() as connection:
-            where = controls_and_originals(connection, kinds)
-    except BadInput:  # none yet
-        return
-    _judge_in_job(
-        version,
-        where,
-        AskMode.PLAIN,
-        key="controls",
-        noun="answer",
-        label="Judge the control answers",
-        command="judgeboard test controls judge --help",
-    )
-
-
-def _made_words(made: Sequence[MadeControlAnswers]) -> str:
-    new, known = (sum(numbers) for numbers in zip(*((each.made, each.known) for each in made), strict=True))
-    none = [each.kind for each in made if not each.made + each.known]
-    suitable = f" No logged answer is suitable for {', '.join(map(rule_words, none))}." if none else ""
-    return f"Made: {count(new, 'control answer')}; {known:,} stored before.{suitable}"
+                maker = next((place for place, of_method in made.items() if check in of_method), None)
+                _check(check, command=maker is None)
+                if maker is not None and check is made[maker][-1]:
+                    load_object(maker)(health, made[maker])
 
 
 def _check(check: Check, *, command: bool) -> None:
@@ -219,12 +151,7 @@ def _check(check: Check, *, command: bool) -> None:
         )
     )
     if command and check.command and check.state is not State.OK:
-        _command(check.command)
-
-
-def _command(command: str) -> None:
-    """Show a command; of several, each has a line of its own."""
-    st.code(with_database(command).replace(" && ", "\n"), language=None, wrap_lines=True)
+        command_block(check.command)
 
 
 def _scores(health: HealthPage, *, as_table: bool) -> None:
@@ -303,7 +230,7 @@ def anchors_section(version: StoredVersion) -> None:
     except NotFound:
         caption(f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet.")
     if permitted(Action.REJUDGE_MANY):
-        _judge_in_job(
+        judge_in_job(
             version,
             RowFilter(response_ids=anchors),
             AskMode.ANCHORS,
@@ -333,97 +260,6 @@ def _anchor_report(report: AnchorReport) -> None:
         under=(f"Verdicts that changed since the first judging, by run {report.run}.", *report.warnings),
         most=6,
     )
-
-
-def _judge_in_job(
-    version: StoredVersion, where: RowFilter, mode: AskMode, *, key: str, noun: str, label: str, command: str
-) -> None:
-    """Show the estimate and the button of a job in which a judge version judges these answers, or the open job.
-
-    ``command`` does the same in a terminal, for a version that a job cannot use.
-    """
-    job = next((each for each in open_jobs(store()) if (each.mode, each.where.kinds) == (mode, where.kinds)), None)
-    if job is not None:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            caption(f"A job is {job.state}: {job.asked:,} of {count(job.selected, noun)} judged.")
-            open_button("Open job", Rows("rejudge", {"job": job.id}), key=f"{key}_job", type="tertiary")
-        return
-    try:
-        with reading() as connection:
-            spec = judge_spec(connection, version)
-        if spec is None:
-            caption(f"This judge version can judge the {noun}s only in a terminal: `{command}`")
-            return
-        estimate = estimate_calls(seen(), judge=spec, where=where, mode=mode)
-    except JudgeboardError as error:
-        problem(str(error))
-        return
-    caption(estimate_words(estimate))
-    if estimate.calls:
-        job_button(label, estimate, key=f"{key}_judge", spec=spec, where=where, mode=mode)
-
-
-CHANGED_COLUMNS: Columns[JudgedText] = {
-    Column("Answer", width=110): lambda each: each.external_id,
-    Column("Question", width=200): lambda each: each.question,
-    Column("Judge's reason", width=260): lambda each: each.reasoning,
-}
-
-
-def alignment(version: StoredVersion) -> None:
-    """Show the latest look at held-out answers for a judge version. Leads can accept a candidate that is better."""
-    if version.kind not in CRITERIA:
-        return
-    heading("Align")
-    with reading() as connection:
-        page = alignment_page(connection, version.id)
-    if page is None:
-        caption("A model can propose better instructions for this judge. Labels of people show if they are better.")
-        command = f"judgeboard align --judge-version '{version.title}' --model MODEL"
-        _command(command)
-        return
-    look = page.stored.look
-    sentence(look.sentence)
-    caption(
-        f"{look.model} proposed this change. Held-out labels of {count(look.held_out, 'answer')} tested it, "
-        f"{when(page.stored.at)}. Looks for this version: {page.looks}."
-    )
-    left, right = stacking_columns("alignment", [1, 1])
-    with left:
-        heading("Prompt")
-        show_prompt_difference(page.before, page.after)
-        _acceptance(page)
-    with right:
-        _changed_answers("Mended", look.mended, page)
-        _changed_answers("Broken", look.broken, page)
-
-
-def _changed_answers(title: str, ids: tuple[int, ...], page: AlignmentPage) -> None:
-    heading(f"{title}, {len(ids):,}")
-    shown = [page.answers[id_] for id_ in ids if id_ in page.answers]
-    if not ids:
-        caption("No held-out answer.")
-    elif not shown:
-        caption("You cannot see these answers before you have reviewed them.")
-    else:
-        links = [item(each.response_id) for each in shown]
-        table(Table.of(shown, CHANGED_COLUMNS), links, key=f"align_{title.lower()}", most=6)
-
-
-def _acceptance(page: AlignmentPage) -> None:
-    if page.accepted is not None:
-        caption(f"Accepted as {page.accepted}. To judge with it, open Judge answers under Runs.")
-    elif page.stored.look.conclusion != Conclusion.BETTER:
-        caption("This prompt was not shown to be better, so it cannot be accepted.")
-    elif not permitted(Action.CHOOSE_JUDGE):
-        caption("A lead accepts a prompt as a new judge version.")
-    elif (person := ask_reviewer("Your name is stored with the new judge version.")) is not None:
-        tip = "Stores a new judge version with this prompt. It judges nothing yet."
-        if st.button(
-            "Accept prompt", key="align_accept", type="primary", icon=":material/check:", help=tip, wrap=False
-        ):
-            with saving("Not accepted"):
-                accept_candidate(store(), page.stored.id, person)
 
 
 with page():

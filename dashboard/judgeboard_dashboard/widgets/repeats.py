@@ -3,6 +3,7 @@
 from judgeboard.agreement.result import left_out_words
 from judgeboard.domain import JURY
 from judgeboard.errors import NotFound
+from judgeboard.judges.kinds import OFFLINE
 from judgeboard.methods.repeats.run import Repeated, version_report
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
@@ -27,8 +28,8 @@ REPEATS_COLUMNS: Columns[Repeated] = {
 
 
 def repeats_section(version: StoredVersion) -> None:
-    """Show how far the repeats of a judge agree, or the reason why it is not available; a jury has none."""
-    if version.kind == JURY:
+    """Show how far the repeats of a judge agree, or the reason why it is not available."""
+    if version.kind == JURY or version.kind in OFFLINE:  # an offline judge is deterministic
         return
     heading("Repeats")
     try:

@@ -20,7 +20,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
-from judgeboard.methods.alignment import align
+from judgeboard.methods.alignment.run import align
 from judgeboard.runs.judging import JudgingSummary, judge_pending
 from judgeboard.store.anchors import AnchorCandidates, anchor_candidates, newest_anchors
 from judgeboard.store.engine import Store

@@ -25,7 +25,7 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import NotFound
-from judgeboard.methods.control_answers import make_control_answers
+from judgeboard.methods.control_answers.run import make_control_answers
 from judgeboard.methods.refining.queries import NewRefinement, insert_refinements
 from judgeboard.store import forgetting
 from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons

@@ -17,8 +17,8 @@ from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.health import record
 from judgeboard.health.report import CHECKS
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, completion
-from judgeboard.methods.alignment import align
-from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
+from judgeboard.methods.alignment.run import align
+from judgeboard.methods.control_answers.run import CONTROL_KINDS, judge_control_answers, make_control_answers
 from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge

@@ -33,8 +33,8 @@ from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, WhyDiffers
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
-from judgeboard.methods.alignment import MOST_LOOKS, Alignment, accept_candidate, align, alignment_page
-from judgeboard.methods.candidate_prompts import PromptText
+from judgeboard.methods.alignment.candidate_prompts import PromptText
+from judgeboard.methods.alignment.run import MOST_LOOKS, Alignment, accept_candidate, align, alignment_page
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.stats.arrays import grouping
 from judgeboard.stats.paired import Conclusion, after_looks, conclusion, paired_shares

@@ -14,7 +14,7 @@ from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
-from judgeboard.methods.control_answers import CONTROL_KINDS, Effect, judge_control_answers, make_control_answers
+from judgeboard.methods.control_answers.run import CONTROL_KINDS, Effect, judge_control_answers, make_control_answers
 from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.output import to_json
 from judgeboard.reports.stats import measure

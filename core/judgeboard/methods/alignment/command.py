@@ -17,7 +17,7 @@ from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
     from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
-    from judgeboard.methods.alignment import Alignment
+    from judgeboard.methods.alignment.run import Alignment
 
 
 @options.command(
@@ -71,7 +71,7 @@ def align_command(
     proposals have the response_ids "candidate 1", "candidate 2" and so on. The verdict of a candidate on the answer a7
     has the response_id "candidate 1/a7".
     """
-    from judgeboard.methods.alignment import accept_latest, align
+    from judgeboard.methods.alignment.run import accept_latest, align
     from judgeboard.runs.addresses import last_address
     from judgeboard.store.judge_versions import get_version
     from judgeboard.store.overview import count_judgments

@@ -20,7 +20,7 @@ from judgeboard.domain import Action, JudgeInput, JudgeVersion
 from judgeboard.errors import BadInput, NotFound, OtherHost
 from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
 from judgeboard.judges.prompt import PROMPTS, load_prompt
-from judgeboard.methods.candidate_prompts import (
+from judgeboard.methods.alignment.candidate_prompts import (
     CRITERIA,
     MAX_OUTPUT,
     Candidate,

@@ -42,7 +42,7 @@ def controls_command() -> None:
 @options.where
 def make(kinds: str | None, n: int, seed: int, where: RowFilter) -> None:
     """Make control answers from logged answers. Running it twice adds nothing."""
-    from judgeboard.methods.control_answers import make_control_answers
+    from judgeboard.methods.control_answers.run import make_control_answers
 
     made = make_control_answers(
         options.open_store(), kinds=options.listed(kinds or ""), n=n, seed=seed, where=where, actor=options.actor()
@@ -79,7 +79,7 @@ def judge(
     command. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
     """
     from judgeboard.cli.judge import summary_lines
-    from judgeboard.methods.control_answers import judge_control_answers
+    from judgeboard.methods.control_answers.run import judge_control_answers
     from judgeboard.runs.judging import make_judge
 
     kind = asked_judge.judge_of_options(named, kind, chosen)
