@@ -61,10 +61,7 @@ GROUPS = with_commands_of_methods(
             ),
         },
         "Improve": {
-            "test": (
-                "judge_tests",
-                {"anchors": "anchors"},
-            ),
+            "test": "judge_tests",
         },
         "Connect": {
             "sources": ("sources", {"keys": "keys"}),

@@ -16,6 +16,7 @@ KNOWN_METHODS = (
     "juries",  # several judges, and their combined verdict
     "self_reference",  # a judge answers a question itself before it compares two answers
     "repeats",  # a judge judges the same answers again
+    "anchors",  # a fixed set of answers shows whether a judge drifts
     "alignment",  # a model proposes better instructions for a judge
     "suites",  # test cases, to which a candidate gives answers that a judge scores
     "refining",  # better answers after feedback of a judge
@@ -85,6 +86,8 @@ class Registration:
         runs: What its runs do, by their kind, such as "Refining".
         exports: Its exported tables by name: the places of their `store.export.ExportTable`.
         datasets: Its datasets of reviewed answers, by name.
+        reserves: A function that takes a connection, and returns the evidence groups whose labels no prompt may be made
+            or chosen with.
         sample: A function that adds to the sample log of `judgeboard quickstart`, and yields what it did in lines:
             it takes the store, and the folder of the sample log.
     """
@@ -99,6 +102,7 @@ class Registration:
     runs: Mapping[str, str] = field(default_factory=dict)
     exports: Mapping[str, str] = field(default_factory=dict)
     datasets: Mapping[str, Dataset] = field(default_factory=dict)
+    reserves: str | None = None
     sample: str | None = None
 
 
@@ -118,6 +122,11 @@ def load_method_tables() -> None:
 def judge_options() -> tuple[str, ...]:
     """Return the places of the options of all methods for the command `judge`."""
     return tuple(place for each in registrations() for place in each.judge_options)
+
+
+def method_reserves() -> tuple[str, ...]:
+    """Return the places of the functions that reserve evidence groups."""
+    return tuple(each.reserves for each in registrations() if each.reserves is not None)
 
 
 def method_checks() -> tuple[Checks, ...]:

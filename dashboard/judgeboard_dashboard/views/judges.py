@@ -2,9 +2,6 @@
 
 import streamlit as st
 
-from judgeboard.agreement.anchors import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
-from judgeboard.domain import Action
-from judgeboard.errors import NotFound
 from judgeboard.health.record import Check, KeptRecords, LevelCounts, State
 from judgeboard.health.report import (
     EMPTY,
@@ -16,15 +13,12 @@ from judgeboard.health.report import (
     health_sentence,
     judges_in_use,
 )
-from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.registry.methods import judge_sections, load_object
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.responses import AnswerStart
-from judgeboard.store.runs import AskMode
 from judgeboard_dashboard.evidence import show, tag
-from judgeboard_dashboard.gate import may_open, permitted
+from judgeboard_dashboard.gate import may_open
 from judgeboard_dashboard.session import (
     page,
     reading,
@@ -35,18 +29,13 @@ from judgeboard_dashboard.widgets.charts.scores import LEVELS_HEIGHT, levels_cha
 from judgeboard_dashboard.widgets.filters import table_switch, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
-from judgeboard_dashboard.widgets.rejudge_form import judge_in_job
 from judgeboard_dashboard.widgets.tables import figure, table
 from judgeboard_dashboard.widgets.texts import (
-    capital,
     caption,
     command_block,
     commands,
-    count,
     heading,
-    note,
     sentence,
-    when,
 )
 from judgeboard_dashboard.widgets.thresholds import score_meaning
 
@@ -97,8 +86,6 @@ def judges() -> None:
         for section in judge_sections():
             if not section.below:
                 load_object(section.show)(version)
-        if version.kind in JUDGES.keys() - OFFLINE:
-            anchors_section(version)
         _answers(health)
     for section in judge_sections():
         if section.below:
@@ -203,62 +190,6 @@ def _answers(health: HealthPage) -> None:
         key="judge_answers",
         under=("The id of a control answer starts with the id of its original.", "Click a row to open the answer."),
         most=10,
-    )
-
-
-ANCHOR_COLUMNS: Columns[ChangedAnchor] = {
-    Column("Answer", width=150): lambda changed: changed.external_id,
-    Column("Question", width=230): lambda changed: changed.question,
-    Column("Now", width=65): lambda changed: changed.now,
-    Column("People", width=65): lambda changed: changed.people,
-}
-
-
-def anchors_section(version: StoredVersion) -> None:
-    """Show the drift of a judge version on the anchors, and the button to judge them again."""
-    heading("Anchors")
-    try:
-        with reading() as connection:
-            anchors = stored_anchors(connection).response_ids
-    except NotFound as error:
-        caption("Anchors are a fixed set of answers. A judge that judges them repeatedly shows whether it drifts.")
-        caption(capital(str(error)))
-        return
-    try:
-        with reading() as connection:
-            _anchor_report(anchor_report(connection, judge_version=version.id))
-    except NotFound:
-        caption(f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet.")
-    if permitted(Action.REJUDGE_MANY):
-        judge_in_job(
-            version,
-            RowFilter(response_ids=anchors),
-            AskMode.ANCHORS,
-            key="anchors",
-            noun="anchor",
-            label="Judge the anchors again",
-            command="judgeboard test anchors judge --help",
-        )
-
-
-def _anchor_report(report: AnchorReport) -> None:
-    if report.drift:
-        lead, colon, rest = report.sentence.partition(": ")
-        note(rest, lead=f"{lead}{colon}")
-    else:
-        caption(report.sentence)
-    for comparison in report.comparisons:
-        caption(*comparison.sentences)
-    if not report.changed:
-        caption(f"Run {report.run}, {when(report.at)}.", *report.warnings)
-        return
-    table(
-        Table.of(report.changed, ANCHOR_COLUMNS),
-        [item(changed.response_id) for changed in report.changed],
-        key=f"anchors_{report.run}",
-        name="anchors",
-        under=(f"Verdicts that changed since the first judging, by run {report.run}.", *report.warnings),
-        most=6,
     )
 
 

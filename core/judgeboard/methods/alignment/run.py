@@ -41,10 +41,10 @@ from judgeboard.store.alignments import (
     EvidenceRole,
     Look,
     StoredLook,
-    anchor_groups,
     evidence_role,
     record_accepted,
     record_look,
+    reserved_groups,
     stored_looks,
 )
 from judgeboard.store.engine import Store
@@ -279,7 +279,7 @@ def _labelled(connection: Connection, version: StoredVersion) -> tuple[_Labelled
     """Return the labelled answers with a role, and how many have none, by reason."""
     loaded = LabelledAnswers(connection, version)
     answers = loaded.answers
-    at_anchors = among(answers.evidence_groups, np.array(sorted(anchor_groups(connection)), dtype=np.int64))
+    at_anchors = among(answers.evidence_groups, np.array(sorted(reserved_groups(connection)), dtype=np.int64))
     at = loaded.labelled & ~at_anchors
     left_out = int((loaded.labelled & at_anchors).sum())
     groups = answers.evidence_groups[at]

@@ -19,9 +19,7 @@ from judgeboard.store.tables.answers import (
 )
 from judgeboard.store.tables.columns import METADATA, BigId, JsonTuple, JsonValue, Step, Utc, row_of
 from judgeboard.store.tables.methods import (
-    ANCHOR,
     ANCHOR_JUDGMENT,
-    ANCHOR_SET,
     COMPARISON,
     COMPARISON_SCORE,
     GENERATION,
@@ -91,9 +89,7 @@ __all__ = [
     "ALERT_DELIVERY",
     "ALERT_EVENT",
     "ALERT_RULE",
-    "ANCHOR",
     "ANCHOR_JUDGMENT",
-    "ANCHOR_SET",
     "API_KEY",
     "BEGINNINGS",
     "CLAIM",

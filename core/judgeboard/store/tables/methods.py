@@ -1,17 +1,13 @@
 """Tables of methods beside the judgment of one answer: comparisons, samples, refinements, audits, anchors, suites."""
 
-from datetime import datetime
-
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 
 from judgeboard.domain import Label, Preference, Shown
 from judgeboard.store.tables.columns import (
     OF_PAIR,
     BigId,
-    Row,
     Step,
     Stored,
-    Utc,
     column,
     one_of,
     score_ranges,
@@ -120,31 +116,6 @@ class JudgmentReview(Step, table=True):
 
 
 JUDGMENT_REVIEW = table_of(JudgmentReview)
-
-
-class AnchorSet(Stored, table=True):
-    """Answers that a judge version judges again and again, to show whether it drifts; the newest set counts."""
-
-    has_hidden_rows = False
-
-    seed: str
-    by: str
-    at: datetime = column(Utc)
-
-
-ANCHOR_SET = table_of(AnchorSet)
-
-
-class Anchor(Row, table=True):
-    """An answer of an anchor set."""
-
-    anchor_set_id: int = column(BigId, refers="anchor_set", primary_key=True)
-    response_id: int = column(BigId, refers="response", reads=True, primary_key=True)
-
-    __table_args__ = (Index("ix_anchor_response", "response_id", "anchor_set_id"),)
-
-
-ANCHOR = table_of(Anchor)
 
 
 class AnchorJudgment(Step, table=True):

@@ -12,8 +12,8 @@ from judgeboard.cli.asking import at_last_address, judge_keywords, run_options, 
 from judgeboard.cli.judge import summary_lines
 
 if TYPE_CHECKING:
-    from judgeboard.agreement.anchors import AnchorReport
     from judgeboard.cli.asking import StoredJudgeKeywords
+    from judgeboard.methods.anchors.report import AnchorReport
 
 
 @options.group(
@@ -44,7 +44,7 @@ def anchors_make(n: int, seed: str, *, replace: bool) -> None:
     labelled answers. The draw leaves out groups with an answer that is an example in a judge's prompt. It also leaves
     out groups whose labels `judgeboard align` used.
     """
-    from judgeboard.agreement.anchors import make_anchors
+    from judgeboard.methods.anchors.report import make_anchors
 
     made = make_anchors(options.open_store(), n=n, seed=seed, replace=replace, by=options.actor())
     options.show(made, [made.sentence])
@@ -67,7 +67,7 @@ def anchors_judge(
     Give the NAME of the judge in judgeboard.toml, or the same options that you gave `judgeboard judge`. If a run stops
     early, repeat the command to continue it. The exit codes are those of `judgeboard judge`.
     """
-    from judgeboard.agreement.anchors import stored_anchors
+    from judgeboard.methods.anchors.report import stored_anchors
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.filters import RowFilter
     from judgeboard.store.runs import AskMode
@@ -107,7 +107,7 @@ def anchors_report(judge_version: str | None, looks: int) -> int:
     The command compares the newest verdicts on the anchors with the first verdicts, and with those of the previous run.
     Makes no model calls. Exit code 1 if drift is shown, otherwise 0.
     """
-    from judgeboard.agreement.anchors import anchor_report
+    from judgeboard.methods.anchors.report import anchor_report
 
     with options.seen(options.open_store()).reading() as connection:
         result = anchor_report(connection, judge_version=judge_version, looks=looks)

@@ -1,19 +1,19 @@
-"""Anchors: a fixed set of answers, the verdicts that judge versions gave on them again, and the models they asked."""
+"""Stores anchors, a fixed set of answers, and reads the verdicts that judge versions gave on them again."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, func, insert, select, union_all
+from sqlalchemy import Connection, func, insert, select
 
-from judgeboard.domain import ResponseKind, Status, Verdict
+from judgeboard.domain import ResponseKind, Status
+from judgeboard.methods.anchors.tables import ANCHOR, ANCHOR_SET
 from judgeboard.stats.arrays import IntArray
 from judgeboard.store.grades import Grades, grade_columns, with_scores
-from judgeboard.store.judgments import step_values
-from judgeboard.store.statements import Columns, TextColumn, insert_or_skip, listed, read_columns, record_of
-from judgeboard.store.tables import ANCHOR, ANCHOR_JUDGMENT, ANCHOR_SET, JUDGMENT, RESPONSE, RUN
+from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, record_of
+from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN
 
 _ANCHOR_SETS = 7_216_418_206  # number of the advisory lock on PostgreSQL
 
@@ -74,23 +74,6 @@ def anchor_candidates(connection: Connection, response_ids: Collection[int] | No
     if response_ids is not None:
         query = query.where(RESPONSE.c.id.in_(listed(connection, response_ids)))
     return AnchorCandidates(*read_columns(connection, query.order_by(RESPONSE.c.id)))
-
-
-def insert_anchor_judgments(
-    connection: Connection, version_id: int, run_id: int, verdicts: Mapping[int, Verdict], now: datetime
-) -> None:
-    """Store a run's verdicts on anchors, by response id, as far as they are not stored yet."""
-    rows = [
-        {
-            "response_id": response_id,
-            "judge_version_id": version_id,
-            "ask": 0,
-            **{name: getattr(verdict, name) for name in ("groundedness", "quality", "label")},
-            **step_values(verdict, run_id, now),
-        }
-        for response_id, verdict in verdicts.items()
-    ]
-    connection.execute(insert_or_skip(connection, ANCHOR_JUDGMENT, "run_id", "response_id"), rows)
 
 
 class AnchorRun(NamedTuple):
@@ -165,41 +148,8 @@ def first_verdicts(
     return AnchorVerdicts(*grades, np.array(ids, dtype=np.int64))
 
 
-class ReportedModel(NamedTuple):
-    """A model name that a provider reported for a judge version: the first and last time, and how many judgments."""
-
-    judge_version_id: int
-    model: str
-    first_at: datetime
-    last_at: datetime
-    judgments: int
-
-
-def reported_models(
-    connection: Connection,
-    version_id: int | None = None,
-    *,
-    after: datetime | None = None,
-    until: datetime | None = None,
-) -> list[ReportedModel]:
-    """Return the model names that providers reported, of each judge version in the order of their first judgments.
-
-    Only the judgments of a version (default: all), made ``after`` and ``until`` a time, count.
-    """
-    parts = []
-    for each in (JUDGMENT.c, ANCHOR_JUDGMENT.c):
-        times = func.min(each.created_at).label("first_at"), func.max(each.created_at).label("last_at")
-        part = select(each.judge_version_id, each.model_reported, *times, func.count().label("judgments"))
-        part = part.where(each.model_reported.is_not(None))
-        if version_id is not None:
-            part = part.where(each.judge_version_id == version_id)
-        if after is not None:
-            part = part.where(each.created_at > after)
-        if until is not None:
-            part = part.where(each.created_at <= until)
-        parts.append(part.group_by(each.judge_version_id, each.model_reported))
-    version, model, first_at, last_at, judgments = union_all(*parts).subquery().c
-    first = func.min(first_at).label("first_at")
-    query = select(version, model, first, func.max(last_at), func.sum(judgments)).group_by(version, model)
-    rows = connection.execute(query.order_by(version, first))
-    return [ReportedModel(*row[:-1], int(row[-1])) for row in rows]
+def anchor_groups(connection: Connection) -> frozenset[int]:
+    """Return the evidence groups of the newest anchors. They have no role: no prompt is made or chosen with them."""
+    newest = select(func.max(ANCHOR_SET.c.id)).scalar_subquery()
+    groups = select(RESPONSE.c.evidence_group).join(ANCHOR, ANCHOR.c.response_id == RESPONSE.c.id)
+    return frozenset(connection.execute(groups.where(ANCHOR.c.anchor_set_id == newest)).scalars())

@@ -13,7 +13,6 @@ from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measure
 from engines import on_sqlite
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.alarms import acknowledge, alarm_sentence, open_alarms, watch
-from judgeboard.agreement.anchors import AnchorReport, anchor_report, make_anchors, stored_anchors
 from judgeboard.agreement.measure import every_judge
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.cli.app import run
@@ -21,14 +20,16 @@ from judgeboard.domain import Response, Role, RunState
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
 from judgeboard.methods.alignment.run import align
+from judgeboard.methods.anchors.queries import AnchorCandidates, anchor_candidates, newest_anchors
+from judgeboard.methods.anchors.report import AnchorReport, anchor_report, make_anchors, stored_anchors
+from judgeboard.methods.anchors.tables import ANCHOR_SET
 from judgeboard.runs.judging import JudgingSummary, judge_pending
-from judgeboard.store.anchors import AnchorCandidates, anchor_candidates, newest_anchors
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import AskMode
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import ANCHOR_JUDGMENT, ANCHOR_SET, CURRENT, FLAG, JUDGMENT, RESPONSE
+from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
 from judging_log import address, number_in, rag
 from stored_rows import rows_of
 
@@ -294,7 +295,7 @@ def test_anchors_that_another_process_drew_in_the_meantime_are_kept(
         make_anchors(log.store, n=20, by="first")
         return anchor_candidates(*arguments)
 
-    monkeypatch.setattr("judgeboard.agreement.anchors.anchor_candidates", drawn_meanwhile)
+    monkeypatch.setattr("judgeboard.methods.anchors.report.anchor_candidates", drawn_meanwhile)
     with pytest.raises(BadInput, match="20 anchors were drawn on"):
         make_anchors(log.store, n=30, by="second")
     assert [row["by"] for row in rows_of(log.store, ANCHOR_SET)] == ["first"]

@@ -14,6 +14,20 @@ from judgeboard.agreement.scored_labels import drawn
 from judgeboard.agreement.verdict_changes import side_of
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.judges.prompt import example_responses
+from judgeboard.methods.anchors.queries import (
+    AnchorCandidates,
+    AnchorRun,
+    AnchorSet,
+    AnchorVerdicts,
+    anchor_candidates,
+    anchor_groups,
+    anchor_runs,
+    first_verdicts,
+    insert_anchor_set,
+    lock_anchor_sets,
+    newest_anchors,
+    verdicts_of_run,
+)
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.anchors import (
     LOOKS,
@@ -28,20 +42,7 @@ from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grou
 from judgeboard.stats.estimates import number_words, percent, percent_words, points_words
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import allocated
-from judgeboard.store.alignments import anchor_groups, stored_looks
-from judgeboard.store.anchors import (
-    AnchorCandidates,
-    AnchorRun,
-    AnchorSet,
-    AnchorVerdicts,
-    anchor_candidates,
-    anchor_runs,
-    first_verdicts,
-    insert_anchor_set,
-    lock_anchor_sets,
-    newest_anchors,
-    verdicts_of_run,
-)
+from judgeboard.store.alignments import stored_looks
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
