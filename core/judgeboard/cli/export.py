@@ -10,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
-from judgeboard.registry.methods import method_datasets, method_exports
+from judgeboard.registry.methods import registrations
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -18,14 +18,24 @@ if TYPE_CHECKING:
     from judgeboard.store.engine import Store
     from judgeboard.store.export import ExportTable
 
+_EXPORTED = [name for each in registrations() for name in each.exports]
+_DATASETS = {name: known for each in registrations() for name, known in each.datasets.items()}
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
-    *("comments", "pairs", "comparisons", "preferences", "samples", *method_exports(), "audits"),
+    *(
+        "comments",
+        "pairs",
+        "comparisons",
+        "preferences",
+        "samples",
+        *(name for each in registrations() for name in each.exports),
+        "audits",
+    ),
     *("failure_modes", "issues", "label_schemas"),
 )
 WITHOUT_SUBJECT = ("failure_modes", "issues", "label_schemas")
 """The tables whose rows are not about an answer or a pair."""
-SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", *method_datasets())
+SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", *_DATASETS)
 
 
 @options.command(
@@ -44,7 +54,7 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     type=click.Choice(SHAPES),
     help="Write the reviewed answers as a dataset for another tool, instead of a table. Labels are gold labels: the "
     "label of the adjudication if there is one, otherwise the label on which the reviewers agree. "
-    f"{''.join(f'{name}: {each.rows}. ' for name, each in method_datasets().items())}dpo: corrected answers beside the "
+    f"{''.join(f'{name}: {each.rows}. ' for name, each in _DATASETS.items())}dpo: corrected answers beside the "
     "logged answers, in the preference format of TRL.",
 )
 @options.where

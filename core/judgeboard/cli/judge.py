@@ -1,6 +1,6 @@
 """The command `judge`: judge answers with one judge, or in another way that an option of a method chooses."""
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import click
 
@@ -11,9 +11,8 @@ from judgeboard.cli.asking import (
     stored_judge_options,
     to_continue,
 )
-from judgeboard.cli.judge_option import Judging, given_options
 from judgeboard.errors import BadInput
-from judgeboard.registry.methods import judge_options, load_object
+from judgeboard.registry.methods import JudgeOption, load_object, registrations
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -71,9 +70,10 @@ def judge_command(
     calls failed, or no reply was usable; 2: the run stopped early (key, address, cost limit, wrong option); 130:
     Ctrl-C.
     """
+    from judgeboard.cli.judging import Judging
     from judgeboard.store.overview import count_responses
 
-    given = given_options()
+    given: list[tuple[JudgeOption, Any]] = click.get_current_context().meta.get(_GIVEN, [])
     with_models = any(option.names_models for option, _ in given)
     if number is not None and (named is None or kind is not None or with_models):
         raise BadInput("--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury")
@@ -94,7 +94,8 @@ def judge_command(
     )
     if given:
         option, value = given[-1]
-        return option.run(value, judging)
+        code: int = load_object(option.run)(value, judging)
+        return code
     (judge,) = judging.make_judges([judging.asked])
     summary = judging.ask(judge, max_cost)
     lines = summary_lines(summary)
@@ -108,8 +109,24 @@ def judge_command(
     return summary.exit_code
 
 
+_GIVEN = "judgeboard.cli.judge"
+
+
+def _parameter(option: JudgeOption) -> click.Option:
+    """Return an option of a method as click has it. The command finds its value in the context."""
+
+    def keep(context: click.Context, _option: click.Parameter, value: Any) -> None:
+        if value is not None:
+            context.meta.setdefault(_GIVEN, []).append((option, value))
+
+    type_ = click.STRING if option.numbers is None else click.IntRange(*option.numbers)
+    return click.Option(
+        [option.name], type=type_, metavar=option.metavar, help=option.help, expose_value=False, callback=keep
+    )
+
+
 _PLACE = 1 + next(at for at, each in enumerate(judge_command.params) if each.name == "rejudge")
-judge_command.params[_PLACE:_PLACE] = [load_object(place).parameter() for place in judge_options()]
+judge_command.params[_PLACE:_PLACE] = [_parameter(option) for each in registrations() for option in each.judge_options]
 
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:

@@ -28,7 +28,7 @@ from judgeboard.health.scores import (
     verbosity,
     verbosity_at_equal_grades,
 )
-from judgeboard.registry.methods import load_object, method_checks
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.settings.model import load_settings
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Readable
@@ -39,9 +39,11 @@ from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted
 
-_OF_METHODS: Mapping[str, TitledCheck] = {
-    name: check for of_method in method_checks() for name, check in load_object(of_method.checks).items()
+_MAKERS: Mapping[str, Mapping[str, TitledCheck]] = {
+    each.checks.maker: load_object(each.checks.checks) for each in registrations() if each.checks is not None
 }
+"""The checks of methods by name, by the place that shows how to make what they read."""
+_OF_METHODS: Mapping[str, TitledCheck] = {name: check for known in _MAKERS.values() for name, check in known.items()}
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
     {
         "family": family,
@@ -169,8 +171,7 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
 
 def by_maker(checks: Sequence[Check]) -> dict[str, list[Check]]:
     """Return those of the checks that are of methods, by the place that shows how to make what they read."""
-    made = {each.maker: load_object(each.checks).keys() for each in method_checks()}
-    of_makers = {maker: [check for check in checks if check.name in names] for maker, names in made.items()}
+    of_makers = {maker: [check for check in checks if check.name in known] for maker, known in _MAKERS.items()}
     return {maker: of_method for maker, of_method in of_makers.items() if of_method}
 
 

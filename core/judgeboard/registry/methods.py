@@ -5,10 +5,10 @@ commands, tables and all else are loaded by name, when they are used.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 KNOWN_METHODS = (
     "audits",  # a stronger judge reviews verdicts of a judge
@@ -22,10 +22,10 @@ KNOWN_METHODS = (
     "refining",  # better answers after feedback of a judge
 )
 """The folders of the methods, in the order in which helps list their commands."""
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """A view of a method, which is a file in `views/` of the dashboard.
 
     ``page`` is its page in the menu, ``tab`` the name of its tab there. The view stands before the page or view
@@ -38,16 +38,30 @@ class Page:
     before: str
 
 
-@dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(NamedTuple):
     """A shape of `judgeboard export --as`: the place of its `reports.datasets.Shape`, and its rows in words."""
 
     shape: str
     rows: str
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeSection:
+class JudgeOption(NamedTuple):
+    """An option of the command `judge`, with which a method judges in another way.
+
+    Its value is a text, or a whole number from the first of ``numbers`` to the second. ``run`` is the place of a
+    function that takes the value and a `cli.judging.Judging`, judges, and returns the exit code. If the option
+    ``names_models``, the judges have these models, and the NAME of the command is that of their combined verdicts.
+    """
+
+    name: str
+    help: str
+    run: str
+    metavar: str | None = None
+    numbers: tuple[int, int] | None = None
+    names_models: bool = False
+
+
+class JudgeSection(NamedTuple):
     """A section of the page *Judges*: the place of a function of the dashboard, which takes a judge version.
 
     It stands beside the checks, or ``below`` them over the whole width.
@@ -57,8 +71,7 @@ class JudgeSection:
     below: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Checks:
+class Checks(NamedTuple):
     """Health checks of judges: the place of a mapping of their names to their `health.record.TitledCheck`.
 
     ``maker`` is the place of a function of the dashboard that shows how to make what these checks read: it takes the
@@ -69,8 +82,7 @@ class Checks:
     maker: str
 
 
-@dataclass(frozen=True, slots=True)
-class Registration:
+class Registration(NamedTuple):
     """What a method adds. Each place is the name of a module, or of an object in it: ``module:object``.
 
     Attributes:
@@ -78,7 +90,7 @@ class Registration:
         commands: The module of each command, by its heading in the help and its words, such as
             ``("Measure", "compare", "judges")``. A module has a function ``NAME_command``.
         pages: Its pages, by view.
-        judge_options: The places of its options of the command `judge`: `cli.judge_option.JudgeOption`.
+        judge_options: Its options of the command `judge`.
         checks: Its health checks of judges.
         judge_sections: Its sections of the page *Judges*.
         item_sections: The places of the sections of its own on the page of an answer: classes of the dashboard with
@@ -93,15 +105,15 @@ class Registration:
     """
 
     tables: str | None = None
-    commands: Mapping[tuple[str, ...], str] = field(default_factory=dict)
-    pages: Mapping[str, Page] = field(default_factory=dict)
-    judge_options: tuple[str, ...] = ()
+    commands: Mapping[tuple[str, ...], str] = _NONE
+    pages: Mapping[str, Page] = _NONE
+    judge_options: tuple[JudgeOption, ...] = ()
     checks: Checks | None = None
     judge_sections: tuple[JudgeSection, ...] = ()
     item_sections: tuple[str, ...] = ()
-    runs: Mapping[str, str] = field(default_factory=dict)
-    exports: Mapping[str, str] = field(default_factory=dict)
-    datasets: Mapping[str, Dataset] = field(default_factory=dict)
+    runs: Mapping[str, str] = _NONE
+    exports: Mapping[str, str] = _NONE
+    datasets: Mapping[str, Dataset] = _NONE
     reserves: str | None = None
     sample: str | None = None
 
@@ -117,41 +129,6 @@ def load_method_tables() -> None:
     for each in registrations():
         if each.tables is not None:
             import_module(each.tables)
-
-
-def judge_options() -> tuple[str, ...]:
-    """Return the places of the options of all methods for the command `judge`."""
-    return tuple(place for each in registrations() for place in each.judge_options)
-
-
-def method_reserves() -> tuple[str, ...]:
-    """Return the places of the functions that reserve evidence groups."""
-    return tuple(each.reserves for each in registrations() if each.reserves is not None)
-
-
-def method_checks() -> tuple[Checks, ...]:
-    """Return the health checks of all methods."""
-    return tuple(each.checks for each in registrations() if each.checks is not None)
-
-
-def judge_sections() -> tuple[JudgeSection, ...]:
-    """Return the sections of all methods on the page *Judges*."""
-    return tuple(place for each in registrations() for place in each.judge_sections)
-
-
-def item_sections() -> tuple[str, ...]:
-    """Return the places of the sections of all methods on the page of an answer."""
-    return tuple(place for each in registrations() for place in each.item_sections)
-
-
-def method_exports() -> Mapping[str, str]:
-    """Return the exported tables of all methods by name: the places of their `store.export.ExportTable`."""
-    return {name: place for each in registrations() for name, place in each.exports.items()}
-
-
-def method_datasets() -> Mapping[str, Dataset]:
-    """Return the datasets of all methods, by name."""
-    return {name: dataset for each in registrations() for name, dataset in each.datasets.items()}
 
 
 def load_object(place: str) -> Any:

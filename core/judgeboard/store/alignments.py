@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from judgeboard.flags.rules import sampling_number
-from judgeboard.registry.methods import load_object, method_reserves
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.store.events import record_event
 from judgeboard.store.tables import EVENT
 
@@ -36,7 +36,8 @@ def evidence_role(group: int) -> EvidenceRole:
 
 def reserved_groups(connection: Connection) -> frozenset[int]:
     """Return the evidence groups that have no role, because a method needs labels that no prompt was made with."""
-    return frozenset[int]().union(*(load_object(place)(connection) for place in method_reserves()))
+    places = [each.reserves for each in registrations() if each.reserves is not None]
+    return frozenset[int]().union(*(load_object(place)(connection) for place in places))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

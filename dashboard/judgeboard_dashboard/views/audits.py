@@ -29,6 +29,11 @@ from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence
 
+EXAMPLE = (
+    "The verdict is | Marked wrong | Not marked",
+    "wrong | 41 caught | 9 missed",
+    "right | 6 accused | 144 rightly not marked",
+)
 PURPOSE = "In an audit, a stronger judge (the supreme judge) reviews another judge's verdicts and marks the wrong ones."
 AUDIT = "judgeboard test audit NAME --model MODEL"
 RECORDED = "To compare two stored judges: `judgeboard test audit B --recorded --by A`"
@@ -80,7 +85,7 @@ def audits() -> None:
     with reading() as connection:
         done = done_audits(connection)
         if not done:
-            empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,))
+            empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,), example=EXAMPLE)
             return
         audit, as_table = _filters(done)
         report = audit_report(connection, *audit, reviewed_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import Decision, FlagState, ResponseKind
-from judgeboard.registry.methods import item_sections, load_object
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.reviews.decisions import implying_rules
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.settings.model import Thresholds
@@ -224,7 +224,8 @@ def _draw_item(
     with reading() as connection:
         rubric = load_rubric_scores(connection, item.response_id)
         comments = comments_on(connection, item.response_id, None if reviewer is None else reviewer.id)
-    sections = [load_object(place).read(item.response_id) for place in item_sections()]
+    places = [place for each in registrations() for place in each.item_sections]
+    sections = [load_object(place).read(item.response_id) for place in places]
     own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
     done = session.done[-1] if session.done else None
     if changed is not None:

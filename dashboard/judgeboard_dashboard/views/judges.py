@@ -13,7 +13,7 @@ from judgeboard.health.report import (
     health_sentence,
     judges_in_use,
 )
-from judgeboard.registry.methods import judge_sections, load_object
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import AnswerStart
@@ -77,17 +77,18 @@ def judges() -> None:
         version = version_field(place, versions) or versions[0]
         health = health_page(connection, version, _kept_records(store().shown_url))
     sentence(health_sentence(health.report))
+    sections = [section for each in registrations() for section in each.judge_sections]
     left, right = stacking_columns("judges", [1.35, 1])
     with left:
         _checks(health)
     with right:
         _scores(health, as_table=as_table)
         score_meaning(version, as_table=as_table)
-        for section in judge_sections():
+        for section in sections:
             if not section.below:
                 load_object(section.show)(version)
         _answers(health)
-    for section in judge_sections():
+    for section in sections:
         if section.below:
             load_object(section.show)(version)
 

@@ -397,6 +397,11 @@ def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
 MOST_LINES = 500
 SCORES = {1.0: "right", 0.5: "inconsistent", 0.0: "wrong", None: None}
 CORRECT = {True: "yes", False: "no", None: None}
+EXAMPLE = (
+    "The judge compares two answers | All pairs | Its own answer is sure | Not sure",
+    "without its own answer | 71 % [65, 76] | 80 % [73, 86] | 57 % [47, 66]",
+    "with its own answer | 74 % [69, 79] | 91 % [85, 95] | 49 % [40, 59]",
+)
 PURPOSE = "Self-reference shows whether a judge compares two answers better after it has answered the question itself."
 JUDGE = "judgeboard compare ssr --pairs pairs.jsonl --model NAME"
 OTHERS = (
@@ -422,7 +427,7 @@ def self_reference() -> None:
     with reading() as connection:
         versions = sampling_versions(connection)
     if not versions:
-        empty_page("self_reference", PURPOSE, "No data yet.", command=JUDGE, others=OTHERS, among=())
+        empty_page("self_reference", PURPOSE, "No data yet.", command=JUDGE, others=OTHERS, among=(), example=EXAMPLE)
         return
     with st.container(key="filters_self_reference", horizontal=True, vertical_alignment="bottom", gap="small"):
         version, k, needed = _gate_fields(versions)

@@ -1,9 +1,7 @@
 """The option `--jury` of the command `judge`: each of several models judges, and a jury combines their verdicts."""
 
-import click
-
 from judgeboard.cli import options
-from judgeboard.cli.judge_option import JudgeOption, Judging
+from judgeboard.cli.judging import Judging
 from judgeboard.domain import JURY
 from judgeboard.errors import BadInput
 
@@ -54,13 +52,3 @@ def judge_with_jury(models: str, judging: Judging) -> int:
         options.show_lines(jury_lines(report))
     options.show({"members": summaries, "jury": report} | judging.warnings, ())
     return code
-
-
-OPTION = JudgeOption(
-    "--jury",
-    "M1,M2,M3",
-    click.STRING,
-    "Judge with each of these models, and store the combined verdict of the jury.",
-    judge_with_jury,
-    names_models=True,
-)

@@ -1,9 +1,16 @@
 """Repeats: one judge judges the same answers several times, which shows how far it agrees with itself."""
 
-from judgeboard.registry.methods import JudgeSection, Registration
+from judgeboard.registry.methods import JudgeOption, JudgeSection, Registration
 
 REGISTRATION = Registration(
     commands={("Improve", "test", "repeats"): f"{__name__}.command"},
-    judge_options=(f"{__name__}.judge_option:OPTION",),
+    judge_options=(
+        JudgeOption(
+            "--repeats",
+            "Judge each answer this many times, to measure how stable the judge is.",
+            f"{__name__}.judge_option:judge_repeatedly",
+            numbers=(2, 1000),
+        ),
+    ),
     judge_sections=(JudgeSection("judgeboard_dashboard.widgets.repeats:repeats_section"),),
 )

@@ -3,10 +3,8 @@
 from functools import partial
 from typing import Any
 
-import click
-
 from judgeboard.cli import options
-from judgeboard.cli.judge_option import JudgeOption, Judging
+from judgeboard.cli.judging import Judging
 from judgeboard.errors import BadInput
 
 
@@ -29,12 +27,3 @@ def judge_repeatedly(repeats: int, judging: Judging) -> int:
         lines += repeats_lines(report)
     options.show(summary, lines, more)
     return summary.exit_code
-
-
-OPTION = JudgeOption(
-    "--repeats",
-    None,
-    click.IntRange(2, 1000),
-    "Judge each answer this many times, to measure how stable the judge is.",
-    judge_repeatedly,
-)

@@ -18,14 +18,6 @@ from judgeboard.store.tables.answers import (
     VERSION,
 )
 from judgeboard.store.tables.columns import METADATA, BigId, JsonTuple, JsonValue, Step, Utc, row_of
-from judgeboard.store.tables.methods import (
-    ANCHOR_JUDGMENT,
-    COMPARISON,
-    COMPARISON_SCORE,
-    GENERATION,
-    JUDGMENT_REVIEW,
-    SAMPLE,
-)
 from judgeboard.store.tables.operations import (
     ALARM,
     ALARM_ACKNOWLEDGEMENT,
@@ -70,6 +62,14 @@ from judgeboard.store.tables.reviews import (
     REVIEW_FLAG,
     REVIEW_SCORE,
     REVIEWER,
+)
+from judgeboard.store.tables.steps import (
+    ANCHOR_JUDGMENT,
+    COMPARISON,
+    COMPARISON_SCORE,
+    GENERATION,
+    JUDGMENT_REVIEW,
+    SAMPLE,
 )
 
 load_method_tables()

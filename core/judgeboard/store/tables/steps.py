@@ -1,4 +1,4 @@
-"""Tables of methods beside the judgment of one answer: comparisons, samples, refinements, audits, anchors, suites."""
+"""Tables of requests to models beside judgments: comparisons, samples, generations, audits, verdicts on anchors."""
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 

@@ -1,11 +1,9 @@
-"""An option of the command `judge` with which a method judges in a way of its own."""
+"""What the command `judge` prepares, for the method whose option it got."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING
 
 from judgeboard.cli.asking import at_last_address, prompt_warning, run_options, warned
 from judgeboard.store.filters import RowFilter
@@ -14,8 +12,6 @@ if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge, JudgeKeywords
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
-
-_GIVEN = "judgeboard.cli.judge_option"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,35 +62,3 @@ class Judging:
             summary = begin(self.store, judge, where=self.where, limit=self.limit, **how)
         self.warnings["warnings"] += warned([run_warning(self.store, judge.version.model, summary.run_id)])["warnings"]
         return summary
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeOption:
-    """An option of `judge`; ``run`` judges with its value, and returns the exit code.
-
-    If it ``names_models``, the judges have these models, and NAME is the name of their combined verdicts.
-    """
-
-    name: str
-    metavar: str | None
-    type: "click.ParamType[Any]"
-    help: str
-    run: Callable[[Any, Judging], int]
-    names_models: bool = False
-
-    def parameter(self) -> click.Option:
-        """Return the option as click has it. Its value is kept for `given_options`."""
-
-        def keep(context: click.Context, _option: click.Parameter, value: Any) -> None:
-            if value is not None:
-                context.meta.setdefault(_GIVEN, []).append((self, value))
-
-        return click.Option(
-            [self.name], type=self.type, metavar=self.metavar, help=self.help, expose_value=False, callback=keep
-        )
-
-
-def given_options() -> list[tuple[JudgeOption, Any]]:
-    """Return the options of methods that were typed, with their values."""
-    given: list[tuple[JudgeOption, Any]] = click.get_current_context().meta.get(_GIVEN, [])
-    return given
