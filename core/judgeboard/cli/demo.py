@@ -59,7 +59,7 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
         before = connection.execute(latest, {"kind": FILLED}).scalar()
     if before is not None and before.items() >= sample.items():
         # Without loading judges and importers, a second start is fast.
-        for line in ("all answers are judged", *(_imported(0, before["there"][what], what) for what in FILES)):
+        for line in ("all answers are judged", *(_imported(0, n, what) for what, n in before["there"].items())):
             say(line)
         return
     from judgeboard.store.events import record_event
@@ -75,6 +75,7 @@ def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) 
     from sqlalchemy import select
 
     from judgeboard.imports.importing import import_file
+    from judgeboard.imports.kinds import KINDS
     from judgeboard.people.roster import change_settings
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.tables import RESPONSE
@@ -85,6 +86,8 @@ def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) 
         change_settings(store, {"random_share": RANDOM_SHARE}, ACTOR)
     stored = {}
     for what, (file, kind, source) in FILES.items():
+        if kind not in KINDS:  # of a method that is not there
+            continue
         summary = import_file(store, folder / file, kind=kind, source=source, actor=ACTOR)
         say(_imported(summary.new, summary.unchanged, what))
         stored[what] = summary.usable

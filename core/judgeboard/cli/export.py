@@ -22,15 +22,7 @@ _EXPORTED = [name for each in registrations() for name in each.exports]
 _DATASETS = {name: known for each in registrations() for name, known in each.datasets.items()}
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
-    *(
-        "comments",
-        "pairs",
-        "comparisons",
-        "preferences",
-        "samples",
-        *(name for each in registrations() for name in each.exports),
-        "audits",
-    ),
+    *("comments", "pairs", "comparisons", "preferences", *_EXPORTED, "audits"),
     *("failure_modes", "issues", "label_schemas"),
 )
 WITHOUT_SUBJECT = ("failure_modes", "issues", "label_schemas")

@@ -17,6 +17,7 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import check_known
 from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, simple_name
 from judgeboard.imports.labels import LabelWords
+from judgeboard.registry.methods import Kind, registrations
 
 DEFAULT_SOURCE = "default"
 SPAN_DIGITS = 16  # of the id of a span, in hexadecimal digits
@@ -28,21 +29,6 @@ if TYPE_CHECKING:  # listing the kinds loads no database library
 
     from judgeboard.domain import Response
     from judgeboard.store.responses import Named, StoredContent
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of file: the module and name of its class (``home``), and its texts for people.
-
-    ``home`` is imported only when the kind is used, so that listing the kinds loads no database library. ``noun`` names
-    one record in a sentence. ``next_step`` is the command to run after an import (None: the next step is a page).
-    """
-
-    home: str
-    title: str
-    noun: str
-    help: str
-    next_step: str | None = None
 
 
 # Pages and help list the kinds in this order.
@@ -85,20 +71,7 @@ KINDS: dict[str, Kind] = {
         "a judge's verdicts on pairs, by pair_id, with one order per row",
         "judgeboard compare --recorded --judge-version NAME",
     ),
-    "samples": Kind(
-        "judgeboard.imports.samples:SampleImport",
-        "Samples of answers",
-        "question",
-        "a question with several answers by one model",
-        "judgeboard compare ssr --recorded",
-    ),
-    "repeats": Kind(
-        "judgeboard.imports.samples:RepeatImport",
-        "Repeated scores",
-        "answer",
-        "an answer with several scores by one judge, on a rubric",
-        "judgeboard test health NAME",
-    ),
+    **{name: kind for each in registrations() for name, kind in each.imports.items()},
     "audits": Kind(
         "judgeboard.imports.tables:AuditImport",
         "Audits",

@@ -45,6 +45,20 @@ class Dataset(NamedTuple):
     rows: str
 
 
+class Kind(NamedTuple):
+    """One kind of file to import: the module and name of its class (``home``), and its texts for people.
+
+    ``home`` is imported only when the kind is used, so that listing the kinds loads no database library. ``noun`` names
+    one record in a sentence. ``next_step`` is the command to run after an import (None: the next step is a page).
+    """
+
+    home: str
+    title: str
+    noun: str
+    help: str
+    next_step: str | None = None
+
+
 class JudgeOption(NamedTuple):
     """An option of the command `judge`, with which a method judges in another way.
 
@@ -96,6 +110,7 @@ class Registration(NamedTuple):
         item_sections: The places of the sections of its own on the page of an answer: classes of the dashboard with
             ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
         runs: What its runs do, by their kind, such as "Refining".
+        imports: Its kinds of files to import, by name.
         exports: Its exported tables by name: the places of their `store.export.ExportTable`.
         datasets: Its datasets of reviewed answers, by name.
         reserves: A function that takes a connection, and returns the evidence groups whose labels no prompt may be made
@@ -112,6 +127,7 @@ class Registration(NamedTuple):
     judge_sections: tuple[JudgeSection, ...] = ()
     item_sections: tuple[str, ...] = ()
     runs: Mapping[str, str] = _NONE
+    imports: Mapping[str, Kind] = _NONE
     exports: Mapping[str, str] = _NONE
     datasets: Mapping[str, Dataset] = _NONE
     reserves: str | None = None

@@ -59,7 +59,6 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     REVIEW_SCORE,
-    SAMPLE,
     VERSION,
 )
 from judgeboard.text import iso_z
@@ -245,7 +244,7 @@ def _answer_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> 
 def _pair_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> _Texts:
     """Return the texts of the pairs of these rows, by source and external id."""
     ids = [row.id for row in _of_names(connection, select(PAIR.c.id), PAIR, rows)]
-    return {(item["source"], item["external_id"]): item for item in _items(connection, ids).values()}
+    return {(item["source"], item["external_id"]): item for item in pair_items(connection, ids).values()}
 
 
 def _of_names(
@@ -340,18 +339,12 @@ def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[
 
 
 # Never add a column here that an importer would read as one of its fields.
-_PAIR_COLUMNS = (
+PAIR_COLUMNS = (
     *(Column(name) for name in (*_NAMED, "query_type", "question")),
     Column("options", ColumnType.TEXTS),
     *(Column(name) for name in ("reference", "answer_a", "answer_b", "model_a", "model_b")),
     *(Column(name) for name in ("response_a", "response_b", "gold")),
     Column("metadata", ColumnType.JSON),
-)
-_SAMPLE_COLUMNS = (
-    *_PAIR_COLUMNS,
-    Column("judge"),
-    Column("judge_version"),
-    *(Column(name, ColumnType.JSON) for name in ("samples", "correct", "statuses", "models", "raw")),
 )
 
 
@@ -365,44 +358,12 @@ def _pairs(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict
             if preference.origin == ORIGIN:
                 people.setdefault(preference.pair_id, []).append(preference)
         grades = notes_of(connection, {each.review_id for of_pair in people.values() for each in of_pair})
-        for pair_id, item in _items(connection, ids).items():
+        for pair_id, item in pair_items(connection, ids).items():
             yield {**item, "human": _human(people.get(pair_id, ()), grades)}
 
 
-def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
-    # The position of a sample is its number, so samples after a missing one (in an unfinished run) are left out.
-    versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
-    for version_id, name, fingerprint in connection.execute(versions).all():
-        of_version = SAMPLE.c.judge_version_id == version_id
-        sampled = select(PAIR.c.id.label(ROW_KEY)).where(PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version)))
-        for chunk in read_chunks(connection, sampled.where(*where)):
-            ids = [row[ROW_KEY] for row in chunk]
-            samples: dict[int, list[Row[Any]]] = {}
-            query = select(SAMPLE).where(of_version, SAMPLE.c.pair_id.in_(ids))
-            for sample in connection.execute(query.order_by(SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.ask)):
-                of_pair = samples.setdefault(sample.pair_id, [])
-                if sample.number == len(of_pair):
-                    of_pair.append(sample)
-                elif sample.number == len(of_pair) - 1:  # sampled again: the latest ask counts
-                    of_pair[-1] = sample
-            for pair_id, item in _items(connection, ids).items():
-                if of_pair := samples[pair_id]:
-                    yield {**item, "judge": name, "judge_version": fingerprint, **_sample_lists(of_pair)}
-
-
-def _sample_lists(samples: Sequence[Row[Any]]) -> dict[str, Any]:
-    models, raw = [sample.model_reported for sample in samples], [sample.raw for sample in samples]
-    correct = [sample.correct for sample in samples]
-    return {
-        "samples": [sample.answer for sample in samples],
-        "correct": correct if set(correct) != {None} else None,
-        "statuses": [sample.status for sample in samples],
-        "models": models if any(models) else None,
-        "raw": raw if any(raw) else None,
-    }
-
-
-def _items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+def pair_items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Return the values of `PAIR_COLUMNS` of pairs by id, without pairs that are forgotten."""
     query = select(PAIR).where(PAIR.c.id.in_(ids), PAIR.c.question.is_not(None)).order_by(PAIR.c.id)
     for name in ("a", "b"):
         side, origin = RESPONSE.alias(), RESPONSE.alias()
@@ -494,7 +455,7 @@ _EXPORTS: Mapping[str, ExportTable] = {
     "comments": exported_query(
         exported_columns(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None)), response=COMMENT.c.response_id
     ),
-    "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs, pair=PAIR.c.id),
+    "pairs": ExportTable((*PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs, pair=PAIR.c.id),
     "comparisons": exported_query(
         exported_columns(COMPARISON, "id attempts", shown="order"),
         _Parts(
@@ -513,7 +474,6 @@ _EXPORTS: Mapping[str, ExportTable] = {
         ),
         pair=REVIEW.c.pair_id,
     ),
-    "samples": ExportTable(_SAMPLE_COLUMNS, _samples, pair=PAIR.c.id),
     "audits": exported_query(_audits(), response=JUDGMENT.c.response_id),
 }
 

@@ -27,7 +27,6 @@ from judgeboard.store.runs import IMPORT, RECEIVED
 from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, listed
 from judgeboard.store.storing import ASPECTS_ADDED, ImportBatch, update_after_withdrawal
 from judgeboard.store.tables import (
-    COMPARISON,
     CURRENT,
     EVENT,
     FEEDBACK,
@@ -43,7 +42,6 @@ from judgeboard.store.tables import (
     REVIEW_FLAG,
     REVIEWER,
     RUN,
-    SAMPLE,
     TRACE,
     VERSION,
     WITHDRAWN_ROW,
@@ -58,7 +56,7 @@ Reached = dict[str, set[Key]]
 """Rows by table: the values of their primary keys."""
 
 _STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # they have a column `import_batch_id`
-_RECORDED = (JUDGMENT, COMPARISON, SAMPLE)  # their run has it
+_RECORDED = tuple(table for table in METADATA.tables.values() if row_of(table).is_recorded)  # their run has it
 _KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
 _WITHOUT_IMPORT = frozenset({"audits", "flags", "comments", "failure_modes", "label_schemas", "issues"})
 MOST_NAMED = 5  # latest imports in a message

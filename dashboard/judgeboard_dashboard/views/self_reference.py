@@ -11,6 +11,7 @@ import streamlit as st
 from judgeboard.domain import Estimate, PairItem, Preference
 from judgeboard.judges.reply_forms import lettered
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
+from judgeboard.methods.self_reference.queries import StoredTry, most_samples, sampling_versions, tries_at
 from judgeboard.methods.self_reference.report import (
     CONDITION_WORDS,
     MEANINGS,
@@ -37,7 +38,6 @@ from judgeboard.stats.estimates import percent, percent_words
 from judgeboard.store.comparisons import PLAIN, REFERENCE, LatestComparison, latest_comparisons, pair_heads
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import last_rows, load_pairs
-from judgeboard.store.samples import StoredTry, most_samples, sampling_versions, tries_at
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.evidence import Html, show, tag
 from judgeboard_dashboard.session import kept_until_new_rows, page, reading, stacking_columns

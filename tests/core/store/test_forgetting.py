@@ -27,6 +27,7 @@ from judgeboard.domain import (
 from judgeboard.errors import NotFound
 from judgeboard.methods.control_answers.run import make_control_answers
 from judgeboard.methods.refining.queries import NewRefinement, insert_refinements
+from judgeboard.methods.self_reference.queries import NewSample, load_samples, store_samples
 from judgeboard.store import forgetting
 from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
 from judgeboard.store.events import EventFilter, latest_events
@@ -39,7 +40,6 @@ from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
-from judgeboard.store.samples import NewSample, load_samples, store_samples
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import GENERATION, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
 

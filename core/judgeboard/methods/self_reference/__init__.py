@@ -1,9 +1,6 @@
-"""Self-reference: before a judge compares two answers, it answers the question itself, several times.
+"""Self-reference: before a judge compares two answers, it answers the question itself, several times."""
 
-The samples of its answers are in `store/samples.py`: files have them too, and they belong to pairs.
-"""
-
-from judgeboard.registry.methods import Page, Registration
+from judgeboard.registry.methods import Kind, Page, Registration
 
 REGISTRATION = Registration(
     commands={
@@ -11,5 +8,16 @@ REGISTRATION = Registration(
         ("Measure", "compare", "make-pairs"): f"{__name__}.pairs_command",
     },
     pages={"self_reference": Page("Comparisons", "Self-reference", "how-to/compare.md", before="verdicts")},
+    tables=f"{__name__}.tables",
+    imports={
+        "samples": Kind(
+            f"{__name__}.imports:SampleImport",
+            "Samples of answers",
+            "question",
+            "a question with several answers by one model",
+            "judgeboard compare ssr --recorded",
+        )
+    },
+    exports={"samples": f"{__name__}.export:SAMPLES"},
     runs={"ssr": "Measuring self-reference"},
 )

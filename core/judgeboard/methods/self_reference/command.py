@@ -214,8 +214,8 @@ def ssr_command(
 
 
 def _sampled_version(store: "Store", judge_version: str | None) -> int | None:
+    from judgeboard.methods.self_reference.queries import sampling_versions
     from judgeboard.store.judge_versions import choose_version
-    from judgeboard.store.samples import sampling_versions
 
     if judge_version is None:
         return None

@@ -12,13 +12,13 @@ from judgeboard.domain import OVERALL, Estimate, Status
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.methods.self_reference import own_answers
 from judgeboard.methods.self_reference import scores as figures
+from judgeboard.methods.self_reference.queries import FAILED, SampledQuestion, load_samples, sampling_versions
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.estimates import percent, percent_interval, percent_words
 from judgeboard.store import comparisons
 from judgeboard.store.comparisons import PLAIN, REFERENCE, BothOrders, load_comparisons
 from judgeboard.store.engine import Readable
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.samples import FAILED, SampledQuestion, load_samples, sampling_versions
 from judgeboard.store.statements import record_of
 from judgeboard.text import counted
 

@@ -17,6 +17,7 @@ from judgeboard.judges.pairwise import (
 )
 from judgeboard.llm.provider import is_own_host
 from judgeboard.methods.self_reference.own_answers import TAU, Majority, as_reference, majority, samples_needed
+from judgeboard.methods.self_reference.queries import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.methods.self_reference.report import (
     CONDITIONS,
     SelfReferenceReport,
@@ -41,7 +42,6 @@ from judgeboard.store.engine import Store
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion, find_version
 from judgeboard.store.pairs import load_pairs
-from judgeboard.store.samples import FAILED, NewSample, StoredSample, store_samples, stored_samples
 from judgeboard.store.statements import batches
 from judgeboard.text import cost_words, counted, money
 

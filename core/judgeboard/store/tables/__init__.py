@@ -69,7 +69,6 @@ from judgeboard.store.tables.steps import (
     COMPARISON_SCORE,
     GENERATION,
     JUDGMENT_REVIEW,
-    SAMPLE,
 )
 
 load_method_tables()
@@ -131,7 +130,6 @@ __all__ = [
     "REVIEW_SCORE",
     "RUN",
     "RUN_SHARE",
-    "SAMPLE",
     "SETTING",
     "SKIP",
     "SPAN",

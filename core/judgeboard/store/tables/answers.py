@@ -168,6 +168,7 @@ RUN = table_of(Run)
 class Judgment(Step, table=True):
     """A verdict of one judge version on one response."""
 
+    is_recorded = True
     of_responses = "OLD.response_id"
 
     response_id: int = column(BigId, refers="response", reads=True)

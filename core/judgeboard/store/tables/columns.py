@@ -144,13 +144,16 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
     that does not change. ``has_hidden_rows``: a row may belong to a verdict or a review, which blind reviewers do not
     see. ``keeps_run``: a run with such a row is not empty, so it stays when an import is undone. ``of_responses``: SQL
     for the responses that a row (OLD) is about. If one of them is forgotten, columns of the row may be blanked.
-    ``began_with``: the column with the answer from which a run made others for a subject: its calls to generators are
-    about this answer too.
+    ``is_recorded``: an import of verdicts stores such rows, in a run of its own. ``in_record``: a request to a judge
+    version counts in the record of its health. ``began_with``: the column with the answer from which a run made others
+    for a subject: its calls to generators are about this answer too.
     """
 
     is_free: ClassVar[bool] = False
     has_hidden_rows: ClassVar[bool] = True
     keeps_run: ClassVar[bool] = False
+    is_recorded: ClassVar[bool] = False
+    in_record: ClassVar[bool] = False
     of_responses: ClassVar[str] = ""
     began_with: ClassVar[str | None] = None
 
@@ -171,6 +174,7 @@ class Step(Stored):
     """One request to a model with all its calls. Its table has these columns last."""
 
     keeps_run = True
+    in_record = True
 
     run_id: int | None = column(BigId, refers="run")
     status: Status = column(one_of(Status, "status"))

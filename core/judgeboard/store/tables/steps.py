@@ -1,4 +1,4 @@
-"""Tables of requests to models beside judgments: comparisons, samples, generations, audits, verdicts on anchors."""
+"""Tables of requests to models beside judgments: comparisons, generations, audits, verdicts on anchors."""
 
 from sqlalchemy import CheckConstraint, Index, UniqueConstraint
 
@@ -19,6 +19,7 @@ from judgeboard.store.tables.columns import (
 class Comparison(Step, table=True):
     """A judge's comparison of a pair in one order of the answers."""
 
+    is_recorded = True
     of_responses = OF_PAIR
 
     pair_id: int = column(BigId, refers="pair")
@@ -50,27 +51,6 @@ class ComparisonScore(Stored, table=True):
 
 
 COMPARISON_SCORE = table_of(ComparisonScore)
-
-
-class Sample(Step, table=True):
-    """One of several attempts of a model at a question."""
-
-    of_responses = OF_PAIR
-
-    pair_id: int = column(BigId, refers="pair")
-    judge_version_id: int = column(BigId, refers="judge_version")
-    ask: int = column(default=0)
-    number: int
-    answer: str | None = column(forgotten=True)
-    correct: bool | None = column(comment="Whether the answer is right by the imported file; NULL: not known.")
-
-    __table_args__ = (
-        *step_indexes("sample", "pair_id"),
-        UniqueConstraint("pair_id", "judge_version_id", "number", "ask"),
-    )
-
-
-SAMPLE = table_of(Sample)
 
 
 class Generation(Step, table=True):
@@ -121,6 +101,7 @@ JUDGMENT_REVIEW = table_of(JudgmentReview)
 class AnchorJudgment(Step, table=True):
     """A verdict on an anchor. It never replaces the current judgment of its answer."""
 
+    in_record = False
     of_responses = "OLD.response_id"
 
     response_id: int = column(BigId, refers="response")

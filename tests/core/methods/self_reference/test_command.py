@@ -17,8 +17,9 @@ from forked_commands import ReadCommand
 from held_endpoint import held_endpoint
 from judgeboard.cli.app import run
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion, failure
+from judgeboard.methods.self_reference.tables import SAMPLE
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import COMPARISON, SAMPLE
+from judgeboard.store.tables import COMPARISON
 from judging_log import address, runs, time_passes, until
 from solving_log import OPTIONS, TORN, Solver
 from stored_rows import row_count

@@ -8,9 +8,10 @@ import pytest
 from judgeboard.cli.app import run
 from judgeboard.domain import Status
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, forward_to
+from judgeboard.methods.self_reference.tables import SAMPLE
 from judgeboard.store.comparisons import latest_comparisons
 from judgeboard.store.engine import Store
-from judgeboard.store.tables import COMPARISON, SAMPLE
+from judgeboard.store.tables import COMPARISON
 from judging_log import address
 from stored_rows import rows_of
 

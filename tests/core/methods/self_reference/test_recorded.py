@@ -15,6 +15,7 @@ from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, Ste
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports.importing import import_file
 from judgeboard.methods.self_reference.command import report_lines
+from judgeboard.methods.self_reference.queries import NewSample, store_samples
 from judgeboard.methods.self_reference.report import measure_self_reference, samples_sentence
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
@@ -22,7 +23,6 @@ from judgeboard.store.export import exports
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.samples import NewSample, store_samples
 from recordings import records
 
 # Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference

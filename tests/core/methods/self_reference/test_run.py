@@ -12,15 +12,16 @@ from engines import on_sqlite
 from judgeboard.domain import Pair, Preference
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, failure
+from judgeboard.methods.self_reference.queries import most_samples, sampling_versions, tries_at
 from judgeboard.methods.self_reference.report import SelfReferenceReport, measure_self_reference, self_reference_page
 from judgeboard.methods.self_reference.run import estimate_run, make_self_reference_judge, self_refer
+from judgeboard.methods.self_reference.tables import SAMPLE
 from judgeboard.store.comparisons import PLAIN, REFERENCE, latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.samples import most_samples, sampling_versions, tries_at
-from judgeboard.store.tables import COMPARISON, SAMPLE
+from judgeboard.store.tables import COMPARISON
 from judging_log import runs
 from solving_log import TORN, Solver, self_reference, store_questions
 
