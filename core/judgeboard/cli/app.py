@@ -7,7 +7,6 @@ import errno
 import io
 import shlex
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 
 import click
@@ -22,13 +21,13 @@ from judgeboard.settings.masking import mask_logs, without_secrets
 def with_commands_of_methods(groups: dict[str, dict[str, Place]]) -> dict[str, dict[str, Place]]:
     """Return the groups with the commands of methods, which stand after those of their group or heading."""
     for registration in registrations():
-        for (title, *words, name), module in registration.commands.items():
-            places = groups[title]
+        for (title, *words, name), place_of_command in registration.commands.items():
+            places = groups.setdefault(title, {})
             for word in words:
                 of_group, inner = place if isinstance(place := places[word], tuple) else (place, {})
                 places[word] = of_group, (inner := dict(inner))
                 places = inner
-            places[name] = module
+            places[name] = place_of_command
     return groups
 
 
@@ -201,6 +200,8 @@ def _takes(word: str) -> bool:
 
 def _failed(error: Exception, *, debug: bool) -> int:
     if debug:
+        import traceback
+
         sys.stderr.write(without_secrets("".join(traceback.format_exception(error))))
     else:
         text = " ".join((_words(error) + _mended(error)).split()) or type(error).__name__

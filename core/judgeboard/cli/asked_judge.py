@@ -1,6 +1,5 @@
 """The judge that a command asks: one that is known by its name, or one that the options describe."""
 
-import difflib
 import json
 import re
 import shlex
@@ -237,6 +236,8 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: boo
         command = options.same_command(*(("--model", EXAMPLE_MODEL) if for_a_model else likely))
         raise BadInput(f"choose a judge, or give --model NAME, for example: `{command}`")
     if kind not in JUDGES:
+        import difflib
+
         near = difflib.get_close_matches(kind, JUDGES, n=1) or ["rag" if chosen.get("model") else "lexical"]
         command = options.same_command(instead={kind: near[0]})
         raise BadInput(

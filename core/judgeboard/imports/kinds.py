@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -342,12 +341,15 @@ class SeenIds:
     """
 
     def __init__(self) -> None:
+        from hashlib import blake2b  # it loads OpenSSL, which the list of kinds does not need
+
         self._hashes: set[int] = set()
+        self._blake2b = blake2b
 
     def add(self, key: str) -> bool:
         """Add an id and return whether it is new."""
         before = len(self._hashes)
-        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        digest = self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         self._hashes.add(int.from_bytes(digest))
         return len(self._hashes) > before
 

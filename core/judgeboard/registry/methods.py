@@ -1,10 +1,14 @@
 """The list of the methods, a line each, and what a method adds to the rest of Judgeboard.
 
 A method is a folder of `judgeboard.methods`, whose `__init__` has its `REGISTRATION`. Only its page imports the folder:
-commands, tables and all else are loaded by name, when they are used.
+commands, tables and all else are loaded by name, when they are used. Another package adds a method with an entry point.
 """
 
-from collections.abc import Mapping
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -22,6 +26,8 @@ KNOWN_METHODS = (
     "refining",  # better answers after feedback of a judge
 )
 """The folders of the methods, in the order in which helps list their commands."""
+ENTRY_POINTS = "judgeboard.methods"
+"""The group of the entry points of other packages. Each names a `Registration`, without tables and pages of its own."""
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
@@ -101,8 +107,8 @@ class Registration(NamedTuple):
 
     Attributes:
         tables: The module with the classes of its tables.
-        commands: The module of each command, by its heading in the help and its words, such as
-            ``("Measure", "compare", "judges")``. A module has a function ``NAME_command``.
+        commands: The place of each command, by its heading in the help and its words, such as
+            ``("Measure", "compare", "judges")``.
         pages: Its pages, by view.
         judge_options: Its options of the command `judge`.
         checks: Its health checks of judges.
@@ -136,8 +142,40 @@ class Registration(NamedTuple):
 
 @cache
 def registrations() -> tuple[Registration, ...]:
-    """Return what each method adds."""
-    return tuple(import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS)
+    """Return what each method adds, those of other packages last."""
+    own = (import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS)
+    return (*own, *_of_other_packages())
+
+
+def _of_other_packages() -> Iterator[Registration]:
+    """Yield what methods of other packages add. A method that cannot be loaded is left out, with a warning."""
+    if not any(map(_names_entry_points, sys.path)):
+        return
+    from importlib.metadata import entry_points  # it takes a third of the time of a short command
+
+    for each in entry_points(group=ENTRY_POINTS):
+        try:
+            added = each.load()
+            if not isinstance(added, Registration):
+                raise TypeError("it is no Registration")
+            if added.tables is not None or added.pages:
+                raise ValueError("only methods of Judgeboard have tables and pages")
+        except Exception as error:  # noqa: BLE001 - whatever fails in code of others
+            logging.getLogger("judgeboard").warning("the method %s (%s) is left out: %s", each.name, each.value, error)
+        else:
+            yield added
+
+
+def _names_entry_points(folder: str) -> bool:
+    """Return whether a package that is installed in a folder of the search path adds methods."""
+    with suppress(OSError):
+        for name in os.listdir(folder or "."):  # noqa: PTH208 - every command does this, and `pathlib` is slow
+            if name.endswith(".dist-info"):
+                path = f"{folder or '.'}/{name}/entry_points.txt"
+                with suppress(FileNotFoundError), open(path, "rb") as file:  # noqa: PTH123
+                    if ENTRY_POINTS.encode() in file.read():
+                        return True
+    return False
 
 
 def load_method_tables() -> None:

@@ -6,6 +6,6 @@ Which answers a proposal has seen is in `store/alignments.py`: their labels coun
 from judgeboard.registry.methods import JudgeSection, Registration
 
 REGISTRATION = Registration(
-    commands={("Improve", "align"): f"{__name__}.command"},
+    commands={("Improve", "align"): f"{__name__}.command:align_command"},
     judge_sections=(JudgeSection("judgeboard_dashboard.widgets.alignment:alignment_section", below=True),),
 )

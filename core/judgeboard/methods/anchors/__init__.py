@@ -7,7 +7,7 @@ from judgeboard.registry.methods import JudgeSection, Registration
 
 REGISTRATION = Registration(
     tables=f"{__name__}.tables",
-    commands={("Improve", "test", "anchors"): f"{__name__}.command"},
+    commands={("Improve", "test", "anchors"): f"{__name__}.command:anchors_command"},
     judge_sections=(JudgeSection("judgeboard_dashboard.widgets.anchors:anchors_section"),),
     reserves=f"{__name__}.queries:anchor_groups",
 )

@@ -6,7 +6,7 @@ The reviews of judgments are in `store/judgment_reviews.py`: they are a signal, 
 from judgeboard.registry.methods import Page, Registration
 
 REGISTRATION = Registration(
-    commands={("Improve", "test", "audit"): f"{__name__}.command"},
+    commands={("Improve", "test", "audit"): f"{__name__}.command:audit_command"},
     pages={"audits": Page("Judges", "Audits", "how-to/test.md", before="versions")},
     runs={"audit": "Auditing"},
     sample=f"{__name__}.sample:add_sample",

@@ -7,7 +7,7 @@ answers that they repeat.
 from judgeboard.registry.methods import Checks, Registration
 
 REGISTRATION = Registration(
-    commands={("Improve", "test", "controls"): f"{__name__}.command"},
+    commands={("Improve", "test", "controls"): f"{__name__}.command:controls_command"},
     checks=Checks(f"{__name__}.checks:CHECKS", maker="judgeboard_dashboard.widgets.control_answers:make_section"),
     sample=f"{__name__}.sample:add_sample",
 )

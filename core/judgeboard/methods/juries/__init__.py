@@ -3,7 +3,7 @@
 from judgeboard.registry.methods import JudgeOption, JudgeSection, Registration
 
 REGISTRATION = Registration(
-    commands={("Measure", "compare", "judges"): f"{__name__}.command"},
+    commands={("Measure", "compare", "judges"): f"{__name__}.command:judges_command"},
     judge_options=(
         JudgeOption(
             "--jury",

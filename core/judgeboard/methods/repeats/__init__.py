@@ -3,7 +3,7 @@
 from judgeboard.registry.methods import JudgeOption, JudgeSection, Kind, Registration
 
 REGISTRATION = Registration(
-    commands={("Improve", "test", "repeats"): f"{__name__}.command"},
+    commands={("Improve", "test", "repeats"): f"{__name__}.command:repeats_command"},
     judge_options=(
         JudgeOption(
             "--repeats",

@@ -4,8 +4,8 @@ from judgeboard.registry.methods import Kind, Page, Registration
 
 REGISTRATION = Registration(
     commands={
-        ("Measure", "compare", "ssr"): f"{__name__}.command",
-        ("Measure", "compare", "make-pairs"): f"{__name__}.pairs_command",
+        ("Measure", "compare", "ssr"): f"{__name__}.command:ssr_command",
+        ("Measure", "compare", "make-pairs"): f"{__name__}.pairs_command:make_pairs_command",
     },
     pages={"self_reference": Page("Comparisons", "Self-reference", "how-to/compare.md", before="verdicts")},
     tables=f"{__name__}.tables",
