@@ -40,7 +40,7 @@ from judgeboard.domain import (
 )
 from judgeboard.health.record import Check, GradedAnswers, JudgeRecord, LevelCounts, Repeats, State
 from judgeboard.health.report import CHECKS
-from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
+from judgeboard.methods.control_answers.run import CONTROL_KINDS, judge_control_answers, make_control_answers
 from judgeboard.runs.judging import judge_pending
 from judgeboard.stats.arrays import FloatArray
 from judgeboard.stats.pair_orders import OrderVerdicts

@@ -19,8 +19,8 @@ from rates import MODEL, Clock, Turn, endpoint, parsed, plain, take_turns
 from judgeboard.domain import OVERALL, Pair, PairItem, Shown
 from judgeboard.judges.pairwise import TIE, Comparison, PairwiseJudge
 from judgeboard.llm.chat import ChatRequest
-from judgeboard.methods.pairwise import compare_pairs_async
 from judgeboard.runs.judging import make_endpoint
+from judgeboard.runs.pairwise import compare_pairs_async
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
 from judgeboard.store.pairs import load_pairs, store_pairs

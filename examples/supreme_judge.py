@@ -27,13 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import judgeboard
-from judgeboard.cli.audit import report_lines
 from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.supreme import SupremeJudge
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.methods.audit_report import AuditReport
-from judgeboard.methods.generation import function_endpoint
+from judgeboard.methods.audits.command import report_lines
+from judgeboard.methods.audits.report import AuditReport
+from judgeboard.runs.generation import function_endpoint
 from judgeboard.runs.judging import make_endpoint
 
 QUESTION = "A shop sells 3 pens for 2 euros. What do 27 pens cost, in euros? Show your working in one sentence."

@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script
-from judgeboard.methods.refine import RefineRule, refine_pending
-from judgeboard.methods.reflect import reflect_pending
+from judgeboard.methods.refining.refine import RefineRule, refine_pending
+from judgeboard.methods.refining.reflect import reflect_pending
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.storing import store_responses
@@ -48,7 +48,7 @@ def refine_in_vain(store: Store, named: str) -> None:
 
 
 def _reflect(store: Store) -> None:
-    from judgeboard.methods.reflect import ReflectRule
+    from judgeboard.methods.refining.reflect import ReflectRule
 
     script = both(lambda _request: BETTER, scored({"hard rock": (0.9, 4)}))
     _play(store, script, reflect_pending, "rag", "reflected", rule=ReflectRule(query_types=("granite",)))

@@ -8,11 +8,12 @@ from typing import Any
 from judgeboard.domain import Response
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion, verdict
-from judgeboard.methods.generation import make_generator
+from judgeboard.methods.refining.tables import REFINEMENT, SELECTED_ATTEMPT
+from judgeboard.runs.generation import make_generator
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import GENERATION, REFINEMENT, RESPONSE, SELECTED_ATTEMPT
+from judgeboard.store.tables import GENERATION, RESPONSE
 from stored_rows import rows_of
 
 LONG = "This answer is long enough to be worth a second try, and it rests on nothing at all. It is"

@@ -3,8 +3,8 @@
 from typing import Any
 
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
-from judgeboard.methods.suite_file import Case, Suite
-from judgeboard.methods.suite_run import run_suite
+from judgeboard.methods.suites.file import Case, Suite
+from judgeboard.methods.suites.run import run_suite
 from judgeboard.store.engine import Store
 from suite_runs import playing, scored, suite
 

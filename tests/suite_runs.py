@@ -6,7 +6,7 @@ from typing import Any
 
 from judgeboard.judges.rubric_file import Dimension, Rubric
 from judgeboard.llm.recording_endpoint import Answering, RecordingEndpoint, Script, ScriptedReply, completion
-from judgeboard.methods.suite_file import Case, Suite
+from judgeboard.methods.suites.file import Case, Suite
 from judging_log import number_in
 
 WORDS = ("bad", "poor", "fair", "good", "best")

@@ -44,33 +44,33 @@ from .judges.evidence_alignment import (
     annotate as annotate,
 )
 from .judges.judge import Judge as Judge
-from .methods.attempts import deselect_attempt as deselect_attempt, select_attempt as select_attempt
-from .methods.audit import (
+from .methods.refining.attempts import deselect_attempt as deselect_attempt, select_attempt as select_attempt
+from .methods.audits.run import (
     audit as audit,
     audit_async as audit_async,
 )
-from .methods.audit import (
+from .methods.audits.run import (
     audit_recorded as audit_recorded,
     make_supreme as make_supreme,
 )
-from .methods.audit_report import AuditSample as AuditSample
-from .methods.control_answers import (
+from .methods.audits.report import AuditSample as AuditSample
+from .methods.control_answers.run import (
     judge_control_answers as judge_control_answers,
     judge_control_answers_async as judge_control_answers_async,
     make_control_answers as make_control_answers,
 )
-from .methods.generation import make_generator as make_generator, read_prompts as read_prompts
-from .methods.jury import judge_by_jury as judge_by_jury
-from .methods.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
-from .methods.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
-from .methods.pairwise import (
+from .runs.generation import make_generator as make_generator, read_prompts as read_prompts
+from .methods.juries.run import judge_by_jury as judge_by_jury
+from .methods.refining.live import Reflected as Reflected, reflect as reflect, reflect_blocking as reflect_blocking
+from .agreement.pair_report import PairReport as PairReport, measure_pairs as measure_pairs
+from .runs.pairwise import (
     compare_pairs as compare_pairs,
     compare_pairs_async as compare_pairs_async,
     make_pairwise_judge as make_pairwise_judge,
     pairs_between as pairs_between,
     pairs_in_file as pairs_in_file,
 )
-from .methods.refine import (
+from .methods.refining.refine import (
     Refined as Refined,
     Refiner as Refiner,
     RefineRule as RefineRule,
@@ -78,29 +78,29 @@ from .methods.refine import (
     refine_pending as refine_pending,
     refine_pending_async as refine_pending_async,
 )
-from .methods.reflect import (
+from .methods.refining.reflect import (
     ReflectRule as ReflectRule,
     reflect_pending as reflect_pending,
     reflect_pending_async as reflect_pending_async,
 )
-from .methods.repeats import judge_repeats as judge_repeats, judge_repeats_async as judge_repeats_async
-from .methods.self_reference import (
+from .methods.repeats.run import judge_repeats as judge_repeats, judge_repeats_async as judge_repeats_async
+from .methods.self_reference.run import (
     make_self_reference_judge as make_self_reference_judge,
     self_refer as self_refer,
     self_refer_async as self_refer_async,
 )
-from .methods.self_reference_report import (
+from .methods.self_reference.report import (
     SelfReferenceReport as SelfReferenceReport,
     measure_self_reference as measure_self_reference,
 )
-from .methods.serving import (
+from .methods.refining.serving import (
     ServedAnswer as ServedAnswer,
     serve_answer as serve_answer,
     serve_answer_blocking as serve_answer_blocking,
 )
-from .methods.suite_file import Case as Case, Suite as Suite, read_suite as read_suite
-from .methods.suite_results import SuiteResult as SuiteResult, suite_result as suite_result
-from .methods.suite_run import run_suite as run_suite, run_suite_async as run_suite_async
+from .methods.suites.file import Case as Case, Suite as Suite, read_suite as read_suite
+from .methods.suites.results import SuiteResult as SuiteResult, suite_result as suite_result
+from .methods.suites.run import run_suite as run_suite, run_suite_async as run_suite_async
 from .people.roster import (
     add_person as add_person,
     change_role as change_role,

@@ -1,12 +1,13 @@
-"""The app. Each page is a file in views/ and a line in PAGES."""
+"""The app. Each page is a file in views/ and a line in PAGES; those of methods are in their registrations."""
 
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
+from judgeboard.registry.methods import registrations
 from judgeboard.traces import telemetry
 from judgeboard_dashboard.documentation import ADDRESS
 from judgeboard_dashboard.evidence import show, tag
@@ -27,6 +28,8 @@ from judgeboard_dashboard.widgets.long_work import long_work_chip
 from judgeboard_dashboard.widgets.notifications import notification_bell
 from judgeboard_dashboard.widgets.palette import command_palette
 
+V = TypeVar("V")
+
 
 class Tab(NamedTuple):
     """A view of a page: the name of its tab, and its page of the documentation."""
@@ -35,58 +38,76 @@ class Tab(NamedTuple):
     documentation: str
 
 
+def with_pages_of_methods(pages: dict[str, dict[str, Tab]]) -> dict[str, dict[str, Tab]]:
+    """Return the pages with those of methods, each at its place in the menu."""
+    for registration in registrations():
+        for view, added in registration.pages.items():
+            tab = Tab(added.tab, added.documentation)
+            if added.page in pages:
+                pages[added.page] = _before(added.before, pages[added.page], view, tab)
+            else:
+                pages = _before(added.before, pages, added.page, {view: tab})
+    return pages
+
+
+def _before(place: str, listed: dict[str, V], name: str, added: V) -> dict[str, V]:
+    """Return the list with a name before a place, or last if there is no such place."""
+    names = [*listed]
+    at = names.index(place) if place in listed else len(names)
+    return {each: added if each == name else listed[each] for each in (*names[:at], name, *names[at:])}
+
+
 # Page in the menu -> view -> its tab. A view is a file in views/, with an address of its own.
-PAGES: dict[str, dict[str, Tab]] = {
-    "Overview": {"overview": Tab("Overview", "index.md")},
-    "Review": {
-        "open_flags": Tab("Open flags", "concepts/flags.md"),
-        "queues": Tab("Queues", "how-to/queues.md"),
-        "plan": Tab("Plan", "how-to/plans.md"),
-        "conflicts": Tab("Conflicts", "how-to/queues.md"),
-        "my_reviews": Tab("My reviews", "how-to/queues.md"),
-    },
-    "Item": {"item": Tab("Item", "how-to/queues.md")},
-    "Trends": {"trends": Tab("Trends", "how-to/trends.md")},
-    "Agreement": {
-        "agreement": Tab("Figures", "how-to/agreement.md"),
-        "disagreement": Tab("Where they differ", "how-to/agreement.md"),
-    },
-    "Problems": {
-        "failure_modes": Tab("Failure modes", "how-to/queues.md"),
-        "issues": Tab("Issues", "how-to/queues.md"),
-    },
-    "Judges": {
-        "judges": Tab("Health", "how-to/test.md"),
-        "audits": Tab("Audits", "how-to/test.md"),
-        "versions": Tab("Versions", "concepts/judge-versions.md"),
-    },
-    "Comparisons": {
-        "pairs": Tab("Pairs", "how-to/compare.md"),
-        "self_reference": Tab("Self-reference", "how-to/compare.md"),
-        "verdicts": Tab("Judge versions", "how-to/versions.md"),
-    },
-    "Suites": {"suites": Tab("Suites", "how-to/suite.md")},
-    "Runs": {
-        "runs": Tab("All runs", "how-to/judge.md"),
-        "rejudge": Tab("Judge answers", "how-to/judge.md"),
-        "judging": Tab("Judging rules", "how-to/rules.md"),
-        "alerts": Tab("Alert rules", "how-to/rules.md"),
-        "costs": Tab("Cost", "how-to/judge.md"),
-    },
-    "Answers": {"responses": Tab("Answers", "concepts/signals.md")},
-    "Sources": {
-        "imports": Tab("Import", "tools/files.md"),
-        "sources": Tab("Receive", "how-to/traces.md"),
-        "keys": Tab("Keys", "how-to/traces.md"),
-    },
-    "People": {"people": Tab("Work", "how-to/queues.md"), "accounts": Tab("Accounts", "how-to/teams.md")},
-    "Settings": {
-        "settings": Tab("Rules", "how-to/settings.md"),
-        "thresholds": Tab("Thresholds", "how-to/thresholds.md"),
-        "schemas": Tab("Label schemas", "how-to/label-schemas.md"),
-        "events": Tab("Events", "how-to/teams.md"),
-    },
-}
+PAGES = with_pages_of_methods(
+    {
+        "Overview": {"overview": Tab("Overview", "index.md")},
+        "Review": {
+            "open_flags": Tab("Open flags", "concepts/flags.md"),
+            "queues": Tab("Queues", "how-to/queues.md"),
+            "plan": Tab("Plan", "how-to/plans.md"),
+            "conflicts": Tab("Conflicts", "how-to/queues.md"),
+            "my_reviews": Tab("My reviews", "how-to/queues.md"),
+        },
+        "Item": {"item": Tab("Item", "how-to/queues.md")},
+        "Trends": {"trends": Tab("Trends", "how-to/trends.md")},
+        "Agreement": {
+            "agreement": Tab("Figures", "how-to/agreement.md"),
+            "disagreement": Tab("Where they differ", "how-to/agreement.md"),
+        },
+        "Problems": {
+            "failure_modes": Tab("Failure modes", "how-to/queues.md"),
+            "issues": Tab("Issues", "how-to/queues.md"),
+        },
+        "Judges": {
+            "judges": Tab("Health", "how-to/test.md"),
+            "versions": Tab("Versions", "concepts/judge-versions.md"),
+        },
+        "Comparisons": {
+            "pairs": Tab("Pairs", "how-to/compare.md"),
+            "verdicts": Tab("Judge versions", "how-to/versions.md"),
+        },
+        "Runs": {
+            "runs": Tab("All runs", "how-to/judge.md"),
+            "rejudge": Tab("Judge answers", "how-to/judge.md"),
+            "judging": Tab("Judging rules", "how-to/rules.md"),
+            "alerts": Tab("Alert rules", "how-to/rules.md"),
+            "costs": Tab("Cost", "how-to/judge.md"),
+        },
+        "Answers": {"responses": Tab("Answers", "concepts/signals.md")},
+        "Sources": {
+            "imports": Tab("Import", "tools/files.md"),
+            "sources": Tab("Receive", "how-to/traces.md"),
+            "keys": Tab("Keys", "how-to/traces.md"),
+        },
+        "People": {"people": Tab("Work", "how-to/queues.md"), "accounts": Tab("Accounts", "how-to/teams.md")},
+        "Settings": {
+            "settings": Tab("Rules", "how-to/settings.md"),
+            "thresholds": Tab("Thresholds", "how-to/thresholds.md"),
+            "schemas": Tab("Label schemas", "how-to/label-schemas.md"),
+            "events": Tab("Events", "how-to/teams.md"),
+        },
+    }
+)
 FIRST = "overview"  # at the address "/"
 # Old addresses -> view. Where a view was a part of another one, its parameter named the part.
 OLD_ADDRESSES = {
@@ -142,7 +163,8 @@ def navigation(*, everything: bool = True) -> list[st.Page]:
         for page, tabs in PAGES.items()
         for view in tabs
     }
-    return [*listed.values(), *(_leads_to(listed[view], address) for address, view in OLD_ADDRESSES.items())]
+    old = (_leads_to(listed[view], address) for address, view in OLD_ADDRESSES.items() if view in listed)
+    return [*listed.values(), *old]
 
 
 def head(view: str) -> None:

@@ -318,7 +318,7 @@ with Aviary() as tool:
 
 def add_tool(copy: Copy) -> None:
     last, line = '    KnownTool("haystack"),\n', '    KnownTool("aviary", push="aviary", pull="aviary"),\n'
-    copy.add("tools/aviary.py", TOOL, "settings/tools.py", (last, last + line))
+    copy.add("tools/aviary.py", TOOL, "registry/tools.py", (last, last + line))
 
 
 def test_a_tool_gives_an_export_spans_a_history_a_target_and_a_request(added: Copy) -> None:
@@ -530,7 +530,7 @@ def add_page(copy: Copy) -> None:
     dashboard = copy.with_dashboard()
     (dashboard / "views" / "parrots.py").write_text(VIEW, encoding="utf-8")
     app = dashboard / "app.py"
-    line = '    "Suites": {'
+    line = '        "Trends": {'
     text = app.read_text(encoding="utf-8")
     assert text.count(line) == 1
     app.write_text(

@@ -32,7 +32,7 @@ def test_a_file_and_a_line_add_a_page(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "views" / "prompt_versions.py").write_text(VIEW, encoding="utf-8")
     app_file = tmp_path / "app.py"
     source = (PACKAGE / "app.py").read_text(encoding="utf-8")
-    line = '    "Suites": {"suites": Tab("Suites", "how-to/suite.md")},\n'
+    line = '        "Trends": {"trends": Tab("Trends", "how-to/trends.md")},\n'
     assert line in source
     app_file.write_text(
         source.replace(

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import bodies, labels, plain, press, shown
-from judgeboard.methods.attempts import attempt_sequences, select_attempt
+from judgeboard.methods.refining.attempts import attempt_sequences, select_attempt
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response

@@ -21,21 +21,20 @@ from judgeboard.domain import (
     StepRecord,
     Verdict,
 )
-from judgeboard.methods.serving import serve_answer_blocking
-from judgeboard.methods.suite_file import read_suite
+from judgeboard.methods.refining.serving import serve_answer_blocking
+from judgeboard.methods.suites.file import read_suite
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import decide
 from judgeboard.runs.raw_calls import raw_calls
-from judgeboard.store.audits import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgment_reviews import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.judgments import NewJudgment
-from judgeboard.store.reviews import mark_leading_flags
+from judgeboard.store.reviews import corrections, mark_leading_flags
 from judgeboard.store.settings import set_setting
 from judgeboard.store.storing import store_judgments, store_responses
-from judgeboard.store.suites import corrections
 from judgeboard.store.tables import FLAG
 from queue_case import queue_case
 

@@ -6,9 +6,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, labels, press, texts
+from judgeboard.agreement.pair_report import Listed
+from judgeboard.agreement.pair_screen import pair_screen
 from judgeboard.domain import Pair, Preference, QueueOrder, Shown, Status, StepRecord
-from judgeboard.methods.pair_report import Listed
-from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for, stored_side

@@ -4,7 +4,7 @@ import pytest
 
 from app_pages import OpenPage, shown
 from judgeboard.domain import JudgeVersion, QueueOrder, Status, Verdict
-from judgeboard.methods.repeats import repeats_report
+from judgeboard.methods.repeats.run import repeats_report
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version

@@ -6,8 +6,8 @@ import pytest
 
 from app_pages import OpenPage, charts, table_rows, texts
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
-from judgeboard.methods.suite_results import suite_result
-from judgeboard.methods.suite_run import run_suite
+from judgeboard.methods.suites.results import suite_result
+from judgeboard.methods.suites.run import run_suite
 from judgeboard.store.engine import Store
 from page_rows import PageRows
 from suite_log import HOSTILE, fill_suites

@@ -25,7 +25,7 @@ from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
 from judgeboard.stats.monitor import DIRECTIONS
 from judgeboard.store.alerts import Alarm, insert_acknowledgement, insert_alarm, list_alarms
-from judgeboard.store.anchors import reported_models
+from judgeboard.store.anchor_judgments import reported_models
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event

@@ -1,10 +1,12 @@
-"""The command `judgeboard`. Each command has a function `NAME_command` in this folder and a line in GROUPS."""
+"""The command `judgeboard`. Each command has a function `NAME_command` in this folder and a line in GROUPS.
+
+The commands of methods are in their folders: `registry.methods`.
+"""
 
 import errno
 import io
 import shlex
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 
 import click
@@ -12,63 +14,71 @@ import click
 from judgeboard.cli.groups import DELETING, CommandsOnDemand, GroupWithDefault, Place
 from judgeboard.cli.options import echo, example, same_command
 from judgeboard.errors import JudgeboardError, MissingOption, MissingSetting, UnknownName
+from judgeboard.registry.methods import registrations
 from judgeboard.settings.masking import mask_logs, without_secrets
 
+
+def with_commands_of_methods(groups: dict[str, dict[str, Place]]) -> dict[str, dict[str, Place]]:
+    """Return the groups with the commands of methods, which stand after those of their group or heading."""
+    for registration in registrations():
+        for (title, *words, name), place_of_command in registration.commands.items():
+            places = groups.setdefault(title, {})
+            for word in words:
+                of_group, inner = place if isinstance(place := places[word], tuple) else (place, {})
+                places[word] = of_group, (inner := dict(inner))
+                places = inner
+            places[name] = place_of_command
+    return groups
+
+
 # What for -> command -> its place.
-GROUPS: dict[str, dict[str, Place]] = {
-    "Start": {
-        "quickstart": "serve",
-        "init": "project",
-        "import": "import_command",
-        "judge": "judge",
-        "serve": "serve",
-    },
-    "Review": {
-        "flags": "flags",
-        "queue": ("queue", {"adjudicate": "adjudicate", "schema": "schema"}),
-        "problem": ("problem", {"mode": "failure_modes"}),
-    },
-    "Measure": {
-        "stats": "figures",
-        "agreement": "figures",
-        "labels": ("labels", {"threshold": "threshold", "stand": "threshold", "calibrate": "threshold"}),
-        "trends": "trends",
-        "compare": (
-            "compare",
-            {
-                "versions": "comparisons",
-                "sources": "comparisons",
-                "judges": "jury",
-                "ssr": "ssr",
-                "make-pairs": "made_pairs",
-            },
-        ),
-    },
-    "Improve": {
-        "test": (
-            "judge_tests",
-            {"audit": "audit", "controls": "controls", "repeats": "repeats", "anchors": "anchors"},
-        ),
-        "align": "align",
-        "suite": "suite",
-        "refine": ("refine", {"reflect": "reflect"}),
-    },
-    "Connect": {
-        "sources": ("sources", {"keys": "keys"}),
-        "rule": "rule",
-        "push": "push",
-        "pull": "push",
-        "export": "export",
-    },
-    "Manage": {
-        "worker": "serve",
-        "people": "people",
-        "versions": "versions",
-        "config": "project",
-        "doctor": "database",
-        "db": "database",
-    },
-}
+GROUPS = with_commands_of_methods(
+    {
+        "Start": {
+            "quickstart": "serve",
+            "init": "project",
+            "import": "import_command",
+            "judge": "judge",
+            "serve": "serve",
+        },
+        "Review": {
+            "flags": "flags",
+            "queue": ("queue", {"adjudicate": "adjudicate", "schema": "schema"}),
+            "problem": ("problem", {"mode": "failure_modes"}),
+        },
+        "Measure": {
+            "stats": "figures",
+            "agreement": "figures",
+            "labels": ("labels", {"threshold": "threshold", "stand": "threshold", "calibrate": "threshold"}),
+            "trends": "trends",
+            "compare": (
+                "compare",
+                {
+                    "versions": "comparisons",
+                    "sources": "comparisons",
+                },
+            ),
+        },
+        "Improve": {
+            "test": "judge_tests",
+        },
+        "Connect": {
+            "sources": ("sources", {"keys": "keys"}),
+            "rule": "rule",
+            "push": "push",
+            "pull": "push",
+            "export": "export",
+        },
+        "Manage": {
+            "worker": "serve",
+            "people": "people",
+            "versions": "versions",
+            "config": "project",
+            "doctor": "database",
+            "db": "database",
+        },
+    }
+)
 
 
 class Root(CommandsOnDemand):
@@ -190,6 +200,8 @@ def _takes(word: str) -> bool:
 
 def _failed(error: Exception, *, debug: bool) -> int:
     if debug:
+        import traceback
+
         sys.stderr.write(without_secrets("".join(traceback.format_exception(error))))
     else:
         text = " ".join((_words(error) + _mended(error)).split()) or type(error).__name__

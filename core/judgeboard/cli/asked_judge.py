@@ -1,6 +1,5 @@
 """The judge that a command asks: one that is known by its name, or one that the options describe."""
 
-import difflib
 import json
 import re
 import shlex
@@ -15,7 +14,7 @@ from judgeboard.cli.asking import EXAMPLE_MODEL
 from judgeboard.cli.groups import OPTION_GROUPS
 from judgeboard.cli.options import F
 from judgeboard.errors import BadInput
-from judgeboard.settings.plugins import has_plugins
+from judgeboard.registry.plugins import has_plugins
 from judgeboard.text import file_text
 
 if TYPE_CHECKING:
@@ -46,12 +45,18 @@ named_judge: Callable[[F], F] = click.argument("named", metavar="[NAME]", requir
 
 
 def judge_of_options(
-    named: str | None, kind: str | None, chosen: "JudgeKeywords", *, jury: bool = False, number: int | None = None
+    named: str | None,
+    kind: str | None,
+    chosen: "JudgeKeywords",
+    *,
+    with_models: bool = False,
+    number: int | None = None,
 ) -> str:
     """Complete the options of the judge that is asked, and return its kind.
 
     NAME is a judge that is known (`use_named_judge`). With an option that describes a judge, such as ``--model``, an
-    unknown NAME is the name of a new judge. With ``--judge`` or a jury, the options alone describe the judge.
+    unknown NAME is the name of a new judge. With ``--judge`` or an option that names
+    models, the options alone describe the judge.
 
     Raises:
         BadInput: NAME and an option exclude each other.
@@ -61,10 +66,10 @@ def judge_of_options(
     from judgeboard.settings.model import load_settings
 
     chosen["name"] = named
-    if kind is not None or jury:
+    if kind is not None or with_models:
         if named in load_settings().judges:
             raise BadInput(f"judgeboard.toml has the judge {named!r}: remove --judge and --jury, or use another name")
-        return chosen_kind(kind, chosen, jury=jury)
+        return chosen_kind(kind, chosen, with_models=with_models)
     try:
         kind = use_named_judge(named, chosen, number=number)
     except NotFound as error:
@@ -229,10 +234,10 @@ def _stored_judge(named: str) -> dict[str, Any]:
     return spec
 
 
-def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = False) -> str:
+def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: bool = False) -> str:
     """Return the kind of judge. Without ``--judge`` it is rag if a model is given, and rubric if also a rubric is.
 
-    A model in the environment is not enough: it is easily forgotten, and its calls cost money. A jury has models.
+    A model in the environment is not enough: it is easily forgotten, and its calls cost money.
 
     Raises:
         BadInput: The kind is unknown, or neither it nor a model is given.
@@ -240,7 +245,7 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = Fal
     from judgeboard.judges.kinds import JUDGES
     from judgeboard.settings.model import load_settings
 
-    if kind is None and (jury or chosen.get("model") or chosen.get("replies")):
+    if kind is None and (with_models or chosen.get("model") or chosen.get("replies")):
         return "rubric" if chosen.get("rubric") or chosen.get("schema") else "rag"
     if kind is None:
         for_a_model = any(chosen.get(name) for name in ("rubric", "schema", "judge_file", "claims", "prompt", "domain"))
@@ -248,6 +253,8 @@ def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, jury: bool = Fal
         command = options.same_command(*(("--model", EXAMPLE_MODEL) if for_a_model else likely))
         raise BadInput(f"choose a judge, or give --model NAME, for example: `{command}`")
     if kind not in JUDGES:
+        import difflib
+
         near = difflib.get_close_matches(kind, JUDGES, n=1) or ["rag" if chosen.get("model") else "lexical"]
         command = options.same_command(instead={kind: near[0]})
         raise BadInput(

@@ -442,7 +442,7 @@ def chosen_generator(chosen: "GeneratorKeywords", judge: "JudgeKeywords") -> "Ge
     The generator uses the judge's provider, prices, time limit and concurrency. Without an address of its own, it uses
     that of ``judge``, the options from `at_last_address`.
     """
-    from judgeboard.methods.generation import make_generator
+    from judgeboard.runs.generation import make_generator
 
     own = chosen["generator_base_url"]
     address: JudgeKeywords = judge if own is None else {"provider": chosen.get("provider"), "base_url": own}

@@ -25,8 +25,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
+    from judgeboard.agreement.pair_report import PairReport
     from judgeboard.judges.judge import JudgeKeywords
-    from judgeboard.methods.pair_report import PairReport
 
 
 @options.group(
@@ -107,8 +107,8 @@ def pairs(
     A pair is inconsistent if the verdicts in the two orders differ. To continue an interrupted run, repeat the command.
     For exit codes see `judgeboard judge`.
     """
-    from judgeboard.methods.pair_report import measure_pairs
-    from judgeboard.methods.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
+    from judgeboard.agreement.pair_report import measure_pairs
+    from judgeboard.runs.pairwise import compare_pairs, make_pairwise_judge, pairs_between, pairs_in_file
     from judgeboard.store.comparisons import versions_that_compared
     from judgeboard.store.judge_versions import choose_version
     from judgeboard.store.pairs import matching_pairs
@@ -164,7 +164,7 @@ def pairs(
 
 def comparison_lines(report: "PairReport") -> Iterator[str]:
     """Yield the figures of a judge on pairs in lines for a terminal."""
-    from judgeboard.methods.pair_report import group_lines, ranking_lines, report_sentence
+    from judgeboard.agreement.pair_report import group_lines, ranking_lines, report_sentence
 
     account = report.account
     yield report_sentence(report)

@@ -3,23 +3,14 @@
 import gzip
 import hashlib
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judgeboard.domain import (
-    Decision,
-    DimensionScore,
-    Grade,
-    JudgeInput,
-    JudgeVersion,
-    Label,
-    QueueOrder,
-    Status,
-    Verdict,
-)
+from judgeboard.domain import Decision, Grade, Label, QueueOrder
 from judgeboard.errors import BadInput
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.text import counted
 
 if TYPE_CHECKING:
@@ -29,10 +20,8 @@ ACTOR = "demo"
 SOURCE, REPLAY = "sample", "replay"
 FILLED = "demo filled"
 SECOND_JUDGE = "climb-judge-8b"
-SUITE_JUDGE = "climb-rubric-8b"
 QUEUE = "Complex answers"
 FAILURE_MODE = "unsupported statement"
-CONTROLS_EACH = 5
 RANDOM_SHARE = 0.5  # as in data/sample_source/selection.py, which grades these answers
 RANDOM_GRADES = "random_grades.jsonl.gz"
 REPLAYS = "answers of a replay"
@@ -70,7 +59,7 @@ def fill(store: "Store", say: Callable[[str], None] = lambda _line: None) -> Non
         before = connection.execute(latest, {"kind": FILLED}).scalar()
     if before is not None and before.items() >= sample.items():
         # Without loading judges and importers, a second start is fast.
-        for line in ("all answers are judged", *(_imported(0, before["there"][what], what) for what in FILES)):
+        for line in ("all answers are judged", *(_imported(0, n, what) for what, n in before["there"].items())):
             say(line)
         return
     from judgeboard.store.events import record_event
@@ -86,6 +75,7 @@ def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) 
     from sqlalchemy import select
 
     from judgeboard.imports.importing import import_file
+    from judgeboard.imports.kinds import KINDS
     from judgeboard.people.roster import change_settings
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.tables import RESPONSE
@@ -96,6 +86,8 @@ def _import_and_judge(store: "Store", folder: Path, say: Callable[[str], None]) 
         change_settings(store, {"random_share": RANDOM_SHARE}, ACTOR)
     stored = {}
     for what, (file, kind, source) in FILES.items():
+        if kind not in KINDS:  # of a method that is not there
+            continue
         summary = import_file(store, folder / file, kind=kind, source=source, actor=ACTOR)
         say(_imported(summary.new, summary.unchanged, what))
         stored[what] = summary.usable
@@ -116,7 +108,7 @@ def _decide_samples(store: "Store", folder: Path) -> None:
 
     labels: dict[str, set[str]] = {}
     for file in ("grades.jsonl.gz", RANDOM_GRADES):
-        for row in _rows(folder / file):
+        for row in sample_rows(folder / file):
             if "label" in row:
                 labels.setdefault(row["response_id"], set()).add(row["label"])
     with store.reading() as connection:
@@ -129,60 +121,12 @@ def _decide_samples(store: "Store", folder: Path) -> None:
 
 
 def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
-    """Store an audit, control answers, two suite runs and a reviewed queue; finished steps are skipped."""
-    from judgeboard.methods.audit import audit_recorded
-    from judgeboard.methods.control_answers import judge_control_answers, make_control_answers
-    from judgeboard.runs.judging import make_judge
-
-    audit_recorded(store, SECOND_JUDGE, "lexical", actor=ACTOR)
-    say(f"lexical audited by {SECOND_JUDGE}")
-    made = make_control_answers(store, n=CONTROLS_EACH, actor=ACTOR)
-    judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
-    say(f"control answers of {len(made)} kinds judged")
-    say(f"{_run_suites(store, folder)} runs of a suite stored")
+    """Store what methods add to the sample log, and a reviewed queue; finished steps are skipped."""
+    for registration in registrations():
+        if registration.sample is not None:
+            for line in load_object(registration.sample)(store, folder):
+                say(line)
     say(f"{_review_queue(store, folder)} decisions stored in the queue {QUEUE!r}")
-
-
-class _RecordedJudge:
-    """A rubric judge that returns the scores that were recorded for an answer."""
-
-    version = JudgeVersion(SUITE_JUDGE, "rubric", model=SUITE_JUDGE, scale="1-5")
-    address: None = None
-    priced: bool = True
-
-    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
-        self._rows = {row["answer"]: row for row in rows}
-
-    async def judge(self, item: JudgeInput) -> Verdict:
-        row = self._rows[item.answer]
-        values = row["scores"] | {"overall": sum(row["scores"].values()) / len(row["scores"])}
-        scores = tuple(DimensionScore(name, float(value), "1-5") for name, value in values.items())
-        return Verdict(Status.OK, reasoning=row["reasoning"], scores=scores)
-
-    async def aclose(self) -> None:
-        pass
-
-
-def _run_suites(store: "Store", folder: Path) -> int:
-    """Run the suite for each recorded model; return how many runs are stored."""
-    from judgeboard.methods.suite_file import read_suite
-    from judgeboard.methods.suite_results import list_results
-    from judgeboard.methods.suite_run import run_suite
-
-    suite = read_suite(folder / "suite.yaml")
-    rows = _rows(folder / "suite_answers.jsonl.gz")
-    models = list(dict.fromkeys(row["model"] for row in rows))
-    done = {run.candidate for run in list_results(store, suite.name)}
-    for model in models:
-        answers = {row["query"]: row["answer"] for row in rows if row["model"] == model}
-
-        def answer(query: str, answers: dict[str, str] = answers) -> str:
-            return answers[query]
-
-        answer.__module__, answer.__qualname__ = "sample", model
-        if f"python:sample:{model}" not in done:
-            run_suite(store, suite, answer, judge=_RecordedJudge(rows), actor=ACTOR)
-    return len(models)
 
 
 def _review_queue(store: "Store", folder: Path) -> int:
@@ -200,7 +144,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
     from judgeboard.store.queues import QueueRules, assignees, find_queue
     from judgeboard.store.responses import responses_named
 
-    rows = _rows(folder / "queue_reviews.jsonl.gz")
+    rows = sample_rows(folder / "queue_reviews.jsonl.gz")
     change_settings(store, {"implied_labels": (LOW_GROUNDEDNESS,)}, ACTOR)
     save_mode(store, FAILURE_MODE, "States something that no passage supports", key="U", by=ACTOR)
     people = {row["reviewer"]: ensure_reviewer(store, "page", row["reviewer"].capitalize()) for row in rows}
@@ -242,7 +186,8 @@ def _review_queue(store: "Store", folder: Path) -> int:
     return decided
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def sample_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a file of the sample log."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 

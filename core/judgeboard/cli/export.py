@@ -10,6 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
+from judgeboard.registry.methods import registrations
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
     from judgeboard.store.engine import Store
     from judgeboard.store.export import ExportTable
 
+_EXPORTED = [name for each in registrations() for name in each.exports]
+_DATASETS = {name: known for each in registrations() for name, known in each.datasets.items()}
 TABLES = (
     *("responses", "judgments", "flags", "reviews"),
-    *("comments", "pairs", "comparisons", "preferences", "samples", "refinements", "audits"),
+    *("comments", "pairs", "comparisons", "preferences", *_EXPORTED, "audits"),
     *("failure_modes", "issues", "label_schemas"),
 )
 WITHOUT_SUBJECT = ("failure_modes", "issues", "label_schemas")
 """The tables whose rows are not about an answer or a pair."""
-SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", "suite")
+SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", *_DATASETS)
 
 
 @options.command(
@@ -42,8 +45,9 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "shape",
     type=click.Choice(SHAPES),
     help="Write the reviewed answers as a dataset for another tool, instead of a table. Labels are gold labels: the "
-    "label of the adjudication if there is one, otherwise the label on which the reviewers agree. suite: corrected "
-    "answers as test cases. dpo: corrected answers beside the logged answers, in the preference format of TRL.",
+    "label of the adjudication if there is one, otherwise the label on which the reviewers agree. "
+    f"{''.join(f'{name}: {each.rows}. ' for name, each in _DATASETS.items())}dpo: corrected answers beside the "
+    "logged answers, in the preference format of TRL.",
 )
 @options.where
 @options.judge_version(
@@ -146,16 +150,16 @@ def export_command(
 def _known_tables(store: "Store", table: str | None, judge_version: str | None) -> "Mapping[str, ExportTable]":
     """Return the tables that can be exported; the table of ratings is about one judge version."""
     from judgeboard.agreement.samples import scored_version
-    from judgeboard.store.export import EXPORTS
+    from judgeboard.store.export import exports
     from judgeboard.store.ratings_table import RATINGS, ratings_table
 
     if table == RATINGS:
         with store.reading() as connection:
-            return {**EXPORTS, RATINGS: ratings_table(scored_version(connection, judge_version))}
+            return {**exports(), RATINGS: ratings_table(scored_version(connection, judge_version))}
     if judge_version is not None:
         command = options.same_command(without=["--judge-version"])
         raise BadInput(f"--judge-version is for the table {RATINGS}: `{command}`")
-    return EXPORTS
+    return exports()
 
 
 def _output_of(table: str | None, shape: str | None, output: str | None) -> str:
@@ -173,11 +177,12 @@ def _output_of(table: str | None, shape: str | None, output: str | None) -> str:
 
 
 def _export_dataset(shape: str, where: RowFilter, output: str) -> None:
-    from judgeboard.reports.datasets import NO_CASE, write_dataset
+    from judgeboard.reports.datasets import shapes, write_dataset
 
     target = sys.stdout.buffer if output == "-" else Path(output)
     written = write_dataset(options.seen(options.open_store()), shape, target, where)
-    if shape == "suite" and not written.rows:
-        raise BadInput(NO_CASE)
+    empty = shapes()[shape].empty
+    if empty is not None and not written.rows:
+        raise BadInput(empty)
     reasons = f". Left out: {written.words}" if written.words else ""
     click.echo(f"{counted(written.rows, 'row')} written to {output}{reasons}", err=output == "-")

@@ -3,7 +3,6 @@
 A group loads the module of a command only when the command is used.
 """
 
-import importlib
 import re
 from collections import defaultdict
 from collections.abc import Mapping
@@ -12,11 +11,16 @@ from weakref import WeakKeyDictionary
 
 import click
 
+from judgeboard.registry.methods import load_object
+
 OPTION_GROUPS: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
 """The group of an option that several commands share, such as "Model". An option without a group is a command's own."""
 SHORT = "-h"
 Place = str | tuple[str, Mapping[str, "Place"]]
-"""The module in judgeboard.cli that defines `NAME_command`, and for a group its commands in other modules."""
+"""The module in judgeboard.cli that defines `NAME_command`, and for a group its commands in other modules.
+
+The place of a command of a method is ``module:object``.
+"""
 DELETING = frozenset({"forget"})
 """Commands that delete. No message suggests them or one of their options: a person must name what is deleted."""
 
@@ -113,9 +117,8 @@ def _first_sentence(text: str) -> str:
 def load_command(name: str, place: Place) -> click.Command:
     """Import the module of a command and return the command."""
     module, places = (place, {}) if isinstance(place, str) else place
-    command: click.Command = getattr(
-        importlib.import_module(f"judgeboard.cli.{module}"), f"{name.replace('-', '_')}_command"
-    )
+    whole_place = module if ":" in module else f"judgeboard.cli.{module}:{name.replace('-', '_')}_command"
+    command: click.Command = load_object(whole_place)
     if isinstance(command, CommandGroup):
         command.places = places
     return command

@@ -17,8 +17,8 @@ from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import EXTRA, parse_mapping, simple_name
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, NOT_IMPORTED, TABLE_KINDS, OfAnotherKind, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
-from judgeboard.settings.plugins import has_plugins
-from judgeboard.settings.tools import IMPORTS
+from judgeboard.registry.plugins import has_plugins
+from judgeboard.registry.tools import IMPORTS
 from judgeboard.text import counted, shortened
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
-"""The command `judge`: judge answers with one judge, with a jury, or repeatedly."""
+"""The command `judge`: judge answers with one judge, or in another way that an option of a method chooses."""
 
 import time
-from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -11,23 +10,19 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import (
-    at_last_address,
     confirm_host,
     judge_keywords,
-    prompt_warning,
-    run_options,
     stored_judge_options,
     to_continue,
-    warned,
 )
-from judgeboard.domain import JURY
 from judgeboard.errors import BadInput
+from judgeboard.registry.methods import JudgeOption, load_object, registrations
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text, money
 
 if TYPE_CHECKING:
     from judgeboard.cli.asking import StoredJudgeKeywords
-    from judgeboard.judges.judge import Judge, JudgeKeywords
+    from judgeboard.judges.judge import JudgeKeywords
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
 
@@ -63,14 +58,6 @@ if TYPE_CHECKING:
     help="Judge again: all answers, or those without a usable verdict (default: only answers not judged yet).",
 )
 @click.option(
-    "--jury", metavar="M1,M2,M3", help="Judge with each of these models, and store the combined verdict of the jury."
-)
-@click.option(
-    "--repeats",
-    type=click.IntRange(2, 1000),
-    help="Judge each answer this many times, to measure how stable the judge is.",
-)
-@click.option(
     "--workers",
     is_flag=True,
     help="Let the workers of the database judge, and follow them (default: this process judges alone).",
@@ -83,8 +70,6 @@ def judge_command(
     rejudge: str | None,
     limit: int | None,
     max_cost: float | None,
-    jury: str | None,
-    repeats: int | None,
     workers: bool,
     **chosen: "Unpack[StoredJudgeKeywords]",
 ) -> int:
@@ -96,66 +81,69 @@ def judge_command(
     calls failed, or no reply was usable; 2: the run stopped early (key, address, cost limit, wrong option); 130:
     Ctrl-C.
     """
-    from judgeboard.cli.repeats import repeats_lines
-    from judgeboard.health.family import run_warning
-    from judgeboard.judges.judge import fingerprint
-    from judgeboard.methods.repeats import judge_repeats, repeats_report
-    from judgeboard.runs.judging import judge_pending, make_judge
+    from judgeboard.cli.judging import Judging
     from judgeboard.store.overview import count_responses
-    from judgeboard.store.settings import check_primary_judge
 
-    if number is not None and (named is None or kind is not None or jury is not None):
+    given: list[tuple[JudgeOption, Any]] = click.get_current_context().meta.get(_GIVEN, [])
+    with_models = any(option.names_models for option, _ in given)
+    if number is not None and (named is None or kind is not None or with_models):
         raise BadInput("--judge-version is the number of a version of NAME: add NAME, and remove --judge and --jury")
-    kind = judge_of_options(named, kind, chosen, jury=jury is not None, number=number)
-    _refuse_together(jury=jury, rejudge=rejudge, repeats=repeats, limit=limit, workers=workers)
-    asked = judge_keywords(kind, chosen)
-    store = options.open_store()
+    kind = judge_of_options(named, kind, chosen, with_models=with_models, number=number)
+    if workers and (given or limit is not None):
+        command = options.same_command(without=["--workers"])
+        raise BadInput(f"workers judge all answers with one judge, each once: `{command}` judges in this process")
+    asked, store = judge_keywords(kind, chosen), options.open_store()
     if workers:
         return _judge_by_workers(store, kind, asked, where=where, mode=rejudge or "plain", max_cost=max_cost)
-    described = _jury_members(jury, asked, kind) if jury else [asked]
-    make = partial(make_judge, kind)
-    judges = [make(**at_last_address(store, make, each)) for each in described]
-    names = [each.version.name for each in judges]
-    with store.reading() as connection:
-        check_primary_judge(connection, *names, *([named or JURY] if jury else []))
-    warnings = warned([prompt_warning(judges[0])])  # all members of a jury have the same prompt
-
-    def ask(judge: "Judge", most: float | None) -> "JudgingSummary":
-        with run_options(chosen["concurrency"], most) as run:
-            if repeats:
-                summary = judge_repeats(store, judge, repeats, where=where, limit=limit, **run)
-            else:
-                summary = judge_pending(store, judge, where=where, mode=rejudge or "plain", limit=limit, **run)
-        warnings["warnings"] += warned([run_warning(store, judge.version.model, summary.run_id)])["warnings"]
-        return summary
-
-    if jury:
-        return _judge_by_jury(store, judges, ask, warnings, where=where, max_cost=max_cost, name=named)
-    summary = ask(judges[0], max_cost)
-    more: dict[str, Any] = dict(warnings)
+    judging = Judging(
+        store,
+        named=named,
+        number=number,
+        kind=kind,
+        asked=asked,
+        where=where,
+        limit=limit,
+        rejudge=rejudge,
+        max_cost=max_cost,
+        concurrency=chosen["concurrency"],
+        options=tuple(option.name for option, _ in given),
+        warnings={"warnings": []},
+    )
+    if given:
+        option, value = given[-1]
+        code: int = load_object(option.run)(value, judging)
+        return code
+    (judge,) = judging.make_judges([judging.asked])
+    summary = judging.ask(judge, max_cost)
     lines = summary_lines(summary)
-    if repeats and summary.ok:
-        with store.reading() as connection:
-            more["repeats"] = report = repeats_report(connection, version=fingerprint(judges[0].version))
-        lines += repeats_lines(report)
-    elif chosen["logprobs"]:
-        lines += expected_lines(store, summary)
-    options.show(summary, lines, more)
-    if summary.exit_code == 0 and not repeats:
-        with store.reading() as connection:
+    if chosen["logprobs"]:
+        lines += expected_lines(judging.store, summary)
+    options.show(summary, lines, judging.warnings)
+    if summary.exit_code == 0:
+        with judging.store.reading() as connection:
             has_answers = summary.selected or count_responses(connection)
         options.suggest(*(("serve",) if has_answers else options.FIRST_STEP))
     return summary.exit_code
 
 
-def _refuse_together(
-    *, jury: str | None, rejudge: str | None, repeats: int | None, limit: int | None, workers: bool
-) -> None:
-    """Raise BadInput for options that exclude each other."""
-    if repeats and (jury or rejudge):
-        raise BadInput("--repeats works with one judge and new judgments: remove --jury and --rejudge")
-    if workers and (jury or repeats or limit):
-        raise BadInput("--workers works with one judge and all answers: remove --jury, --repeats and --limit")
+_GIVEN = "judgeboard.cli.judge"
+
+
+def _parameter(option: JudgeOption) -> click.Option:
+    """Return an option of a method as click has it. The command finds its value in the context."""
+
+    def keep(context: click.Context, _option: click.Parameter, value: Any) -> None:
+        if value is not None:
+            context.meta.setdefault(_GIVEN, []).append((option, value))
+
+    type_ = click.STRING if option.numbers is None else click.IntRange(*option.numbers)
+    return click.Option(
+        [option.name], type=type_, metavar=option.metavar, help=option.help, expose_value=False, callback=keep
+    )
+
+
+_PLACE = 1 + next(at for at, each in enumerate(judge_command.params) if each.name == "rejudge")
+judge_command.params[_PLACE:_PLACE] = [_parameter(option) for each in registrations() for option in each.judge_options]
 
 
 FOLLOW_SECONDS = 0.5
@@ -209,59 +197,6 @@ def _judge_by_workers(
     if job.state != "done":
         return 2
     return 1 if job.error or (job.asked and not job.ok) else 0
-
-
-def _jury_members(jury: str, chosen: "JudgeKeywords", kind: str) -> list["JudgeKeywords"]:
-    models = options.listed(jury)
-    if len(set(models)) < 2:
-        raise BadInput(f"--jury needs at least two different models, not {jury!r}")
-    if chosen.get("model"):
-        command = options.same_command(without=["--model"])
-        raise BadInput(f"--jury already names the models: remove --model, for example: `{command}`")
-    # One name per member: under a shared name, a later member would become the next version of an earlier one.
-    return [{**chosen, "model": model, "name": f"{kind} {model}"} for model in models]
-
-
-def _judge_by_jury(
-    store: "Store",
-    judges: Sequence["Judge"],
-    ask: Callable[["Judge", float | None], "JudgingSummary"],
-    warnings: dict[str, list[str]],
-    *,
-    max_cost: float | None,
-    where: RowFilter,
-    name: str | None,
-) -> int:
-    """Judge with each model in turn, then combine the verdicts. If a run stops early, they are not combined yet."""
-    from judgeboard.cli.jury import jury_lines
-    from judgeboard.judges.judge import fingerprint
-    from judgeboard.methods.jury import judge_by_jury
-    from judgeboard.runs.method import STOPPED, require_price
-    from judgeboard.store.judge_versions import list_versions
-    from judgeboard.store.runs import run_counts
-
-    for judge in judges:  # before the first call
-        require_price(max_cost, priced=judge.priced, model=judge.version.model)
-    summaries, report, code, spent = [], None, 0, 0
-    for judge in judges:
-        summary = ask(judge, None if max_cost is None else max(0.0, max_cost - spent / 1_000_000))
-        summaries.append(summary)
-        code = max(code, summary.exit_code)
-        options.show_lines(summary_lines(summary))
-        if code >= STOPPED:
-            break
-        if summary.run_id is not None:  # calls of unknown cost count as 0, as in the run
-            with store.reading() as connection:
-                spent += run_counts(connection, [summary.run_id])[summary.run_id].cost_micro or 0
-    members = [fingerprint(judge.version) for judge in judges]
-    with store.reading() as connection:
-        known = {version.fingerprint for version in list_versions(connection)}
-    if code < STOPPED and known.issuperset(members):  # a judge without answers has no stored version
-        seen = options.seen(store)
-        report = judge_by_jury(store, members, name=name, where=where, actor=options.actor(), seen=seen)
-        options.show_lines(jury_lines(report))
-    options.show({"members": summaries, "jury": report} | warnings, ())
-    return code
 
 
 def expected_lines(store: "Store", summary: "JudgingSummary") -> list[str]:

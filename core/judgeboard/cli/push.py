@@ -9,7 +9,7 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
-from judgeboard.settings.tools import pull_names, push_names
+from judgeboard.registry.tools import pull_names, push_names
 from judgeboard.text import counted, seconds_of
 
 if TYPE_CHECKING:

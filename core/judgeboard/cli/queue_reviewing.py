@@ -1,6 +1,5 @@
 """The group ``judgeboard queue``, and its commands to review one item, or all answers that match a filter."""
 
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -331,6 +330,8 @@ def _judges_json(judges: "Judges | None") -> dict[str, Any]:
 
 
 def _request_key() -> str:
+    import secrets
+
     return f"cli:{secrets.token_urlsafe(16)}"
 
 
@@ -433,6 +434,8 @@ def _act(
     result: str,
     **chosen: Unpack[ManyKeywords],
 ) -> None:
+    import secrets
+
     from judgeboard.reviews.bulk import MOST_ANSWERS
     from judgeboard.reviews.decisions import IMPLIED, implying_rules
     from judgeboard.reviews.queues import check_open_flags

@@ -14,8 +14,8 @@ from judgeboard.domain import AUDIT, COMBINED_KINDS, REPEATS, FeedbackKind, Labe
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.flags.rule import JudgeSignal, Reason, Rule, Signals, rounded, shown
 from judgeboard.judges.evidence_alignment import is_right_refusal
+from judgeboard.registry.plugins import Plugin, Registry, in_words
 from judgeboard.settings.model import Thresholds
-from judgeboard.settings.plugins import Plugin, Registry, in_words
 
 LOW_GROUNDEDNESS = "low_groundedness"
 UNCERTAIN_VERDICT = "uncertain_verdict"

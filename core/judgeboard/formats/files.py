@@ -5,7 +5,6 @@ import itertools
 import json
 import os
 import re
-import secrets
 import sys
 import tempfile
 import zlib
@@ -289,7 +288,8 @@ def _replaceable(path: Path) -> Path | None:
 
 
 def _replace(path: Path, write: Callable[[BinaryIO], T], *, private: bool) -> T:
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    # Not by `secrets`, which loads OpenSSL: that takes longer than the rest of this module.
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     try:
         with open(part, "xb", opener=owner_only if private else None) as stream:
             result = write(stream)

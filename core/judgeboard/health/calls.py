@@ -8,7 +8,6 @@ import numpy as np
 from judgeboard.domain import COMBINED_KINDS, JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.methods.control_answers import CONTROL_KINDS
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
@@ -21,8 +20,8 @@ _ENOUGH = 12  # digits of a fingerprint, as the pages show them
 
 
 def make_and_judge(record: JudgeRecord, *kinds: str) -> str:
-    """Return the commands that make control answers of these kinds and judge them."""
-    of_kinds = "" if set(kinds) == set(CONTROL_KINDS) else f" --kinds {','.join(kinds)}"
+    """Return the commands that make control answers of these kinds (default: all) and judge them."""
+    of_kinds = f" --kinds {','.join(kinds)}" if kinds else ""
     make = f"judgeboard test controls make{of_kinds}"
     if record.version.kind == RECORDED:
         return f"{make} && judgeboard export responses -o FILE"

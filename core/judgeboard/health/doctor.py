@@ -18,11 +18,11 @@ from judgeboard.flags.rules import RULES
 from judgeboard.health.project import settings_faults
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider
+from judgeboard.registry.plugins import Plugin, Registry
+from judgeboard.registry.tools import IMPORTS, TARGETS
 from judgeboard.runs.judging import make_judge
 from judgeboard.settings.masking import masked
 from judgeboard.settings.model import load_settings, provider_address, setting_hashes
-from judgeboard.settings.plugins import Plugin, Registry
-from judgeboard.settings.tools import IMPORTS, TARGETS
 from judgeboard.store.engine import Readable, Store, damaged
 from judgeboard.store.integrity import MOST_FAULTS, check_integrity, compare_hashes
 from judgeboard.store.jobs import worker_settings

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 from sqlalchemy import Connection
@@ -371,3 +372,10 @@ class KeptRecords:
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
         return record
+
+
+class TitledCheck(NamedTuple):
+    """A check of a method, with its title on the page."""
+
+    title: str
+    measure: Callable[[JudgeRecord], Check]

@@ -2,30 +2,33 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from sqlalchemy import Connection
 
 from judgeboard.agreement.samples import scored_version
-from judgeboard.health.calls import LEAST, cost, make_and_judge, position, self_consistency, unusable
+from judgeboard.health.calls import LEAST, cost, position, self_consistency, unusable
 from judgeboard.health.family import family, self_enhancement, weaker
 from judgeboard.health.models import model_table
-from judgeboard.health.record import Check, JudgeRecord, KeptRecords, LevelCounts, State, effect_words, read_record
+from judgeboard.health.record import (
+    Check,
+    JudgeRecord,
+    KeptRecords,
+    LevelCounts,
+    State,
+    TitledCheck,
+    effect_words,
+    read_record,
+)
 from judgeboard.health.scores import (
-    KNOWN_BAD,
-    NAMES,
-    NEUTRAL,
     collapse,
-    known_bad,
     least_even,
-    neutral,
     user_feedback,
     verbosity,
     verbosity_at_equal_grades,
 )
-from judgeboard.methods.control_answers import CONTROL_KINDS
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.settings.model import load_settings
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Readable
@@ -36,14 +39,18 @@ from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted
 
+_MAKERS: Mapping[str, Mapping[str, TitledCheck]] = {
+    each.checks.maker: load_object(each.checks.checks) for each in registrations() if each.checks is not None
+}
+"""The checks of methods by name, by the place that shows how to make what they read."""
+_OF_METHODS: Mapping[str, TitledCheck] = {name: check for known in _MAKERS.values() for name, check in known.items()}
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
     {
         "family": family,
         "self_enhancement": self_enhancement,
         "weaker": weaker,
         "collapse": collapse,
-        **{kind.name: partial(known_bad, kind=kind) for kind in KNOWN_BAD},
-        **{NAMES.get(kind.name, kind.name): partial(neutral, kind=kind) for kind in NEUTRAL},
+        **{name: check.measure for name, check in _OF_METHODS.items()},
         "verbosity": verbosity,
         "verbosity_at_equal_grades": verbosity_at_equal_grades,
         "position": position,
@@ -63,24 +70,17 @@ MOST_SHOWN = 20  # answers per check in the list of answers that show a fault
 
 # Titles that differ from the name of the check.
 _TITLES = {
+    **{name: check.title for name, check in _OF_METHODS.items()},
     "family": "Family of judge and generator",
     "self_enhancement": "Self-enhancement",
     "weaker": "Weaker than the generator",
     "collapse": "Score collapse",
     "verbosity": "Scores and length",
     "verbosity_at_equal_grades": "Preference for longer or shorter answers",
-    "passages_removed": "Control answers with passages removed",
-    "other_answer": "Control answers with the answer to another question",
-    "truncated": "Control answers with a truncated answer",
-    "numbers_changed": "Control answers with numbers changed",
-    "confidence": "Preference for a confident tone",
     "position": "Position bias in pairs",
     "self_consistency": "Self-consistency",
     "unusable": "Unusable replies",
 }
-
-# The kind of control answers that a check reads, by the name of the check.
-_KINDS = {NAMES.get(kind, kind): kind for kind in CONTROL_KINDS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,10 +121,6 @@ class HealthPage:
         """Counts of each level of each score in the log, the score of the collapse check first."""
         levels, first = self.record.levels, least_even(self.record)
         return levels if first is None else {first: levels[first], **levels}
-
-    def control_answers_command(self, checks: Sequence[Check]) -> str:
-        """Return the commands that make the control answers of these checks and judge them."""
-        return make_and_judge(self.record, *control_kinds(checks))
 
 
 def measure_health(
@@ -173,14 +169,10 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
     return HealthPage(report, record, tuple((check, known[id_]) for check, id_ in picked if id_ in known))
 
 
-def needing_control_answers(checks: Sequence[Check]) -> tuple[Check, ...]:
-    """Return the checks that read control answers."""
-    return tuple(check for check in checks if check.name in _KINDS)
-
-
-def control_kinds(checks: Sequence[Check]) -> tuple[str, ...]:
-    """Return the kinds of control answers that these checks read."""
-    return tuple(_KINDS[check.name] for check in checks)
+def by_maker(checks: Sequence[Check]) -> dict[str, list[Check]]:
+    """Return those of the checks that are of methods, by the place that shows how to make what they read."""
+    of_makers = {maker: [check for check in checks if check.name in known] for maker, known in _MAKERS.items()}
+    return {maker: of_method for maker, of_method in of_makers.items() if of_method}
 
 
 def check_title(check: Check) -> str:

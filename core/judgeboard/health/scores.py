@@ -1,11 +1,10 @@
-"""Checks of scores: collapse, verbosity and user feedback in the log, and the scores of control answers."""
+"""Checks of scores: collapse, verbosity and user feedback in the log."""
 
 import numpy as np
 
-from judgeboard.domain import RECORDED, Estimate
+from judgeboard.domain import Estimate
 from judgeboard.health.calls import import_log, judge_answers, make_and_judge
 from judgeboard.health.record import (
-    MEASURES,
     Check,
     JudgeRecord,
     State,
@@ -15,14 +14,11 @@ from judgeboard.health.record import (
     not_measured,
     state_of,
 )
-from judgeboard.methods.control_answers import CONTROL_KINDS, ControlKind, Effect
-from judgeboard.stats.arrays import TIE, grouping
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.correlation import correlation_within, slope, spearman
 from judgeboard.stats.detection import auroc
-from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below, two_decimals
-from judgeboard.stats.means import mean_change
-from judgeboard.stats.proportions import LevelUse, level_use, superiority
-from judgeboard.store.health import ControlScores
+from judgeboard.stats.estimates import percent, surely_above, surely_below, two_decimals
+from judgeboard.stats.proportions import LevelUse, level_use
 from judgeboard.text import counted
 
 LEAST = 30
@@ -274,88 +270,3 @@ def user_feedback(record: JudgeRecord) -> Check:
         chance = "" if best.low is None else f" The interval includes chance ({CHANCE:g})."
         state, sentence = State.NOT_CONCLUSIVE, f"Not shown whether the judge agrees with users: {figure}.{chance}"
     return Check("user_feedback", state, best, sentence, import_log("feedback"))
-
-
-KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
-NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
-NAMES = {"passages_reordered": "passage_order", "hedges_removed": "confidence"}
-"""Name of the check by kind of control answers, where the two differ."""
-
-
-def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
-    """Warn if the lower 95 % bound of P(original > control) + ½ P(tie) is not above ½.
-
-    This kind of control answer must lower a certain score. If the judge does not give it, another score is compared.
-    """
-    controls = record.controls.get(kind.name, ControlScores())
-    measure = _measure(controls, kind)
-    rows = controls.judged(measure) if measure else np.zeros(0, dtype=np.bool_)
-    n = int(rows.sum())
-    if measure is None or n < LEAST:
-        return not_measured(kind.name, _too_few(record, controls, n), make_and_judge(record, kind.name), n)
-    before, after = controls.before[measure][rows], controls.after[measure][rows]
-    estimate = superiority(before, after, grouping(controls.groups[rows], n))
-    warns = estimate.low is None or estimate.low <= CHANCE
-    figure = f"{measure} is lower than that of the original in {percent_words(estimate)} of {n:,} (ties count half)"
-    sentence = (
-        f"The judge does not notice {kind.words}: {figure}, no better than chance."
-        if warns
-        else f"The judge notices {kind.words}: {figure}."
-    )
-    unnoticed = np.argsort(before - after, kind="stable")
-    unnoticed = unnoticed[(before - after)[unnoticed] <= TIE]
-    ids = tuple(controls.control_ids[rows][unnoticed].tolist())
-    command = make_and_judge(record, kind.name)
-    return Check(kind.name, state_of(warns=warns), estimate, sentence, command, share=True, response_ids=ids)
-
-
-def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
-    """Warn if the mean change of a score is significantly different from 0.
-
-    Extended from "LLM-as-Judge", AI Engineering Patterns (2026). The interval is the 99 % interval (`stats.alarm`). If
-    there are several scores, the one with the clearest change is shown.
-    """
-    name = NAMES.get(kind.name, kind.name)
-    controls = record.controls.get(kind.name, ControlScores())
-    changes = {measure: _change(controls, measure) for measure in given_by(controls.before)}
-    changes = {measure: change for measure, change in changes.items() if change.n >= LEAST}
-    command = make_and_judge(record, kind.name)
-    if not changes:
-        n = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
-        return not_measured(name, _too_few(record, controls, n), command, n)
-    measure = max(changes, key=lambda each: half_widths(changes[each], 0))
-    change = changes[measure]
-    warns = surely_above(change, 0) or surely_below(change, 0)
-    effect = f"{measure} changes by {effect_words(change)} on average over {counted(change.n, 'control answer')}"
-    sentence = (
-        f"The judge scores {kind.words} differently, although they are equally good: {effect}."
-        if warns
-        else f"No difference between the scores of {kind.words} and of their originals was found: {effect}."
-    )
-    return Check(name, state_of(warns=warns), change, sentence, command, response_ids=_moved(controls, measure))
-
-
-def _too_few(record: JudgeRecord, controls: ControlScores, n: int) -> str:
-    recorded = " Let the recorded judge judge them, and import the verdicts." * (record.version.kind == RECORDED)
-    if not controls.made:
-        return f"There are no such control answers yet.{recorded}"
-    return f"Too few verdicts on control answers and their originals (n = {n:,}, at least {LEAST} needed).{recorded}"
-
-
-def _measure(controls: ControlScores, kind: ControlKind) -> str | None:
-    wanted = [kind.lowers, *MEASURES] if kind.lowers else list(MEASURES)
-    measures = given_by(controls.before)
-    return next((name for name in wanted if name in measures and controls.judged(name).any()), None)
-
-
-def _change(controls: ControlScores, measure: str) -> Estimate:
-    rows = controls.judged(measure)
-    groups = grouping(controls.groups[rows], int(rows.sum()))
-    return mean_change(controls.before[measure][rows], controls.after[measure][rows], groups)
-
-
-def _moved(controls: ControlScores, measure: str) -> tuple[int, ...]:
-    rows = np.flatnonzero(controls.judged(measure))
-    size = np.abs(controls.after[measure][rows] - controls.before[measure][rows])
-    order = np.argsort(-size, kind="stable")
-    return tuple(int(each) for each in controls.control_ids[rows[order[size[order] > TIE]]])

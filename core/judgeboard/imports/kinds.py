@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from hashlib import blake2b
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -17,6 +16,7 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import check_known
 from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, simple_name
 from judgeboard.imports.labels import LabelWords
+from judgeboard.registry.methods import Kind, registrations
 
 DEFAULT_SOURCE = "default"
 SPAN_DIGITS = 16  # of the id of a span, in hexadecimal digits
@@ -28,21 +28,6 @@ if TYPE_CHECKING:  # listing the kinds loads no database library
 
     from judgeboard.domain import Response
     from judgeboard.store.responses import Named, StoredContent
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of file: the module and name of its class (``home``), and its texts for people.
-
-    ``home`` is imported only when the kind is used, so that listing the kinds loads no database library. ``noun`` names
-    one record in a sentence. ``next_step`` is the command to run after an import (None: the next step is a page).
-    """
-
-    home: str
-    title: str
-    noun: str
-    help: str
-    next_step: str | None = None
 
 
 # Pages and help list the kinds in this order.
@@ -85,20 +70,7 @@ KINDS: dict[str, Kind] = {
         "a judge's verdicts on pairs, by pair_id, with one order per row",
         "judgeboard compare --recorded --judge-version NAME",
     ),
-    "samples": Kind(
-        "judgeboard.imports.samples:SampleImport",
-        "Samples of answers",
-        "question",
-        "a question with several answers by one model",
-        "judgeboard compare ssr --recorded",
-    ),
-    "repeats": Kind(
-        "judgeboard.imports.samples:RepeatImport",
-        "Repeated scores",
-        "answer",
-        "an answer with several scores by one judge, on a rubric",
-        "judgeboard test health NAME",
-    ),
+    **{name: kind for each in registrations() for name, kind in each.imports.items()},
     "audits": Kind(
         "judgeboard.imports.tables:AuditImport",
         "Audits",
@@ -369,12 +341,15 @@ class SeenIds:
     """
 
     def __init__(self) -> None:
+        from hashlib import blake2b  # it loads OpenSSL, which the list of kinds does not need
+
         self._hashes: set[int] = set()
+        self._blake2b = blake2b
 
     def add(self, key: str) -> bool:
         """Add an id and return whether it is new."""
         before = len(self._hashes)
-        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        digest = self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         self._hashes.add(int.from_bytes(digest))
         return len(self._hashes) > before
 

@@ -23,8 +23,7 @@ from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, Cells, ColumnNames, Unusable
 from judgeboard.imports.kinds import RowOutcomes, Stored
 from judgeboard.imports.recorded import RecordedImport, RecordedJudge, recorded_version
-from judgeboard.store.audits import AuditedJudgment, NewJudgmentReview, recorded_reviews, store_judgment_reviews
-from judgeboard.store.export import EXPORTS
+from judgeboard.store.export import exports
 from judgeboard.store.filters import from_dict
 from judgeboard.store.flags import StoredFlag, flags_on, insert_flag
 from judgeboard.store.grades import imported_reviewers
@@ -39,6 +38,12 @@ from judgeboard.store.issues import (
     insert_mode,
     issue_versions,
     mode_changes,
+)
+from judgeboard.store.judgment_reviews import (
+    AuditedJudgment,
+    NewJudgmentReview,
+    recorded_reviews,
+    store_judgment_reviews,
 )
 from judgeboard.store.judgments import judgment_ids, read_responses
 from judgeboard.store.label_schemas import insert_schema, list_schemas
@@ -62,7 +67,7 @@ class TableRow:
 
 def _columns(table: str) -> ColumnNames:
     """Return the columns of an exported table as fields with one name each; an answer can have other names."""
-    names = [column.name for column in EXPORTS[table].columns]
+    names = [column.name for column in exports()[table].columns]
     return {name: known_names.RESPONSE_ID if name == "external_id" else (name,) for name in names}
 
 
@@ -75,7 +80,7 @@ class TableImport(RecordedImport[TableRow]):
     def build(self, cells: Cells) -> TableRow:
         """Return the values of a row."""
         row: dict[str, Any] = {}
-        for column in EXPORTS[self.table].columns:
+        for column in exports()[self.table].columns:
             name = column.name
             if name in self.names:
                 row[name] = cells.required_name(name, MAX_ID if name == "external_id" else MAX_NAME)

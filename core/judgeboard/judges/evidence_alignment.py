@@ -4,12 +4,12 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from operator import itemgetter
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from judgeboard.domain import Claim, checked_groundedness
 from judgeboard.judges.words import content_words, only_declines, sentence_spans, without_citations, word_keys
@@ -172,8 +172,8 @@ WARNING_LINE = "⚠️ Some content may go beyond available data"
 DISCLAIMER_LINE = "❓ Insufficient data for this answer, use with caution"
 FULL_FROM = 0.8
 WARNING_FROM = 0.6
-# Where the metadata of a served answer has the level of its notice.
-SERVED, NOTICE = "served", "notice"
+# Where the metadata of a served answer has the level of its notice, its groundedness, and what a second answer came to.
+SERVED, NOTICE, SERVED_GROUNDEDNESS, SERVED_REFLECTION = "served", "notice", "groundedness", "reflection"
 
 
 class Level(StrEnum):
@@ -210,3 +210,32 @@ def annotate(answer: str, groundedness: float | None) -> Annotation:
     warned = rounded >= WARNING_FROM
     line, level = (WARNING_LINE, Level.WARNING) if warned else (DISCLAIMER_LINE, Level.DISCLAIMER)
     return Annotation(f"{line}\n\n{answer}", level)
+
+
+_NOTICES: dict[str, str] = {
+    Level.FULL: "The reader saw no notice",
+    Level.WARNING: f"The reader saw the warning “{WARNING_LINE}”",
+    Level.DISCLAIMER: f"The reader saw the disclaimer “{DISCLAIMER_LINE}”",
+    Level.UNMEASURED: "The reader saw no notice, because no groundedness was available",
+}
+REFLECTIONS: dict[str, str] = {
+    "kept_new": "Self-reflection replaced the first answer.",
+    "kept_original": "Self-reflection kept the first answer: the second was not better grounded.",
+    "second_failed": "Self-reflection kept the first answer: the second could not be judged.",
+    "identical": "Self-reflection kept the first answer: the model returned the same text.",
+    "no_answer": "Self-reflection kept the first answer: the model gave no second one.",
+}
+"""What a second answer came to, by its name in the metadata of a served answer."""
+
+
+def served_words(metadata: Mapping[str, Any]) -> str | None:
+    """Describe what the reader of an answer saw, from its metadata; None if the answer was not served by this call."""
+    facts = metadata.get(SERVED)
+    if not isinstance(facts, Mapping):
+        return None
+    notice = _NOTICES.get(str(facts.get(NOTICE)))  # another tool may store anything under this name
+    groundedness = facts.get(SERVED_GROUNDEDNESS)
+    if notice is not None and isinstance(groundedness, int | float):
+        notice += f" (groundedness {groundedness:.2f} at that time)"
+    parts = [None if notice is None else f"{notice}.", REFLECTIONS.get(str(facts.get(SERVED_REFLECTION)))]
+    return " ".join(part for part in parts if part) or None

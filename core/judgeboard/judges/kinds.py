@@ -14,7 +14,7 @@ from judgeboard.judges.prompt import PROMPTS, Prompt, load_prompt
 from judgeboard.judges.rag import make_rag_judge
 from judgeboard.judges.rating import make_rating_judge
 from judgeboard.judges.rubric import make_rubric_judge
-from judgeboard.settings.plugins import Plugin, Registry, in_words
+from judgeboard.registry.plugins import Plugin, Registry, in_words
 
 _MEMBERS = ("version", "priced", "address", "judge", "aclose")
 

@@ -18,9 +18,9 @@ from judgeboard.llm.chat import ChatModel, ChatRequest, NoReply, RecordedChat, R
 from judgeboard.llm.openai_provider import OPENAI
 from judgeboard.llm.provider import CONCURRENCY, TIMEOUT_S, Provider, host_of, is_address, is_own_host
 from judgeboard.llm.rate_limits import rate_limit
+from judgeboard.registry.plugins import Plugin, Registry
 from judgeboard.settings.masking import masked
 from judgeboard.settings.model import load_settings
-from judgeboard.settings.plugins import Plugin, Registry
 from judgeboard.settings.sections import Price
 from judgeboard.text import file_text
 

@@ -1,1 +1,1 @@
-"""Methods beside plain judging, for example audits and self-refine. Each defines the steps and result of a run."""
+"""Methods beside plain judging, a folder each, such as audits and suites; `registry/methods.py` lists them."""

@@ -3,33 +3,31 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-import yaml
 from sqlalchemy import Connection
 
 from judgeboard.agreement.ratings import column_of, gold, people_values, person_grades
 from judgeboard.domain import Label, Response
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import Column, ColumnType, write_rows, write_whole
+from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.llm.chat import last_of_user, text_of
-from judgeboard.methods.generation import rebuilt_messages
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.reviews.outcome import GROUNDEDNESS_CONFLICT, QUALITY_CONFLICT
+from judgeboard.runs.generation import rebuilt_messages
 from judgeboard.stats.arrays import among
 from judgeboard.stats.ratings import SCALES, positions_of_codes
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.grades import ADJUDICATION, GradedReviews, graded_reviews
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.responses import responses_by_id
-from judgeboard.store.suites import corrections
+from judgeboard.store.reviews import corrections
 from judgeboard.store.verdicts import matching_answers
 
-SUITE = "suite"
-CORRECTED = "corrected"
-"""The default name of a suite of corrected answers."""
-NO_CASE = "there is no case: correct an answer (F9), then confirm its flag or add it to a suite (F8)"
+Target = str | Path | BinaryIO
 _APPROVED_QUALITY = 3
 
 
@@ -189,26 +187,24 @@ def _dpo(answer: ReviewedAnswer) -> dict[str, Any] | None:
     return {"prompt": _prompt(answer.response), "chosen": chosen, "rejected": rejected}
 
 
-def _case(answer: ReviewedAnswer) -> dict[str, Any] | None:
-    response = answer.response
-    if not answer.is_case:
-        return None
-    context = {"context": list(response.passages)} if response.passages else {}
-    return {"id": response.external_id, "query": response.query, "reference": answer.corrected, **context}
-
-
 _JSON = ColumnType.JSON
 _NOT_CORRECTED = "not corrected"
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One shape: its file format, its fields, and the row of an answer. None: ``lacks`` says why there is none."""
+    """One shape: its file format, its fields, and the row of an answer. None: ``lacks`` says why there is none.
+
+    ``write`` writes the rows in another way than `write_rows`. It returns how many it wrote, and counts those that it
+    leaves out, by reason. Without rows, it writes no file; ``empty`` says why there are none, and what to do.
+    """
 
     format: str
     columns: tuple[Column, ...]
     row: Callable[[ReviewedAnswer], dict[str, Any] | None]
     lacks: str = ""
+    write: Callable[[Iterator[dict[str, Any]], Target, Counter[str]], int] | None = None
+    empty: str | None = None
 
 
 def _columns(texts: str, json: str) -> tuple[Column, ...]:
@@ -226,9 +222,15 @@ SHAPES: Mapping[str, Shape] = {
     "label-studio": Shape("json", _columns("", "data annotations"), _label_studio),
     "openai-evals": Shape("jsonl", _columns("", "input ideal"), _openai_evals, "no expected answer"),
     "dpo": Shape("jsonl", _columns("", "prompt chosen rejected"), _dpo, _NOT_CORRECTED),
-    SUITE: Shape("yaml", (), _case, "not corrected, or without a confirmed flag and not added to a suite"),
 }
-"""The shapes of datasets by name. Label Studio's file is a list of tasks; ``dpo`` is the preference format of TRL."""
+"""The shapes of other tools. Label Studio's file is a list of tasks; ``dpo`` is the preference format of TRL."""
+
+
+@cache
+def shapes() -> Mapping[str, Shape]:
+    """Return all shapes by name: those of other tools, and those of methods."""
+    of_methods = {name: load_object(known.shape) for each in registrations() for name, known in each.datasets.items()}
+    return {**SHAPES, **of_methods}
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,25 +246,22 @@ class WrittenDataset:
         return "; ".join(f"{reason} ({n:,})" for reason, n in self.left_out.items() if n)
 
 
-def write_dataset(
-    seen: Seen, shape: str, target: str | Path | BinaryIO, where: RowFilter | None = None, *, name: str = CORRECTED
-) -> WrittenDataset:
-    """Write the reviewed answers that match in one of `SHAPES`; ``name`` is the name of a suite.
+def write_dataset(seen: Seen, shape: str | Shape, target: Target, where: RowFilter | None = None) -> WrittenDataset:
+    """Write the reviewed answers that match in a shape, or in one of `shapes` by its name.
 
     ``target`` is a path, which is replaced after all rows are written, or a binary stream. Raises BadInput if the shape
-    is unknown. A suite without cases is not written.
+    is unknown.
     """
-    if shape not in SHAPES:
-        raise BadInput(f"there is no shape {shape!r}; choose {', '.join(SHAPES)}")
-    form, left_out = SHAPES[shape], Counter[str]()
+    if isinstance(shape, str):
+        if shape not in shapes():
+            raise BadInput(f"there is no shape {shape!r}; choose {', '.join(shapes())}")
+        shape = shapes()[shape]
+    left_out = Counter[str]()
     with seen.reading() as connection:
-        rows = _rows(connection, form, where, left_out)
-        if shape != SUITE:
-            return WrittenDataset(write_rows(rows, form.columns, target, form.format), left_out)
-        cases = _distinct(rows, left_out)
-    if cases:
-        _write_suite(cases, name, target)
-    return WrittenDataset(len(cases), left_out)
+        rows = _rows(connection, shape, where, left_out)
+        if shape.write is not None:
+            return WrittenDataset(shape.write(rows, target, left_out), left_out)
+        return WrittenDataset(write_rows(rows, shape.columns, target, shape.format), left_out)
 
 
 def _rows(
@@ -274,26 +273,3 @@ def _rows(
             left_out[form.lacks] += 1
         else:
             yield row
-
-
-def _distinct(cases: Iterator[dict[str, Any]], left_out: Counter[str]) -> list[dict[str, Any]]:
-    """Return the cases with distinct ids. A suite cannot ask the same twice."""
-    distinct: dict[tuple[Any, ...], dict[str, Any]] = {}
-    ids = Counter[str]()
-    for case in cases:
-        key = (case["query"], case["reference"], *case.get("context", ()))
-        if key in distinct:
-            left_out["the same as another case"] += 1
-            continue
-        ids[case["id"]] += 1
-        number = "" if ids[case["id"]] == 1 else f" ({ids[case['id']]})"
-        distinct[key] = case | {"id": f"{case['id']}{number}"}
-    return list(distinct.values())
-
-
-def _write_suite(cases: list[dict[str, Any]], name: str, target: str | Path | BinaryIO) -> None:
-    text = yaml.safe_dump({"name": name, "cases": cases}, sort_keys=False, allow_unicode=True).encode()
-    if isinstance(target, str | Path):
-        write_whole(Path(target), lambda stream: stream.write(text))
-    else:
-        target.write(text)

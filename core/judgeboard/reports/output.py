@@ -5,7 +5,6 @@ import io
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from typing import Any, Literal, TypeVar
 
 import orjson
@@ -136,6 +135,8 @@ def text_lines(table: Table) -> Iterator[str]:
 
 def to_html(table: Table) -> str:
     """Return the table as HTML; cells that are aligned to the right have the class ``n``."""
+    from html import escape  # it loads all names of characters, which no short command needs
+
     classes = [" class=n" if column.format in RIGHT_ALIGNED else "" for column in table.columns]
 
     def line(tag: str, texts: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ from judgeboard.runs.method import (
 )
 from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.settings.model import load_settings, provider_key
-from judgeboard.store.anchors import insert_anchor_judgments
+from judgeboard.store.anchor_judgments import insert_anchor_judgments
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

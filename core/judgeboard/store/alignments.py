@@ -6,11 +6,12 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from judgeboard.flags.rules import sampling_number
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.store.events import record_event
-from judgeboard.store.tables import ANCHOR, ANCHOR_SET, EVENT, RESPONSE
+from judgeboard.store.tables import EVENT
 
 LOOKED, ACCEPTED = "align_judge", "accept_aligned_judge"
 _HELD_OUT, _DEVELOP = 0.5, 0.8  # the sampling numbers at which the roles end
@@ -33,11 +34,10 @@ def evidence_role(group: int) -> EvidenceRole:
     return EvidenceRole.DEVELOP if number < _DEVELOP else EvidenceRole.EXAMPLES
 
 
-def anchor_groups(connection: Connection) -> frozenset[int]:
-    """Return the evidence groups of the newest anchors. They have no role: no prompt is made or chosen with them."""
-    newest = select(func.max(ANCHOR_SET.c.id)).scalar_subquery()
-    groups = select(RESPONSE.c.evidence_group).join(ANCHOR, ANCHOR.c.response_id == RESPONSE.c.id)
-    return frozenset(connection.execute(groups.where(ANCHOR.c.anchor_set_id == newest)).scalars())
+def reserved_groups(connection: Connection) -> frozenset[int]:
+    """Return the evidence groups that have no role, because a method needs labels that no prompt was made with."""
+    places = [each.reserves for each in registrations() if each.reserves is not None]
+    return frozenset[int]().union(*(load_object(place)(connection) for place in places))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -21,7 +21,6 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
-    and_,
     case,
     cast,
     func,
@@ -32,6 +31,7 @@ from judgeboard.domain import LOG_FIELDS, OVERALL, Decision, Feedback, Grade, Re
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.formats.jsonl import object_text
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import pair_conditions, response_conditions
 from judgeboard.store.filters import RowFilter
@@ -49,7 +49,6 @@ from judgeboard.store.tables import (
     FAILURE_MODE,
     FEEDBACK,
     FLAG,
-    GENERATION,
     ISSUE,
     JUDGMENT,
     JUDGMENT_REVIEW,
@@ -57,11 +56,9 @@ from judgeboard.store.tables import (
     LABEL_SCHEMA,
     PAIR,
     PREFERENCE_SCORE,
-    REFINEMENT,
     RESPONSE,
     REVIEW,
     REVIEW_SCORE,
-    SAMPLE,
     VERSION,
 )
 from judgeboard.text import iso_z
@@ -187,7 +184,7 @@ _TYPES: tuple[tuple[type, ColumnType], ...] = (
 )
 
 
-def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
+def exported_columns(table: Table, without: str = "", **names: str) -> Select[Any]:
     """Return the query for a table's exported columns; ``without`` lists columns to omit, ``names`` renames columns."""
     left_out = {*without.split(), *(each.name for each in table.c if not each.info.get("exported", True))}
     query = select(table.c.id.label(ROW_KEY)).select_from(table)
@@ -209,13 +206,13 @@ def _query(table: Table, without: str = "", **names: str) -> Select[Any]:
     return query
 
 
-def _exported(
+def exported_query(
     query: Select[Any],
     *parts: _Parts,
     response: ColumnElement[int] | None = None,
     pair: ColumnElement[int] | None = None,
 ) -> ExportTable:
-    """The export of a query; source and external id come first."""
+    """Return the export of a query (see `exported_columns`); source and external id come first."""
     columns = [Column(each.name, _column_type(each)) for each in query.selected_columns if each.name != ROW_KEY]
     columns += [Column(part.name, ColumnType.JSON) for part in parts]
 
@@ -247,7 +244,7 @@ def _answer_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> 
 def _pair_texts(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> _Texts:
     """Return the texts of the pairs of these rows, by source and external id."""
     ids = [row.id for row in _of_names(connection, select(PAIR.c.id), PAIR, rows)]
-    return {(item["source"], item["external_id"]): item for item in _items(connection, ids).values()}
+    return {(item["source"], item["external_id"]): item for item in pair_items(connection, ids).values()}
 
 
 def _of_names(
@@ -292,7 +289,7 @@ def _preferences() -> Select[Any]:
         "response_id judgment_seen_id label label_implied groundedness quality spans corrected_answer why_differs "
         "claim_marks label_schema_id choices texts in_suite"
     )
-    query = _query(REVIEW, f"{of_answers} comparison_seen_id")
+    query = exported_columns(REVIEW, f"{of_answers} comparison_seen_id")
     pair_id = next(column for column in query.selected_columns if column.name == "external_id")
     return query.add_columns(
         pair_id.label("pair_id"),  # by which an import tells preferences from grades of answers
@@ -301,38 +298,8 @@ def _preferences() -> Select[Any]:
     ).where(REVIEW.c.pair_id.is_not(None))
 
 
-def _refinements() -> Select[Any]:
-    """Return the query for finished attempts; source and external id identify the logged answer to improve."""
-    made, before = RESPONSE.alias(), JUDGMENT.alias()
-    query = _query(REFINEMENT, "id response_id judgment_id judgment_before_id")
-    return (
-        query.add_columns(
-            made.c.source.label("answer_source"),
-            made.c.external_id.label("answer_id"),
-            made.c.answer,
-            GENERATION.c.model.label("generator_model"),
-            GENERATION.c.status.label("generation_status"),
-            (cast(GENERATION.c.cost_micro, Float) / 1_000_000.0).label("generation_cost"),
-            VERSION.c.name.label("judge"),
-            VERSION.c.fingerprint.label("judge_version"),
-            before.c.groundedness.label("groundedness_before"),
-            before.c.quality.label("quality_before"),
-            JUDGMENT.c.groundedness,
-            JUDGMENT.c.quality,
-            JUDGMENT.c.reasoning.label("evaluation"),
-        )
-        .outerjoin(made, made.c.id == REFINEMENT.c.response_id)
-        .outerjoin(before, before.c.id == REFINEMENT.c.judgment_before_id)
-        .outerjoin(JUDGMENT, JUDGMENT.c.id == REFINEMENT.c.judgment_id)
-        .outerjoin(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id)
-        .outerjoin(
-            GENERATION, and_(*(GENERATION.c[name] == REFINEMENT.c[name] for name in ("run_id", "subject", "number")))
-        )
-    )
-
-
 def _audits() -> Select[Any]:
-    query = _query(
+    query = exported_columns(
         JUDGMENT_REVIEW,
         "id attempts model_reported latency_ms",
         judge="supreme_judge",
@@ -354,7 +321,7 @@ def _audits() -> Select[Any]:
 
 def _flags() -> Select[Any]:
     """Return the query for all flags; ``judge`` is the primary judge, ``judged_by`` that of the flagged judgment."""
-    query = _query(FLAG, "leads source asked_day judgment_id", judge_name="judge").add_columns(
+    query = exported_columns(FLAG, "leads source asked_day judgment_id", judge_name="judge").add_columns(
         VERSION.c.name.label("judged_by"), VERSION.c.fingerprint.label("judged_by_version"), *_NUMBERS
     )
     judged = query.outerjoin(JUDGMENT, JUDGMENT.c.id == FLAG.c.judgment_id)
@@ -372,18 +339,12 @@ def _responses(connection: Connection, *where: ColumnElement[bool]) -> Iterator[
 
 
 # Never add a column here that an importer would read as one of its fields.
-_PAIR_COLUMNS = (
+PAIR_COLUMNS = (
     *(Column(name) for name in (*_NAMED, "query_type", "question")),
     Column("options", ColumnType.TEXTS),
     *(Column(name) for name in ("reference", "answer_a", "answer_b", "model_a", "model_b")),
     *(Column(name) for name in ("response_a", "response_b", "gold")),
     Column("metadata", ColumnType.JSON),
-)
-_SAMPLE_COLUMNS = (
-    *_PAIR_COLUMNS,
-    Column("judge"),
-    Column("judge_version"),
-    *(Column(name, ColumnType.JSON) for name in ("samples", "correct", "statuses", "models", "raw")),
 )
 
 
@@ -397,44 +358,12 @@ def _pairs(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict
             if preference.origin == ORIGIN:
                 people.setdefault(preference.pair_id, []).append(preference)
         grades = notes_of(connection, {each.review_id for of_pair in people.values() for each in of_pair})
-        for pair_id, item in _items(connection, ids).items():
+        for pair_id, item in pair_items(connection, ids).items():
             yield {**item, "human": _human(people.get(pair_id, ()), grades)}
 
 
-def _samples(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
-    # The position of a sample is its number, so samples after a missing one (in an unfinished run) are left out.
-    versions = select(VERSION.c.id, VERSION.c.name, VERSION.c.fingerprint).order_by(VERSION.c.id)
-    for version_id, name, fingerprint in connection.execute(versions).all():
-        of_version = SAMPLE.c.judge_version_id == version_id
-        sampled = select(PAIR.c.id.label(ROW_KEY)).where(PAIR.c.id.in_(select(SAMPLE.c.pair_id).where(of_version)))
-        for chunk in read_chunks(connection, sampled.where(*where)):
-            ids = [row[ROW_KEY] for row in chunk]
-            samples: dict[int, list[Row[Any]]] = {}
-            query = select(SAMPLE).where(of_version, SAMPLE.c.pair_id.in_(ids))
-            for sample in connection.execute(query.order_by(SAMPLE.c.pair_id, SAMPLE.c.number, SAMPLE.c.ask)):
-                of_pair = samples.setdefault(sample.pair_id, [])
-                if sample.number == len(of_pair):
-                    of_pair.append(sample)
-                elif sample.number == len(of_pair) - 1:  # sampled again: the latest ask counts
-                    of_pair[-1] = sample
-            for pair_id, item in _items(connection, ids).items():
-                if of_pair := samples[pair_id]:
-                    yield {**item, "judge": name, "judge_version": fingerprint, **_sample_lists(of_pair)}
-
-
-def _sample_lists(samples: Sequence[Row[Any]]) -> dict[str, Any]:
-    models, raw = [sample.model_reported for sample in samples], [sample.raw for sample in samples]
-    correct = [sample.correct for sample in samples]
-    return {
-        "samples": [sample.answer for sample in samples],
-        "correct": correct if set(correct) != {None} else None,
-        "statuses": [sample.status for sample in samples],
-        "models": models if any(models) else None,
-        "raw": raw if any(raw) else None,
-    }
-
-
-def _items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+def pair_items(connection: Connection, ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+    """Return the values of `PAIR_COLUMNS` of pairs by id, without pairs that are forgotten."""
     query = select(PAIR).where(PAIR.c.id.in_(ids), PAIR.c.question.is_not(None)).order_by(PAIR.c.id)
     for name in ("a", "b"):
         side, origin = RESPONSE.alias(), RESPONSE.alias()
@@ -481,7 +410,7 @@ def _reviews() -> ExportTable:
 
     Each score has its own scale: a column ``scale`` would also be the scale of the quality.
     """
-    query = _query(REVIEW, "pair_id comparison_seen_id shown label_schema_id")
+    query = exported_columns(REVIEW, "pair_id comparison_seen_id shown label_schema_id")
     query = (
         query.add_columns(LABEL_SCHEMA_TITLE)
         .outerjoin(LABEL_SCHEMA, LABEL_SCHEMA.c.id == REVIEW.c.label_schema_id)
@@ -489,7 +418,7 @@ def _reviews() -> ExportTable:
     )
     flags = _Parts("flags", flags_decided, lambda flags: [_fields(flag, "id", "rule", "state") for flag in flags])
     modes = _Parts("failure_modes", modes_of, list)
-    plain = _exported(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags, modes)
+    plain = exported_query(query, _Parts("scores", partial(_gathered, REVIEW_SCORE), list), flags, modes)
     named = [column for column in plain.columns if column.name not in {"choices", "texts", "scores"}]
 
     def rows(connection: Connection, *where: ColumnElement[bool]) -> Iterator[dict[str, Any]]:
@@ -507,10 +436,10 @@ def _reviews() -> ExportTable:
     return ExportTable((*named, *more), rows, REVIEW.c.response_id)
 
 
-EXPORTS: Mapping[str, ExportTable] = {
+_EXPORTS: Mapping[str, ExportTable] = {
     "responses": ExportTable(RESPONSE_COLUMNS, _responses, RESPONSE.c.id),
-    "judgments": _exported(
-        _query(JUDGMENT, "id"),
+    "judgments": exported_query(
+        exported_columns(JUDGMENT, "id"),
         _Parts(
             "scores",
             partial(_gathered, JUDGMENT_SCORE),
@@ -518,17 +447,17 @@ EXPORTS: Mapping[str, ExportTable] = {
         ),
         response=JUDGMENT.c.response_id,
     ),
-    "flags": _exported(_flags(), response=FLAG.c.response_id),
+    "flags": exported_query(_flags(), response=FLAG.c.response_id),
     "reviews": _reviews(),
-    "failure_modes": _exported(_query(FAILURE_MODE, "id")),
-    "issues": _exported(_query(ISSUE, "id")),
-    "label_schemas": _exported(_query(LABEL_SCHEMA, "hash")),
-    "comments": _exported(
-        _query(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None)), response=COMMENT.c.response_id
+    "failure_modes": exported_query(exported_columns(FAILURE_MODE, "id")),
+    "issues": exported_query(exported_columns(ISSUE, "id")),
+    "label_schemas": exported_query(exported_columns(LABEL_SCHEMA, "hash")),
+    "comments": exported_query(
+        exported_columns(COMMENT, "pair_id").where(COMMENT.c.response_id.is_not(None)), response=COMMENT.c.response_id
     ),
-    "pairs": ExportTable((*_PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs, pair=PAIR.c.id),
-    "comparisons": _exported(
-        _query(COMPARISON, "id attempts", shown="order"),
+    "pairs": ExportTable((*PAIR_COLUMNS, Column("human", ColumnType.JSON)), _pairs, pair=PAIR.c.id),
+    "comparisons": exported_query(
+        exported_columns(COMPARISON, "id attempts", shown="order"),
         _Parts(
             "verdict",
             partial(_gathered, COMPARISON_SCORE),
@@ -536,7 +465,7 @@ EXPORTS: Mapping[str, ExportTable] = {
         ),
         pair=COMPARISON.c.pair_id,
     ),
-    "preferences": _exported(
+    "preferences": exported_query(
         _preferences(),
         _Parts(
             "aspects",
@@ -545,20 +474,25 @@ EXPORTS: Mapping[str, ExportTable] = {
         ),
         pair=REVIEW.c.pair_id,
     ),
-    "samples": ExportTable(_SAMPLE_COLUMNS, _samples, pair=PAIR.c.id),
-    "refinements": _exported(_refinements(), response=REFINEMENT.c.root_response_id),
-    "audits": _exported(_audits(), response=JUDGMENT.c.response_id),
+    "audits": exported_query(_audits(), response=JUDGMENT.c.response_id),
 }
+
+
+@cache
+def exports() -> Mapping[str, ExportTable]:
+    """Return the tables that can be exported by name, with those of methods."""
+    of_methods = {name: load_object(place) for each in registrations() for name, place in each.exports.items()}
+    return {**_EXPORTS, **of_methods}
 
 
 def objects_of(
     connection: Connection, table: str, *where: ColumnElement[bool], key: str | None = None
 ) -> Iterator[bytes]:
-    """Yield the rows of a table (a key of `EXPORTS`) as JSON objects; ``key`` is the name of an added row id."""
-    columns = EXPORTS[table].columns
+    """Yield the rows of a table (a key of `exports`) as JSON objects; ``key`` is the name of an added row id."""
+    columns = exports()[table].columns
     if key is not None:
         columns = (Column(key, ColumnType.INTEGER), *columns)
-    for row in EXPORTS[table].rows(connection, *where):
+    for row in exports()[table].rows(connection, *where):
         yield object_text(row if key is None else row | {key: row[ROW_KEY]}, columns)
 
 
@@ -571,7 +505,7 @@ def export_tables(
     where: RowFilter | None = None,
     texts: Collection[str] = (),
     on_rows: Callable[[int], None] | None = None,
-    known: Mapping[str, ExportTable] = EXPORTS,
+    known: Mapping[str, ExportTable] | None = None,
 ) -> dict[str, int]:
     """Write a consistent snapshot of tables, one line per row, and return the number of lines by table.
 
@@ -583,6 +517,7 @@ def export_tables(
     format or a text is unknown, pairs do not have a field of the filter, or a file cannot be written or is the database
     itself.
     """
+    known = exports() if known is None else known
     unknown = sorted(targets.keys() - known.keys())
     if unknown:
         raise BadInput(f"there is no table {unknown[0]!r} to export; choose {', '.join(known)}")

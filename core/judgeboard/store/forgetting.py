@@ -16,17 +16,11 @@ from judgeboard.store.filters import RowFilter, conditions_of, describe
 from judgeboard.store.health import ANSWER_OF
 from judgeboard.store.queue_items import close_flags, flags_of, set_item_state, unfinished_items_on
 from judgeboard.store.responses import responses_named
-from judgeboard.store.tables import DRAFT, EVENT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, REFINEMENT, RESPONSE
+from judgeboard.store.tables import BEGINNINGS, DRAFT, EVENT, GENERATION, JUDGMENT, METADATA, PAIR, QUEUE_ITEM, RESPONSE
 from judgeboard.store.tables.columns import columns_that
 from judgeboard.store.traces import forget_traces, forget_unused_traces
 from judgeboard.store.withdrawals import forget_copies, withdrawn_answers
 from judgeboard.text import iso_z
-
-_NAMES = {
-    "response": ("id",),
-    "pair": ("response_a_id", "response_b_id"),
-    "refinement": ("root_response_id", "response_id"),
-}
 
 
 def forget_response(connection: Connection, named: str, *, source: str | None = None, actor: str) -> list[int]:
@@ -178,15 +172,15 @@ def _is_about(table: TableClause, ids: list[int]) -> ColumnElement[bool]:
         return of_pair | columns.response_id.in_(ids) if "response_id" in columns else of_pair
     if "judgment_id" in columns and "response_id" not in columns:
         return columns.judgment_id.in_(select(JUDGMENT.c.id).where(JUDGMENT.c.response_id.in_(ids)))
-    named = or_(*(columns[name].in_(ids) for name in _NAMES.get(table.name, ("response_id",))))
-    if table.name != "generation":
+    if table is RESPONSE:
+        return columns.id.in_(ids)
+    named = or_(*(each.in_(ids) for each in columns if any(key.column is RESPONSE.c.id for key in each.foreign_keys)))
+    if table is not GENERATION:
         return named
-    attempt = select(REFINEMENT.c.id).where(
-        REFINEMENT.c.run_id == columns.run_id,
-        REFINEMENT.c.subject == columns.subject,
-        REFINEMENT.c.root_response_id.in_(ids),
-    )
-    return named | exists(attempt) | exists(_attempts_at_a_prompt(ids, columns.run_id, columns.subject))
+    for other, column in BEGINNINGS:
+        same = other.c.run_id == columns.run_id, other.c.subject == columns.subject
+        named |= exists(select(other.c.id).where(*same, other.c[column].in_(ids)))
+    return named | exists(_attempts_at_a_prompt(ids, columns.run_id, columns.subject))
 
 
 def _with_derived(connection: Connection, roots: Iterable[int]) -> list[int]:

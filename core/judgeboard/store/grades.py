@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exi
 from judgeboard.domain import EXPECTED, GRADE_TEXTS, DimensionScore, Grade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.store.alignments import EvidenceRole, anchor_groups, evidence_role
+from judgeboard.store.alignments import EvidenceRole, evidence_role, reserved_groups
 from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.reviewers import authors, lock_names, store_reviewer
 from judgeboard.store.reviews import (
@@ -311,7 +311,7 @@ def _readable(connection: Connection, agreed: Sequence[_Graded]) -> tuple[list[_
     """Return the reviews whose answers are logged, not forgotten and may be examples; count the others by reason."""
     query = select(RESPONSE.c.id, RESPONSE.c.kind, RESPONSE.c.evidence_group).where(RESPONSE.c.answer.is_not(None))
     rows = rows_with(connection, query, RESPONSE.c.id, [review.response_id for review in agreed])
-    anchors = anchor_groups(connection)
+    anchors = reserved_groups(connection)
     readable: set[int] = set()
     left_out: Counter[str] = Counter()
     for row in rows:

@@ -37,13 +37,18 @@ from judgeboard.store.tables import (
     RESPONSE,
     REVIEW,
     RUN,
-    SAMPLE,
     SETTING,
     STEP_TABLES,
     VERSION,
 )
+from judgeboard.store.tables.columns import row_of
 
-_GROWING_TABLES = (JUDGMENT, COMPARISON, SAMPLE, JUDGMENT_REVIEW, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)
+# Requests to judges, of all methods.
+_REQUEST_TABLES = (
+    JUDGMENT,
+    *(table for table in STEP_TABLES if row_of(table).in_record and "judge_version_id" in table.c),
+)
+_GROWING_TABLES = (*_REQUEST_TABLES, RESPONSE, FEEDBACK, REVIEW, SETTING, EVENT)
 
 RecordMark = tuple[int, ...]
 
@@ -53,12 +58,9 @@ def record_mark(connection: Connection) -> RecordMark:
     return last_ids(connection, *_GROWING_TABLES)
 
 
-# Tables of requests to judges; a judgment review outside a run was computed without a request.
-_REQUESTS = (
-    (JUDGMENT, true()),
-    (COMPARISON, true()),
-    (SAMPLE, true()),
-    (JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.run_id.is_not(None)),
+# A judgment review outside a run was computed without a request.
+_REQUESTS = tuple(
+    (table, JUDGMENT_REVIEW.c.run_id.is_not(None) if table is JUDGMENT_REVIEW else true()) for table in _REQUEST_TABLES
 )
 _MICRO = 1_000_000
 

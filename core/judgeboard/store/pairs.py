@@ -30,7 +30,7 @@ from judgeboard.store.statements import (
     rows_with,
 )
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, SAMPLE
+from judgeboard.store.tables import COMPARISON, EVENT, PAIR, RESPONSE, REVIEW, STEP_TABLES
 from judgeboard.text import some_of
 
 
@@ -81,7 +81,8 @@ def pairs_named(connection: Connection, external_ids: Collection[str]) -> dict[s
 
 def last_rows(connection: Connection) -> tuple[int, ...]:
     """Return the highest id of each table that figures of pairs read; equal ids mean equal contents."""
-    return last_ids(connection, PAIR, COMPARISON, REVIEW, SAMPLE, EVENT)
+    steps = (table for table in STEP_TABLES if "pair_id" in table.c and table is not COMPARISON)
+    return last_ids(connection, PAIR, COMPARISON, REVIEW, *steps, EVENT)
 
 
 UNLOGGED = {"a": "response_a", "b": "response_b"}

@@ -4,9 +4,22 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Row, Table, and_, exists, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    Row,
+    Table,
+    and_,
+    case,
+    exists,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from judgeboard.domain import (
     NOTES,
@@ -615,3 +628,25 @@ def insert_comment(
 _COMMENTS = select(*columns_of(Comment, COMMENT), REVIEWER.c.name.label("reviewer")).join(
     REVIEWER, REVIEWER.c.id == COMMENT.c.reviewer_id
 )
+
+
+class Correction(NamedTuple):
+    """A corrected answer; ``is_case`` if a reviewer added it to a suite, or if a flag of the answer is confirmed."""
+
+    text: str
+    is_case: bool
+
+
+def corrections(connection: Connection) -> dict[int, Correction]:
+    """Return the corrected answers by response: that of its adjudication, otherwise that of its latest review."""
+    confirmed = exists().where(FLAG.c.response_id == REVIEW.c.response_id, FLAG.c.state == FlagState.CONFIRMED.value)
+    query = (
+        select(REVIEW.c.response_id, REVIEW.c.corrected_answer, or_(REVIEW.c.in_suite.is_not(None), confirmed))
+        .where(REVIEW.c.response_id.is_not(None), REVIEW.c.corrected_answer.is_not(None), is_current(), ~is_test())
+        .order_by(case((REVIEW.c.stage == Stage.ADJUDICATION.value, 1), else_=0), REVIEW.c.id)
+    )
+    found: dict[int, Correction] = {}
+    for response_id, text, is_case in connection.execute(query):
+        earlier = found.get(response_id)
+        found[response_id] = Correction(text, bool(is_case) or (earlier is not None and earlier.is_case))
+    return found

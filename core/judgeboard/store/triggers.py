@@ -88,6 +88,12 @@ def _allowed_update(table: Table, dialect: str) -> str:
         return "1 = 0"
     blanked = " AND ".join(f"({_same(name, dialect)} OR {_blank(name, dialect)})" for name in forgettable)
     about = row_of(table).of_responses
+    if table is tables.GENERATION:
+        about += "".join(
+            f" UNION ALL SELECT {column} FROM {each.name} "  # noqa: S608 - fixed names only
+            f"WHERE {each.name}.run_id = OLD.run_id AND {each.name}.subject = OLD.subject"
+            for each, column in tables.BEGINNINGS
+        )
     of_forgotten = f"event.kind = 'forget' AND event.response_id IN ({about})"
     forgotten = f"EXISTS (SELECT 1 FROM event WHERE {of_forgotten})"  # noqa: S608 - fixed names only
     allowed = f"{forgotten} AND {same} AND {blanked}"
@@ -100,11 +106,11 @@ def _allowed_update(table: Table, dialect: str) -> str:
 
 def unread(response_id: str) -> str:
     """Return the SQL condition that nothing refers to the content of a response yet; ``response_id`` is SQL."""
-    readers = (
-        *("judgment.response_id", "review.response_id", "flag.response_id", "queue_item.response_id"),
-        *("anchor.response_id", "pair.response_a_id", "pair.response_b_id", "refinement.root_response_id"),
-    )
-    conditions = [f"NOT EXISTS (SELECT 1 FROM {of.partition('.')[0]} WHERE {of} = {response_id})" for of in readers]  # noqa: S608 - fixed names only
+    conditions = [
+        f"NOT EXISTS (SELECT 1 FROM {table.name} WHERE {table.name}.{column} = {response_id})"  # noqa: S608 - fixed names only
+        for table in tables.METADATA.sorted_tables
+        for column in columns_that("reads", table)
+    ]
     conditions += [
         f"NOT EXISTS (SELECT 1 FROM response AS derived WHERE derived.derived_from = {response_id})",  # noqa: S608
         f"NOT EXISTS (SELECT 1 FROM event WHERE event.kind = 'forget' AND event.response_id = {response_id})",  # noqa: S608

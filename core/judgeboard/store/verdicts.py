@@ -401,3 +401,9 @@ def _logged(connection: Connection, response_ids: Sequence[int]) -> IntArray:
     # The kind is compared in Python: in SQL it would make SQLite read the whole log by the index of kinds.
     rows = rows_with(connection, select(RESPONSE.c.id, RESPONSE.c.kind), RESPONSE.c.id, response_ids)
     return np.array(sorted(row.id for row in rows if row.kind == ResponseKind.LOG), dtype=np.int64)
+
+
+def count_verdicts(connection: Connection, version_id: int) -> int:
+    """Return the number of a version's current verdicts on logged answers, including forgotten ones (index only)."""
+    query = select(func.count()).select_from(CURRENT).where(CURRENT_OF_VERSION)
+    return connection.execute(query.where(CURRENT.c.judge_version_id == version_id)).scalar_one()

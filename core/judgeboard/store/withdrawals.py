@@ -27,7 +27,6 @@ from judgeboard.store.runs import IMPORT, RECEIVED
 from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, listed
 from judgeboard.store.storing import ASPECTS_ADDED, ImportBatch, update_after_withdrawal
 from judgeboard.store.tables import (
-    COMPARISON,
     CURRENT,
     EVENT,
     FEEDBACK,
@@ -38,20 +37,17 @@ from judgeboard.store.tables import (
     PUSHED,
     QUEUE_ITEM,
     QUEUE_ITEM_FLAG,
-    REFINEMENT,
     RESPONSE,
     REVIEW,
     REVIEW_FLAG,
     REVIEWER,
     RUN,
-    SAMPLE,
-    STEP_TABLES,
-    SUITE_RUN,
     TRACE,
     VERSION,
     WITHDRAWN_ROW,
     BigId,
 )
+from judgeboard.store.tables.columns import row_of
 from judgeboard.store.tools import What
 from judgeboard.text import counted, iso_z
 
@@ -60,10 +56,9 @@ Reached = dict[str, set[Key]]
 """Rows by table: the values of their primary keys."""
 
 _STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # they have a column `import_batch_id`
-_RECORDED = (JUDGMENT, COMPARISON, SAMPLE)  # their run has it
+_RECORDED = tuple(table for table in METADATA.tables.values() if row_of(table).is_recorded)  # their run has it
 _KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
 _WITHOUT_IMPORT = frozenset({"audits", "flags", "comments", "failure_modes", "label_schemas", "issues"})
-_STEPS = (JUDGMENT, *STEP_TABLES, REFINEMENT, SUITE_RUN)
 MOST_NAMED = 5  # latest imports in a message
 _RECEIVER = "receiver"  # verdicts that came one by one, in databases whose runs do not say so
 
@@ -262,7 +257,8 @@ class _Undo:
 
     def _is_empty(self, run: int) -> bool:
         connection = self.connection
-        if any(any_row(connection, table.c.run_id == run) for table in _STEPS):
+        keeping = (table for table in METADATA.sorted_tables if row_of(table).keeps_run)
+        if any(any_row(connection, table.c.run_id == run) for table in keeping):
             return False
         return not any_row(connection, RUN.c.id == run, RUN.c.state == RunState.RUNNING.value)
 

@@ -13,8 +13,8 @@ from judgeboard.errors import BadInput, NotSent
 from judgeboard.imports.exports.export import KINDS_OF_EXPORTS
 from judgeboard.imports.importing import OpenBatch, import_file
 from judgeboard.people.permissions import Actor, check_allowed
+from judgeboard.registry.tools import tools
 from judgeboard.settings.model import ENVIRONMENT
-from judgeboard.settings.tools import tools
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.tools import PullState, get_pull, save_pull

@@ -16,9 +16,9 @@ from typing import Any
 from judgeboard.domain import Action, RuleState
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Actor, actor_name, allowed
+from judgeboard.registry.tools import tools
 from judgeboard.runs.work import Duty
 from judgeboard.settings.model import ENVIRONMENT
-from judgeboard.settings.tools import tools
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event

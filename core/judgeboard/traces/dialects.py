@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from functools import cache
 
-from judgeboard.settings.tools import tools
+from judgeboard.registry.tools import tools
 from judgeboard.traces import plain_spans
 from judgeboard.traces.spans import NOTHING, LogRecord, Operation, Part, Span
 

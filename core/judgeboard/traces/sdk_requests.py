@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from judgeboard.errors import BadInput
-from judgeboard.settings.tools import tools
+from judgeboard.registry.tools import tools
 from judgeboard.traces.spans import LogRecord, Span
 
 

@@ -6,14 +6,20 @@ from dataclasses import dataclass
 import streamlit as st
 
 from judgeboard.domain import Action
-from judgeboard.methods.attempts import AttemptSequence, ShownAttempt, select_attempt, selected_attempt
+from judgeboard.methods.refining.attempts import (
+    AttemptSequence,
+    ShownAttempt,
+    attempt_sequences,
+    select_attempt,
+    selected_attempt,
+)
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import money, shortened
 from judgeboard_dashboard.evidence import Html, beginning, both_sides, show, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions, safely
 from judgeboard_dashboard.review.texts import LONGEST, forgotten
-from judgeboard_dashboard.session import stacking_columns
+from judgeboard_dashboard.session import reading, stacking_columns
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import capital, count, score, when
 
@@ -63,40 +69,53 @@ class AttemptActions:
         safely(session, self.actions.reviewer, act)
 
 
-def attempts_section(actions: Actions, sequences: Sequence[AttemptSequence]) -> None:
-    """Show the attempts under the panes, those of the newest run first."""
-    attempts = tuple((sequence, attempt) for sequence in sequences for attempt in sequence.attempts)
-    if not attempts:
-        return
-    bound, reviewer = AttemptActions(actions, attempts), actions.reviewer
-    sequence, attempt = attempts[bound.at]
-    selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
-    refused = refusal(Action.REVIEW)
-    with st.container(key="attempts", gap="small"):
-        with st.container(key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-            show(_title(sequence, len(sequences)))
-            key_button("Next attempt", bound.next, key="view", shortcut="9", disabled=len(attempts) == 1)
-            key_button(
-                "Deselect" if selected else f"Select {attempt.name}",
-                bound.select,
-                key="select",
-                shortcut="0",
-                chosen=selected,
-                disabled=attempt.response_id is None or refused is not None,
-                tip=refused
-                or "Your name and the time are stored with the selection. Press the key again to deselect it.",
-            )
-        left, right = stacking_columns("attempts", [1, 1.35], gap="small")
-        with left:
-            show(_list(sequence, attempt))
-        with right:
-            show(_text(sequence, attempt))
+@dataclass(frozen=True, slots=True)
+class AttemptsSection:
+    """The attempts at an answer, below its panes: ``sequences`` begin with that of the newest run."""
 
+    sequences: Sequence[AttemptSequence]
 
-def attempts_link(sequences: Sequence[AttemptSequence]) -> Html | None:
-    """Return the link from the answer to its attempts, None if there are none."""
-    made = sum(sequence.made for sequence in sequences)
-    return tag("a", f"{count(made, 'attempt')} at a better answer", href="#attempts") if made else None
+    @classmethod
+    def read(cls, response_id: int) -> "AttemptsSection":
+        """Read the attempts that started from an answer or made it."""
+        with reading() as connection:
+            return cls(attempt_sequences(connection, response_id))
+
+    def link(self) -> Html | None:
+        """Return the link from the answer to its attempts, None if there are none."""
+        made = sum(sequence.made for sequence in self.sequences)
+        return tag("a", f"{count(made, 'attempt')} at a better answer", href="#attempts") if made else None
+
+    def show(self, actions: Actions) -> None:
+        """Show the attempts under the panes, those of the newest run first."""
+        attempts = tuple((sequence, attempt) for sequence in self.sequences for attempt in sequence.attempts)
+        if not attempts:
+            return
+        bound, reviewer = AttemptActions(actions, attempts), actions.reviewer
+        sequence, attempt = attempts[bound.at]
+        selected = reviewer is not None and sequence.selected_by(reviewer.id) == attempt.number
+        refused = refusal(Action.REVIEW)
+        with st.container(key="attempts", gap="small"):
+            with st.container(
+                key="attempts_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False
+            ):
+                show(_title(sequence, len(self.sequences)))
+                key_button("Next attempt", bound.next, key="view", shortcut="9", disabled=len(attempts) == 1)
+                key_button(
+                    "Deselect" if selected else f"Select {attempt.name}",
+                    bound.select,
+                    key="select",
+                    shortcut="0",
+                    chosen=selected,
+                    disabled=attempt.response_id is None or refused is not None,
+                    tip=refused
+                    or "Your name and the time are stored with the selection. Press the key again to deselect it.",
+                )
+            left, right = stacking_columns("attempts", [1, 1.35], gap="small")
+            with left:
+                show(_list(sequence, attempt))
+            with right:
+                show(_text(sequence, attempt))
 
 
 def _title(sequence: AttemptSequence, runs: int) -> Html:

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from judgeboard.agreement.pair_screen import ListedPairs
 from judgeboard.domain import NOTES, Action, ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
-from judgeboard.methods.pair_screen import ListedPairs
 from judgeboard.people.permissions import may
 from judgeboard.reviews.checks import ASKED
 from judgeboard.store.clock import utc_now

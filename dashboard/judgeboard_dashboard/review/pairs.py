@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from judgeboard.agreement.pair_report import ComparedPairs, Listed, ModelRanking, PairGroup, PairLine
+from judgeboard.agreement.pair_screen import ListedPairs, PairScreen, Revealed, pair_screen
 from judgeboard.domain import Preference, Status
-from judgeboard.methods.pair_report import ComparedPairs, Listed, ModelRanking, PairGroup, PairLine
-from judgeboard.methods.pair_screen import ListedPairs, PairScreen, Revealed, pair_screen
 from judgeboard.reviews.decisions import prefer
 from judgeboard.store.comparisons import LatestComparison
 from judgeboard.store.judge_versions import StoredVersion, get_version

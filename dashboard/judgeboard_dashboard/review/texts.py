@@ -10,9 +10,8 @@ import streamlit as st
 
 from judgeboard.domain import Action, ClaimMark, ClaimStatus, Response
 from judgeboard.formats.label_schema import FieldType
-from judgeboard.judges.evidence_alignment import AlignedSentence, align
+from judgeboard.judges.evidence_alignment import AlignedSentence, align, served_words
 from judgeboard.judges.words import content_words, sentence_spans
-from judgeboard.methods.serving import served_words
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag

@@ -1,11 +1,12 @@
 """The page Audits: how well a supreme judge finds another judge's wrong verdicts, with lists of the verdicts."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
 from judgeboard.domain import Estimate
-from judgeboard.methods.audit_report import (
+from judgeboard.methods.audits.report import (
     AuditedAnswer,
     AuditReport,
     DoneAudit,
@@ -20,13 +21,19 @@ from judgeboard.methods.audit_report import (
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.verdict_pairs import JudgedText, judged_texts
 from judgeboard_dashboard.session import page, reading, stacking_columns
-from judgeboard_dashboard.widgets.charts.grid import AUDIT_HEIGHT, MARKED, RIGHT, UNMARKED, WRONG, audit_chart
+from judgeboard_dashboard.theme import palette
+from judgeboard_dashboard.widgets.charts.grid import Axes, Cell, grid, heat_step
 from judgeboard_dashboard.widgets.filters import choose, switch, table_switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
 from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence
 
+EXAMPLE = (
+    "The verdict is | Marked wrong | Not marked",
+    "wrong | 41 caught | 9 missed",
+    "right | 6 accused | 144 rightly not marked",
+)
 PURPOSE = "In an audit, a stronger judge (the supreme judge) reviews another judge's verdicts and marks the wrong ones."
 AUDIT = "judgeboard test audit NAME --model MODEL"
 RECORDED = "To compare two stored judges: `judgeboard test audit B --recorded --by A`"
@@ -38,6 +45,9 @@ MEANINGS = {
     "Missed": "The verdict is wrong according to people, but the supreme judge did not mark it.",
     "Accused": "The verdict is right according to people, but the supreme judge marked it as wrong.",
 }
+AUDIT_HEIGHT = 230
+WRONG, RIGHT = "wrong", "right"
+MARKED, UNMARKED = "marked wrong", "not marked"
 GROUPED = "An evidence group contains all answers to one question with the same passages."
 Line = tuple[AuditedAnswer, JudgedText | None]  # the text is None if a newer judgment exists
 # The labels and the id are visible at a width of 800 px; the texts follow.
@@ -75,7 +85,7 @@ def audits() -> None:
     with reading() as connection:
         done = done_audits(connection)
         if not done:
-            empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,))
+            empty_page("audits", PURPOSE, "No audit yet.", command=AUDIT, others=(RECORDED,), example=EXAMPLE)
             return
         audit, as_table = _filters(done)
         report = audit_report(connection, *audit, reviewed_only=True)
@@ -108,6 +118,23 @@ def _filters(done: Sequence[DoneAudit]) -> tuple[DoneAudit, bool]:
         st.space("stretch")
         as_table = table_switch()
     return audit, as_table
+
+
+def audit_chart(report: AuditReport) -> Any:
+    """Return the counts of an audit, people in the rows. Marks: caught, missed, accused, rightly not marked."""
+    colours = palette()
+    cells = []
+    for row, column, verdicts, word in (
+        (WRONG, MARKED, report.tp, "caught"),
+        (WRONG, UNMARKED, report.fn, "missed"),
+        (RIGHT, MARKED, report.fp, "accused"),
+        (RIGHT, UNMARKED, report.tn, "rightly not marked"),
+    ):
+        of_row = report.tp + report.fn if row == WRONG else report.fp + report.tn
+        ground, ink = heat_step(verdicts / of_row, colours) if of_row else (colours.quiet[1], colours.muted)
+        tip = f"{verdicts:,} verdicts that are {row} by people's grades, {column}"
+        cells.append(Cell(row, column, f"{verdicts:,}", word, ground, ink, tip))
+    return grid(cells, Axes("The verdict is", (WRONG, RIGHT), "Supreme judge", (MARKED, UNMARKED)))
 
 
 def _counts(report: AuditReport, *, as_table: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from judgeboard.domain import Decision, FlagState, ResponseKind
-from judgeboard.methods.attempts import attempt_sequences
+from judgeboard.registry.methods import load_object, registrations
 from judgeboard.reviews.decisions import implying_rules
 from judgeboard.reviews.nothing_left import nothing_left
 from judgeboard.settings.model import Thresholds
@@ -24,7 +24,6 @@ from judgeboard.store.verdicts import load_rubric_scores
 from judgeboard_dashboard.evidence import Html, join, show, tag
 from judgeboard_dashboard.review.actions import ItemActions, Listing, QueueActions
 from judgeboard_dashboard.review.again import again_section
-from judgeboard_dashboard.review.attempts import attempts_link, attempts_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import (
@@ -223,9 +222,10 @@ def _draw_item(
     if changed is None:
         actions.draft.schema = None  # it may be the schema of a queue
     with reading() as connection:
-        sequences = attempt_sequences(connection, item.response_id)
         rubric = load_rubric_scores(connection, item.response_id)
         comments = comments_on(connection, item.response_id, None if reviewer is None else reviewer.id)
+    places = [place for each in registrations() for place in each.item_sections]
+    sections = [load_object(place).read(item.response_id) for place in places]
     own = [review for review in item.reviews if reviewer and review.stands and review.reviewer_id == reviewer.id]
     done = session.done[-1] if session.done else None
     if changed is not None:
@@ -271,11 +271,12 @@ def _draw_item(
             scales=scales_block(SCALES),
         ),
         saved=next((review.grade.claim_marks for review in own if review.grade.claim_marks), ()),
-        link=attempts_link(sequences),
+        link=join(links) if (links := [link for each in sections if (link := each.link())]) else None,
         over_signals=partial(again_section, actions, item),
         under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
     )
-    attempts_section(actions, sequences)
+    for section in sections:
+        section.show(actions)
     question, choices = _item_choices(actions, item, flag, rules, decides=decides)
     bar(
         actions,

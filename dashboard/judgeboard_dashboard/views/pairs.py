@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from judgeboard.domain import Estimate
-from judgeboard.methods.pair_report import (
+from judgeboard.agreement.pair_report import (
     ALL,
     BY_WORDS,
     ComparedPairs,
@@ -18,6 +17,7 @@ from judgeboard.methods.pair_report import (
     figures_of,
     outcome_words,
 )
+from judgeboard.domain import Estimate
 from judgeboard.reports.output import UNKNOWN, Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.model_ranking import RankedModel

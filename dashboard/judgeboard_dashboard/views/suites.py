@@ -2,30 +2,35 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import altair as alt
 import streamlit as st
 
 from judgeboard.domain import Estimate, RunState
-from judgeboard.methods.suite_file import ComparedCase
-from judgeboard.methods.suite_results import (
+from judgeboard.methods.suites.file import ComparedCase
+from judgeboard.methods.suites.results import (
     CaseResult,
     SuiteResult,
     SuiteRun,
     baseline_sentence,
     list_results,
     result_sentence,
+    score_words,
     suite_result,
 )
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import page, seen, stacking_columns
-from judgeboard_dashboard.widgets.charts.intervals import HEIGHT, suite_runs_chart
+from judgeboard_dashboard.theme import palette
+from judgeboard_dashboard.widgets.charts import click_points, estimate_rows
+from judgeboard_dashboard.widgets.charts.intervals import HEIGHT
 from judgeboard_dashboard.widgets.filters import choose, table_switch
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item
 from judgeboard_dashboard.widgets.tables import figure, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import caption, count, day, heading, sentence, when
 
 
 def _interval(mean: Estimate) -> str | None:
@@ -77,6 +82,11 @@ UNMEASURED_COLUMNS: Columns[CaseResult] = {
 }
 FIELDS = ("suite", "run", "baseline", "tables")
 NO_BASELINE = "No baseline"
+EXAMPLE = (
+    "Run | Candidate | Average score, 1 to 5 | Cases that do not pass",
+    "2 | assistant 1.4 | 4.31 [4.12, 4.48] | 3 of 40",
+    "1 | assistant 1.3 | 4.05 [3.83, 4.25] | 7 of 40",
+)
 PURPOSE = "A suite asks your assistant the same questions after each change, and judges the answers."
 RUN = "judgeboard suite run suite.yaml --candidate model:NAME --model JUDGE"
 FORMAT = "The format of a suite file: `judgeboard suite run --help`"
@@ -98,7 +108,7 @@ def suites() -> None:
     follow("suites", own=FIELDS)
     everything = list_results(seen())
     if not everything:
-        empty_page("suites", PURPOSE, "No suite runs yet.", command=RUN, others=(FORMAT,))
+        empty_page("suites", PURPOSE, "No suite runs yet.", command=RUN, others=(FORMAT,), example=EXAMPLE)
         return
     filters = _filters(everything)
     result = suite_result(seen(), filters.run_id, baseline=filters.baseline)
@@ -146,7 +156,7 @@ def _trend(filters: Filters) -> None:
     drawn = list(reversed(filters.runs[:MOST_DRAWN]))
     more = len(filters.runs) - len(drawn)
     figure(
-        lambda: suite_runs_chart(drawn, filters.run_id),
+        lambda: runs_chart(drawn, filters.run_id),
         HEIGHT,
         Table.of(drawn, RUN_COLUMNS),
         _run_rows(drawn),
@@ -157,6 +167,52 @@ def _trend(filters: Filters) -> None:
             "Short lines show the threshold of each run. Click a run to open it.",
             f"The newest {len(drawn)} of {len(filters.runs)} runs." if more else None,
         ),
+    )
+
+
+SCALE = (1, 5)
+
+
+def runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
+    """Return the chart, runs from left to right with their thresholds; the chosen run is filled."""
+    colours = palette()
+    averages = [run.average_score for run in runs]
+    labels = [f"{run.run}|{day(run.at)}" for run in runs]
+    rows = estimate_rows(
+        averages,
+        run=labels,
+        threshold=[run.threshold for run in runs],
+        text=["" if average.value is None else two_decimals(average.value) for average in averages],
+        ground=[colours.series[0] if run.run == chosen_run else colours.pane for run in runs],
+        tip=[
+            f"run {run.run}, {run.candidate}, {when(run.at)}: {score_words(run.average_score.value)} "
+            f"on {run.measured} cases"
+            for run in runs
+        ],
+    )
+    # A label has two lines: the number of the run, and its day.
+    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr="split(datum.value, '|')")
+    x = alt.X("run:O", title="Run", sort=labels, axis=axis)
+    scale = alt.Scale(domain=list(SCALE), nice=False, zero=False)
+    y = alt.Y("value:Q", title="Average score", scale=scale, axis=alt.Axis(values=[1, 2, 3, 4, 5], format="d"))
+    every = alt.Chart(rows).encode(x=x)
+    base = every.transform_filter("isValid(datum.value)")
+    blue = colours.series[0]
+    return alt.layer(
+        every.mark_tick(orient="horizontal", width=64, height=2.5, color=colours.doubt[0], aria=False).encode(
+            y=alt.Y("threshold:Q", scale=scale)
+        ),
+        base.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
+            y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")
+        ),
+        base.mark_line(color=blue, strokeWidth=1.2, opacity=0.5).encode(y=y),
+        base.mark_point(filled=True, size=90, opacity=1, stroke=blue, strokeWidth=2).encode(
+            y=y, fill=alt.Fill("ground:N", scale=None)
+        ),
+        base.mark_text(dx=7, dy=-10, align="left", fontSize=12, color=colours.ink)
+        .encode(y=y, text=alt.Text("text:N"))
+        .transform_filter("datum.text != ''"),
+        click_points(base, blue, y=y),
     )
 
 

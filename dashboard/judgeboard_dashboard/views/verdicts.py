@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from judgeboard.agreement.samples import judging_version
 from judgeboard.agreement.verdict_changes import ComparisonPage, version_changes
-from judgeboard.store.audits import count_verdicts
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.verdict_pairs import versions_with_verdicts
+from judgeboard.store.verdicts import count_verdicts
 from judgeboard_dashboard.session import page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page

@@ -1,6 +1,6 @@
 """The checklist of a new database; for an empty page its purpose, an example, and the next step."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC
 from typing import NamedTuple
 
@@ -195,16 +195,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "No fault found: score collapse | uses 9 of 11 levels",
         "Not measured: control answers | judgeboard test controls make",
     ),
-    "audits": (
-        "The verdict is | Marked wrong | Not marked",
-        "wrong | 41 caught | 9 missed",
-        "right | 6 accused | 144 rightly not marked",
-    ),
-    "suites": (
-        "Run | Candidate | Average score, 1 to 5 | Cases that do not pass",
-        "2 | assistant 1.4 | 4.31 [4.12, 4.48] | 3 of 40",
-        "1 | assistant 1.3 | 4.05 [3.83, 4.25] | 7 of 40",
-    ),
     "verdicts": (
         "Question | Old | New | Flip | Direction | People",
         "How high is the wall? | 0.92 | 0.10 | now bad | towards people | hallucinated",
@@ -215,11 +205,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "How high is the wall? | A | A | A | A",
         "When do you open? | A | B | tie | B",
     ),
-    "self_reference": (
-        "The judge compares two answers | All pairs | Its own answer is sure | Not sure",
-        "without its own answer | 71 % [65, 76] | 80 % [73, 86] | 57 % [47, 66]",
-        "with its own answer | 74 % [69, 79] | 91 % [85, 95] | 49 % [40, 59]",
-    ),
 }
 
 
@@ -229,8 +214,9 @@ def empty_page(
     command: str | None = None,
     others: Collection[str] = (),
     among: Collection[Step] = ("import", "judge"),
+    example: Sequence[str] = (),
 ) -> None:
-    """Show what an empty page is for, an example of it, and the next step.
+    """Show what an empty page is for, an example of it (default: that of `EXAMPLES`), and the next step.
 
     The next step is a button if it is one of ``among``, otherwise the ``command``. ``others`` are further ways.
     """
@@ -239,7 +225,7 @@ def empty_page(
     if steps.next == "import" and "import" in among and any("`" in text for text in texts):
         texts = (*(text for text in texts if "`" not in text), *NO_ANSWERS)  # their commands need answers first
     empty(*texts)
-    head, *rows = ([tag("td", cell) for cell in line.split(" | ")] for line in EXAMPLES[page])
+    head, *rows = ([tag("td", cell) for cell in line.split(" | ")] for line in example or EXAMPLES[page])
     table = tag("table", tag("caption", "Example"), tag("thead", tag("tr", *head)), *(tag("tr", *row) for row in rows))
     show(tag("div", table, cls="jb-example"))
     if not next_button(steps, among=among) and command is not None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
+from judgeboard.registry.methods import registrations
 from judgeboard.store.clock import utc_now
 from judgeboard.store.jobs import RunInProgress, runs_in_progress
 from judgeboard.store.storing import import_in_progress
@@ -22,11 +23,7 @@ MINUTE = 60
 LONGEST_FILE = 30
 DOES = {
     "compare": "Comparing",
-    "audit": "Auditing",
-    "ssr": "Measuring self-reference",
-    "refine": "Refining",
-    "reflect": "Reflecting",
-    "suite": "Running a suite",
+    **{kind: does for each in registrations() for kind, does in each.runs.items()},
 }
 """What a run of a kind does; the others judge."""
 

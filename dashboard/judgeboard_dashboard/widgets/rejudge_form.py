@@ -19,12 +19,15 @@ from judgeboard.runs.jobs import (
     estimate_calls,
     generators_to_judge,
     job_address,
+    judge_spec,
+    open_jobs,
     request_rejudge,
     usable_versions,
 )
 from judgeboard.settings.model import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
+from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.runs import AskMode
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
@@ -582,3 +585,31 @@ def _cost_limit(judge: JobJudge, estimate: CallEstimate | None) -> float | None:
         caption(why_not)
         return None
     return limit
+
+
+def judge_in_job(
+    version: StoredVersion, where: RowFilter, mode: AskMode, *, key: str, noun: str, label: str, command: str
+) -> None:
+    """Show the estimate and the button of a job in which a judge version judges these answers, or the open job.
+
+    ``command`` does the same in a terminal, for a version that a job cannot use.
+    """
+    job = next((each for each in open_jobs(store()) if (each.mode, each.where.kinds) == (mode, where.kinds)), None)
+    if job is not None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            caption(f"A job is {job.state}: {job.asked:,} of {count(job.selected, noun)} judged.")
+            open_button("Open job", Rows("rejudge", {"job": job.id}), key=f"{key}_job", type="tertiary")
+        return
+    try:
+        with reading() as connection:
+            spec = judge_spec(connection, version)
+        if spec is None:
+            caption(f"This judge version can judge the {noun}s only in a terminal: `{command}`")
+            return
+        estimate = estimate_calls(seen(), judge=spec, where=where, mode=mode)
+    except JudgeboardError as error:
+        problem(str(error))
+        return
+    caption(lead(estimate))
+    if estimate.calls:
+        job_button(label, estimate, key=f"{key}_judge", spec=spec, where=where, mode=mode)

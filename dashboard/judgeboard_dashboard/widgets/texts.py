@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 
+import streamlit as st
+
 from judgeboard.settings.model import DEFAULT_DATABASE
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.clock import utc_now
@@ -176,3 +178,8 @@ def bold_numbers(text: str) -> Html:
         tag("b", part, cls="jb-whole" if " " in part else None) if place % 2 else part
         for place, part in enumerate(parts)
     )
+
+
+def command_block(command: str) -> None:
+    """Show a command; of several, each has a line of its own."""
+    st.code(with_database(command).replace(" && ", "\n"), language=None, wrap_lines=True)

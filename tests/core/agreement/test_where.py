@@ -11,8 +11,8 @@ from judgeboard.agreement.measure import measure_agreement
 from judgeboard.cli.app import run
 from judgeboard.domain import Status, Verdict
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.methods.jury import judge_by_jury
-from judgeboard.methods.repeats import repeats_report
+from judgeboard.methods.juries.run import judge_by_jury
+from judgeboard.methods.repeats.run import repeats_report
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judgments import NewJudgment

@@ -19,7 +19,7 @@ from judgeboard.errors import DatabaseAway
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure
 from judgeboard.runs import judging
 from judgeboard.store.engine import Store
-from judgeboard.store.export import EXPORTS
+from judgeboard.store.export import exports
 from judgeboard.store.opening import open_store
 from judging_log import address
 
@@ -295,7 +295,7 @@ def test_exported_responses_import_again_without_a_change(
 
 def test_export_all_writes_a_folder(database: str, tmp_path: Path) -> None:
     assert run(["export", "all", "--format", "csv", "-o", str(tmp_path / "out"), "--db", database]) == 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(f"{table}.csv" for table in EXPORTS)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(f"{table}.csv" for table in exports())
 
 
 def test_forget_blanks_the_texts_and_keeps_the_scores(database: str, capsys: pytest.CaptureFixture[str]) -> None:

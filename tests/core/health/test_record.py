@@ -26,8 +26,8 @@ from judgeboard.errors import BadInput
 from judgeboard.health.models import model_table, shipped_models
 from judgeboard.health.record import MOST, SECONDS, JudgeRecord, KeptRecords, State, levels_of, read_record
 from judgeboard.health.report import CHECKS, measure_health
-from judgeboard.methods.audit import audit_recorded
-from judgeboard.methods.repeats import repeats_report
+from judgeboard.methods.audits.run import audit_recorded
+from judgeboard.methods.repeats.run import repeats_report
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.health import ValueCounts

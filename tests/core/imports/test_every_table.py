@@ -21,7 +21,7 @@ from judgeboard.reviews.decisions import decide
 from judgeboard.reviews.failure_modes import retire_mode, save_mode
 from judgeboard.reviews.issues import save_issue
 from judgeboard.store.engine import Store
-from judgeboard.store.export import EXPORTS, export_tables
+from judgeboard.store.export import export_tables, exports
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.issues import Issue
@@ -58,16 +58,16 @@ FORGOTTEN = "the forgotten text"
 def rows_of(store: Store, table: str) -> list[str]:
     """Return the rows of an export that no database changes. Superseded flags are not compared."""
     left_out = OF_ONE_DATABASE.get(table, "").split()
-    names = [column.name for column in EXPORTS[table].columns if column.name not in left_out]
+    names = [column.name for column in exports()[table].columns if column.name not in left_out]
     with store.reading() as connection:
-        rows = [row for row in EXPORTS[table].rows(connection) if row.get("state") is not FlagState.SUPERSEDED]
+        rows = [row for row in exports()[table].rows(connection) if row.get("state") is not FlagState.SUPERSEDED]
     return sorted(json.dumps({name: row.get(name) for name in names}, sort_keys=True, default=str) for row in rows)
 
 
 def chains(store: Store) -> list[list[str | None]]:
     """Return the texts of each comment, the last one first."""
     with store.reading() as connection:
-        rows = {row["comment"]: row for row in EXPORTS["comments"].rows(connection)}
+        rows = {row["comment"]: row for row in exports()["comments"].rows(connection)}
     ends = rows.keys() - {row["replaces"] for row in rows.values()}
 
     def texts(number: int | None) -> list[str | None]:
@@ -145,7 +145,7 @@ def test_every_exported_table_comes_back(filled: Store, store: Store, tmp_path: 
         expected = rows_of(filled, table)
         if forgotten[table]:  # rows about the answer that is forgotten, which no export has
             with filled.reading() as connection:
-                known = {row["external_id"] for row in EXPORTS["responses"].rows(connection)}
+                known = {row["external_id"] for row in exports()["responses"].rows(connection)}
             kept = [row for row in expected if json.loads(row)["external_id"] in known]
             assert len(kept) < len(expected)
             expected = kept

@@ -8,6 +8,7 @@ from engines import on_sqlite
 from judgeboard.cli.import_command import import_command as command
 from judgeboard.imports.importing import BATCH_ROWS
 from judgeboard.imports.kinds import KINDS, kind_class
+from judgeboard.methods.self_reference.queries import load_samples
 from judgeboard.reports.stats import stats
 from judgeboard.store.comparisons import load_comparisons
 from judgeboard.store.day_sums import flagged_sums, score_sums
@@ -18,7 +19,6 @@ from judgeboard.store.open_flags import open_counts
 from judgeboard.store.overview import count_responses
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.preferences import load_preferences
-from judgeboard.store.samples import load_samples
 from judgeboard.store.tables import COMPARISON, JUDGMENT, JUDGMENT_SCORE, PAIR, RESPONSE, REVIEW, REVIEW_SCORE, RUN
 
 

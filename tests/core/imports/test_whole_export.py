@@ -11,7 +11,7 @@ import pytest
 from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Label, Status, Verdict, WhyDiffers
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
-from judgeboard.store.export import EXPORTS, export_tables
+from judgeboard.store.export import export_tables, exports
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.opening import open_store
@@ -42,16 +42,16 @@ OF_ONE_DATABASE = {
 
 def rows_of(store: Store, table: str) -> list[str]:
     left_out = OF_ONE_DATABASE.get(table, "").split()
-    names = [column.name for column in EXPORTS[table].columns if column.name not in left_out]
+    names = [column.name for column in exports()[table].columns if column.name not in left_out]
     with store.reading() as connection:
-        rows = list(EXPORTS[table].rows(connection))
+        rows = list(exports()[table].rows(connection))
     return sorted(json.dumps({name: row.get(name) for name in names}, sort_keys=True, default=str) for row in rows)
 
 
 def replacements(store: Store) -> list[tuple[str, ...]]:
     """The reviews that replace another one, with the one that they replace."""
     with store.reading() as connection:
-        rows = {row["review"]: row for table in ("reviews", "preferences") for row in EXPORTS[table].rows(connection)}
+        rows = {row["review"]: row for table in ("reviews", "preferences") for row in exports()[table].rows(connection)}
     named = {
         id_: f"{row['external_id']} {row['reviewer']} {row.get('decision')} {row.get('quality')}"
         for id_, row in rows.items()
@@ -155,7 +155,7 @@ def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(store: St
     asks = (3.0, 2**31, -1, True, "many")  # pandas writes 3 as 3.0 beside missing values
     row = {"source": "log", "external_id": "a", "judge": "own", "groundedness": 0.5}
     with store.reading() as connection:
-        [answer] = EXPORTS["responses"].rows(connection)
+        [answer] = exports()["responses"].rows(connection)
     row |= {name: answer[name] for name in ("source", "external_id")}
     file.write_text("".join(json.dumps(row | {"ask": ask}) + "\n" for ask in asks))
     summary = import_file(case.store, file, kind="verdicts")
@@ -166,6 +166,6 @@ def flag_states(store: Store) -> list[tuple[str, str]]:
     with store.reading() as connection:
         return [
             (row["rule"], row["state"])
-            for row in EXPORTS["flags"].rows(connection)
+            for row in exports()["flags"].rows(connection)
             if row["rule"] == "low_groundedness"
         ]

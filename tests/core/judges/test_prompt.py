@@ -16,11 +16,11 @@ from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.prompt import PROMPTS, fence_token, fenced, load_prompt, prompt_file
 from judgeboard.judges.rag import VerdictForm, rag_messages
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.methods.audit import make_supreme
-from judgeboard.methods.pairwise import make_pairwise_judge
-from judgeboard.methods.self_reference import make_self_reference_judge
+from judgeboard.methods.audits.run import make_supreme
+from judgeboard.methods.self_reference.run import make_self_reference_judge
 from judgeboard.runs.jobs import judge_spec
 from judgeboard.runs.judging import make_judge
+from judgeboard.runs.pairwise import make_pairwise_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judging_log import address, judge_once

@@ -17,7 +17,7 @@ from judgeboard.judges.rating import RatingJudge
 from judgeboard.judges.rubric_file import Dimension, Rubric
 from judgeboard.llm.chat import RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
-from judgeboard.methods.audit import make_supreme
+from judgeboard.methods.audits.run import make_supreme
 from judgeboard.runs.judging import make_judge
 from judging_log import judge_once
 

@@ -12,8 +12,8 @@ from graded_log import GOOD, GradedLog
 from judgeboard.cli.app import run
 from judgeboard.domain import Label, Status, Verdict
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, forward_to
-from judgeboard.methods.suite_file import read_suite
-from judgeboard.methods.suite_run import make_candidate, run_suite
+from judgeboard.methods.suites.file import read_suite
+from judgeboard.methods.suites.run import make_candidate, run_suite
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.alignments import EvidenceRole, stored_looks
 from judgeboard.store.engine import Store

@@ -15,9 +15,9 @@ from judgeboard.cli.export import SHAPES as OF_THE_COMMAND
 from judgeboard.domain import Decision
 from judgeboard.imports.importing import import_file
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.methods.suite_file import read_suite
-from judgeboard.methods.suite_run import run_suite
-from judgeboard.reports.datasets import SHAPES, ReviewedAnswer, WrittenDataset, reviewed_answers, write_dataset
+from judgeboard.methods.suites.file import read_suite
+from judgeboard.methods.suites.run import run_suite
+from judgeboard.reports.datasets import ReviewedAnswer, WrittenDataset, reviewed_answers, shapes, write_dataset
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -64,7 +64,7 @@ def exported(log: GradedLog, shape: str, **where: Any) -> tuple[list[dict[str, A
     stream = io.BytesIO()
     written = write_dataset(Seen(log.store, None), shape, stream, RowFilter(**where))
     text = stream.getvalue().decode()
-    rows = json.loads(text) if SHAPES[shape].format == "json" else [json.loads(line) for line in text.splitlines()]
+    rows = json.loads(text) if shapes()[shape].format == "json" else [json.loads(line) for line in text.splitlines()]
     return rows, written
 
 
@@ -191,7 +191,7 @@ def test_corrected_answers_become_a_suite_that_runs(log: GradedLog, tmp_path: Pa
 
 
 def test_the_command_writes_datasets(sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert set(OF_THE_COMMAND) == set(SHAPES)
+    assert set(OF_THE_COMMAND) == set(shapes())
     log = GradedLog(sqlite_store)
     first, second = log.answers(2)
     log.review_all([first, second], label=GOOD.value)

@@ -16,26 +16,26 @@ from engines import on_sqlite
 from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.pair_report import ComparedPairs
+from judgeboard.agreement.pair_screen import pair_screen
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.verdict_changes import comparison_page
 from judgeboard.domain import Grade, QueueOrder
 from judgeboard.errors import DecisionRefused, NotFound
 from judgeboard.health.report import health_page, judges_in_use
-from judgeboard.methods.attempts import attempt_sequences
-from judgeboard.methods.audit_report import audit_report, done_audits
-from judgeboard.methods.pair_report import ComparedPairs
-from judgeboard.methods.pair_screen import pair_screen
+from judgeboard.methods.audits.queries import audited_judgments
+from judgeboard.methods.audits.report import audit_report, done_audits
+from judgeboard.methods.refining.attempts import attempt_sequences
 from judgeboard.reports.stats import measure, stats
 from judgeboard.reviews.decisions import grade
 from judgeboard.reviews.leases import release, skip
 from judgeboard.reviews.queues import close_queue
 from judgeboard.reviews.shown import item_texts
 from judgeboard.runs.raw_calls import raw_calls
-from judgeboard.store.audits import audited_judgments
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, event_page
-from judgeboard.store.export import EXPORTS, export_tables
+from judgeboard.store.export import export_tables, exports
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen, count_hidden, hidden_answers, hidden_by, hide_rows, part_of
 from judgeboard.store.items import load_item, response_of_flag
@@ -299,11 +299,11 @@ def test_an_export_leaves_out_what_is_hidden(marked: Marked, form: str) -> None:
     marked.give()
     exported: dict[int | None, dict[str, bytes]] = {}
     for viewer in (None, case.jon.id, case.mara.id):
-        files = {name: io.BytesIO() for name in EXPORTS}
+        files = {name: io.BytesIO() for name in exports()}
         export_tables(case.store, files, format=form, viewer=viewer)
         exported[viewer] = {name: file.getvalue() for name, file in files.items()}
     files = {name for name, file in exported[case.jon.id].items() if b"mark-" in file}
-    assert files == set(EXPORTS) - {"failure_modes", "issues", "label_schemas"}  # definitions, the same for everybody
+    assert files == set(exports()) - {"failure_modes", "issues", "label_schemas"}  # definitions, the same for everybody
     assert {name for name, file in exported[case.mara.id].items() if b"mark-" in file} == set()
     if form == "jsonl":
         assert exported[None] == exported[case.jon.id]

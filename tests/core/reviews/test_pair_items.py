@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
+from judgeboard.agreement.pair_screen import pair_screen
 from judgeboard.domain import Decision, Grade, ItemState, Preference, QueueOrder, Shown
 from judgeboard.errors import BadInput, DecisionRefused
-from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.leases import LeasedItem

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from engines import on_sqlite
+from judgeboard.agreement.pair_report import ComparedPairs, Listed, measure_pairs
+from judgeboard.agreement.pair_screen import PairScreen, pair_screen
 from judgeboard.domain import Grade, Preference, Shown, Status, StepRecord
 from judgeboard.errors import BadInput, NotFound
-from judgeboard.methods.pair_report import ComparedPairs, Listed, measure_pairs
-from judgeboard.methods.pair_screen import PairScreen, pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.shown import order_for, stored_side

@@ -6,6 +6,7 @@ import pytest
 
 from engines import on_sqlite
 from judgeboard.domain import Pair, Preference, Shown, Status, StepRecord
+from judgeboard.methods.self_reference.queries import NewSample, load_samples, store_samples, stored_samples, tries_at
 from judgeboard.store.comparisons import (
     REFERENCE,
     NewComparison,
@@ -18,7 +19,6 @@ from judgeboard.store.comparisons import (
 )
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.samples import NewSample, load_samples, store_samples, stored_samples, tries_at
 
 A, B, TIE = Preference
 AB, BA = Shown

@@ -16,7 +16,7 @@ from judgeboard import Decision, Grade, Preference, Shown
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule
 from judgeboard.domain import Response, Role, RuleState
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
-from judgeboard.methods.refine import refine_pending
+from judgeboard.methods.refining.refine import refine_pending
 from judgeboard.people.roster import (
     add_person,
     admit,

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from sqlalchemy import insert
 
 from judgeboard.domain import DimensionScore, Response, ResponseKind, Status, StepRecord
-from judgeboard.store.export import EXPORTS
+from judgeboard.methods.refining.queries import NewRefinement, insert_refinements
+from judgeboard.store.export import exports
+from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.judgments import step_values
-from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations
 from judgeboard.store.runs import start_import_run
 from judgeboard.store.tables import JUDGMENT_REVIEW
 
@@ -17,8 +18,8 @@ PAID = StepRecord(Status.OK, raw="as it came", cost_micro=1_500)
 
 def rows(case, table: str):
     with case.store.reading() as connection:
-        found = list(EXPORTS[table].rows(connection))
-    return [{column.name: row.get(column.name) for column in EXPORTS[table].columns} for row in found]
+        found = list(exports()[table].rows(connection))
+    return [{column.name: row.get(column.name) for column in exports()[table].columns} for row in found]
 
 
 def test_refinements_and_audits_name_the_answer_they_are_of(case) -> None:
@@ -52,6 +53,6 @@ def test_refinements_and_audits_name_the_answer_they_are_of(case) -> None:
 
 def test_an_export_shows_a_verdict_before_the_call_that_returned_it() -> None:
     for table, verdict in [("judgments", "groundedness"), ("comparisons", "reasoning"), ("audits", "correct")]:
-        names = [column.name for column in EXPORTS[table].columns]
+        names = [column.name for column in exports()[table].columns]
         assert names[:2] == ["source", "external_id"]
         assert names.index(verdict) < names.index("run") < names.index("raw")

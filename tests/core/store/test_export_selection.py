@@ -12,7 +12,7 @@ from judgeboard.cli.app import run
 from judgeboard.cli.export import TABLES, WITHOUT_SUBJECT
 from judgeboard.errors import BadInput
 from judgeboard.store.engine import Store
-from judgeboard.store.export import EXPORTS, TEXTS, export_tables
+from judgeboard.store.export import TEXTS, export_tables, exports
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.opening import open_store
 
@@ -35,8 +35,8 @@ def exported(store: Store, folder: Path, table: str, **options: Any) -> list[dic
 
 
 def test_the_command_knows_the_tables_without_a_subject() -> None:
-    whole = {name for name, table in EXPORTS.items() if table.response is None and table.pair is None}
-    assert (whole, set(TABLES)) == (set(WITHOUT_SUBJECT), set(EXPORTS))
+    whole = {name for name, table in exports().items() if table.response is None and table.pair is None}
+    assert (whole, set(TABLES)) == (set(WITHOUT_SUBJECT), set(exports()))
 
 
 @pytest.mark.parametrize("table", [name for name in TABLES if name not in WITHOUT_SUBJECT])

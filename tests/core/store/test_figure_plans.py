@@ -15,7 +15,7 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import JudgeVersion
 from judgeboard.reviews.failure_modes import failure_mode_counts
 from judgeboard.reviews.issues import issue_filter, measure_issue
-from judgeboard.store.anchors import reported_models
+from judgeboard.store.anchor_judgments import reported_models
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import parse_where
 from judgeboard.store.issues import Issue

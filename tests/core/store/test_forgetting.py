@@ -25,20 +25,21 @@ from judgeboard.domain import (
     Verdict,
 )
 from judgeboard.errors import NotFound
-from judgeboard.methods.control_answers import make_control_answers
+from judgeboard.methods.control_answers.run import make_control_answers
+from judgeboard.methods.refining.queries import NewRefinement, insert_refinements
+from judgeboard.methods.self_reference.queries import NewSample, load_samples, store_samples
 from judgeboard.store import forgetting
 from judgeboard.store.comparisons import REFERENCE, NewComparison, load_comparisons, store_comparisons
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import parse_where
 from judgeboard.store.forgetting import ForgottenAnswers, count_to_forget, forget_matching, forget_response
+from judgeboard.store.generations import NewGeneration, store_generations, stored_ids
 from judgeboard.store.grades import GradeOf, ImportedGrade, insert_grades
 from judgeboard.store.judgments import NewJudgment, step_values
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, load_preferences, store_preferences
-from judgeboard.store.refinements import NewGeneration, NewRefinement, insert_refinements, store_generations, stored_ids
 from judgeboard.store.responses import key_of
 from judgeboard.store.runs import start_import_run
-from judgeboard.store.samples import NewSample, load_samples, store_samples
 from judgeboard.store.storing import store_judgments, store_responses
 from judgeboard.store.tables import GENERATION, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
 

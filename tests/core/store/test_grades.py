@@ -11,10 +11,10 @@ from judgeboard.agreement.ratings import PairSource
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, ResponseKind, Status, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.prompt import example_params
+from judgeboard.methods.anchors.queries import insert_anchor_set
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.alignments import EvidenceRole, evidence_role
-from judgeboard.store.anchors import insert_anchor_set
 from judgeboard.store.engine import Store
 from judgeboard.store.grades import examples_from_reviews
 from judgeboard.store.judge_versions import ensure_version

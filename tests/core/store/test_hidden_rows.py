@@ -13,14 +13,17 @@ import numpy as np
 from sqlalchemy import ColumnElement, Connection, select
 from sqlalchemy.exc import DBAPIError
 
+import judgeboard.methods
 import judgeboard.store
 from judgeboard.domain import Decision, FlagState, JudgeVersion, QueueOrder
 from judgeboard.errors import JudgeboardError
 from judgeboard.formats.label_schema import schema_in
+from judgeboard.methods.refining.queries import RefineSelection, ReflectSelection
+from judgeboard.methods.suites.queries import StoredSuiteRun
 from judgeboard.settings.model import Cuts
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter
-from judgeboard.store.export import EXPORTS
+from judgeboard.store.export import exports
 from judgeboard.store.filters import RowFilter, own_label_condition
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.judge_versions import list_versions
@@ -29,11 +32,9 @@ from judgeboard.store.own_labels import OwnLabel
 from judgeboard.store.queue_items import item_by_id
 from judgeboard.store.queues import QueueRules, queue_by_id
 from judgeboard.store.ratings_table import ratings_table
-from judgeboard.store.refinements import RefineSelection, ReflectSelection
 from judgeboard.store.reviews import find_comment, find_review
 from judgeboard.store.runs import Selection, ask_mode, get_run
 from judgeboard.store.strata import DrawPlan
-from judgeboard.store.suites import StoredSuiteRun
 from judgeboard.store.tables import JUDGMENT, QUEUE_ITEM, RESPONSE
 from judgeboard.store.tools import What
 from marked_answer import NOW, found_in, mark_answer
@@ -108,16 +109,18 @@ OF_STATEMENTS = {"query", "queries", "of", "row_filter", "table", "which", "orde
 
 def store_functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every public function of the store whose first parameter is a connection."""
-    for found in pkgutil.walk_packages(judgeboard.store.__path__, "judgeboard.store."):
-        if ".migrations" in found.name:
-            continue
-        module = importlib.import_module(found.name)
+    of_store = pkgutil.walk_packages(judgeboard.store.__path__, "judgeboard.store.")
+    of_methods = pkgutil.walk_packages(judgeboard.methods.__path__, "judgeboard.methods.")
+    names = [found.name for found in of_store if ".migrations" not in found.name]
+    names += [found.name for found in of_methods if found.name.endswith(".queries")]
+    for module_name in names:
+        module = importlib.import_module(module_name)
         for name, function in vars(module).items():
-            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != found.name:
+            if name.startswith("_") or not inspect.isfunction(function) or function.__module__ != module_name:
                 continue
             parameters = list(inspect.signature(function).parameters.values())
             if parameters and parameters[0].annotation is Connection:
-                yield f"{found.name.removeprefix('judgeboard.store.')}.{name}", function
+                yield f"{module_name.removeprefix('judgeboard.').removeprefix('store.')}.{name}", function
 
 
 def arguments(queues: QueueCase) -> dict[Any, Any]:
@@ -360,7 +363,7 @@ def test_no_function_of_the_store_gives_a_hidden_row(queues: QueueCase) -> None:
         if (given := arguments_of(name, function, values))
     }
     calls |= {f"reviews.{function.__name__}": (function, ([1], {})) for function in (find_review, find_comment)}
-    calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in EXPORTS.items()}
+    calls |= {f"export.{name}": (table.rows, ([], {})) for name, table in exports().items()}
     calls["export.ratings"] = (ratings_table(values["version"]).rows, ([], {}))
     leaks, telling = {}, set()
     for name, (function, (positional, named)) in calls.items():

@@ -10,7 +10,7 @@ from judgeboard import judge_pending, make_judge
 from judgeboard.domain import JudgeVersion, Role
 from judgeboard.errors import BadInput, NotAllowed, NotFound
 from judgeboard.judges.judge import fingerprint
-from judgeboard.methods.jury import judge_by_jury
+from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.people.roster import add_person, change_settings, restore_version, retire_version
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter

@@ -7,14 +7,13 @@ import pytest
 from million_data import make
 from sqlalchemy import insert
 
+from judgeboard.agreement.pair_screen import pair_screen
 from judgeboard.domain import Preference, QueueOrder, Shown
-from judgeboard.methods.pair_screen import pair_screen
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import prefer
 from judgeboard.reviews.leases import skip
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.queues import queue_progress
-from judgeboard.store.audits import count_verdicts
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.items import load_item
@@ -26,6 +25,7 @@ from judgeboard.store.queue_items import item_by_id, leased_where_visible
 from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.store.tables import TRACE
 from judgeboard.store.traces import latest_traces, list_sources, unused_traces
+from judgeboard.store.verdicts import count_verdicts
 from pair_log import add_pairs, people_say, record
 from query_plans import plans_of, whole_tables
 from queue_case import CONFIRM, DISMISS, QueueCase, queue_case

@@ -10,10 +10,10 @@ from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.generations import NewGeneration, store_generations
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.refinements import NewGeneration, store_generations
 from judgeboard.store.run_steps import RunProblem, run_problems
 from judgeboard.store.runs import (
     AskMode,

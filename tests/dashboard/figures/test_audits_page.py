@@ -3,8 +3,8 @@
 from app_pages import OpenPage, charts, texts
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
-from judgeboard.methods.audit import audit, audit_recorded, make_supreme
-from judgeboard.methods.audit_report import AuditSample
+from judgeboard.methods.audits.report import AuditSample
+from judgeboard.methods.audits.run import audit, audit_recorded, make_supreme
 from judgeboard.store.engine import Store
 
 HOSTILE = "<script>alert(1)</script> **bold** $x$"

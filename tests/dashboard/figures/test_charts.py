@@ -85,19 +85,14 @@ def each_kind_of_chart() -> dict[str, Any]:
     tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]
     share, at = Estimate(0.5, 0.4, 0.6, 20), datetime(2026, 3, 2, tzinfo=UTC)
     threshold = SimpleNamespace(low_groundedness=0.5, flags=5, recall=share, precision=share)
-    scored = SimpleNamespace(accuracy=share, on=share, off=Estimate(None, n=0, reason="none"))
-    suite_run = SimpleNamespace(run=1, at=at, average_score=share, threshold=0.4, candidate="m", measured=2)
     return {
         "trend_chart": trend.trend_chart([point(0), point(1)], (), AXIS),
         "week_chart": trend.week_chart([at], [2_000_000]),
         "quadrant_chart": grid.quadrant_chart({("low", "down"): 3}),
         "confusion_chart": grid.confusion_chart(Confusion(("bad", "good"), ((1, 2), (3, 4)))),
         "heat_chart": grid.heat_chart(Picture(("0.0", "0.5"), ((1, 0), (2, 3)), ((0, 0), (2, 0))), 0.4),
-        "audit_chart": grid.audit_chart(SimpleNamespace(tp=1, fn=2, fp=3, tn=4)),
         "whisker_chart": intervals.whisker_chart([intervals.Slice("QA", 20, share)], "kappa"),
         "share_levels_chart": intervals.share_levels_chart([intervals.Level("QA", share, "", "QA")], "Level", "Share"),
-        "conditions_chart": intervals.conditions_chart({"C": scored}),
-        "suite_runs_chart": intervals.suite_runs_chart([suite_run], 1),
         "calibration_chart": scores.calibration_chart(tenths),
         "trade_off_chart": scores.trade_off_chart([threshold], 10, {"in force": threshold}),
         "scatter_chart": scores.scatter_chart([(0.1, 0.9), (0.5, 0.5)], 0.4),

@@ -12,14 +12,14 @@ from app_pages import OpenPage, charts, labels, markup, press, shown, table_rows
 from graded_log import BAD, GOOD, GradedLog
 from held_endpoint import HeldEndpoint
 from job_steps import ended, working
-from judgeboard.agreement.anchors import make_anchors, stored_anchors
 from judgeboard.domain import JudgeVersion, Response, Status, Verdict
 from judgeboard.health import record
 from judgeboard.health.report import CHECKS
 from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, completion
-from judgeboard.methods.alignment import align
-from judgeboard.methods.control_answers import CONTROL_KINDS, judge_control_answers, make_control_answers
-from judgeboard.methods.jury import judge_by_jury
+from judgeboard.methods.alignment.run import align
+from judgeboard.methods.anchors.report import make_anchors, stored_anchors
+from judgeboard.methods.control_answers.run import CONTROL_KINDS, judge_control_answers, make_control_answers
+from judgeboard.methods.juries.run import judge_by_jury
 from judgeboard.runs.jobs import recent_jobs
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.alignments import EvidenceRole

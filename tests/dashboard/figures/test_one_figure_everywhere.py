@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.pair_report import ComparedPairs
 from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
-from judgeboard.methods.audit_report import audit_report, done_audits
-from judgeboard.methods.pair_report import ComparedPairs
-from judgeboard.methods.self_reference_report import self_reference_page
+from judgeboard.methods.audits.report import audit_report, done_audits
+from judgeboard.methods.self_reference.report import self_reference_page
 from judgeboard.reports.output import Table, to_plain
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import get_version

@@ -4,11 +4,11 @@ import pytest
 
 from app_pages import OpenPage, charts, table_rows, texts
 from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
+from judgeboard.methods.self_reference.queries import NewSample, store_samples
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.pairs import store_pairs
-from judgeboard.store.samples import NewSample, store_samples
 from page_rows import HOSTILE
 
 # Samples of a question whose right answer is B, then what was preferred in both orders without and with a reference.

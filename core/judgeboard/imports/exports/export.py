@@ -17,7 +17,7 @@ from judgeboard.imports.exports.entry import Entries, Entry, KeyUse
 from judgeboard.imports.fields import EXTRA, MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import DEFAULT_SOURCE, kind_class
 from judgeboard.imports.responses import ResponseImport
-from judgeboard.settings.tools import tools
+from judgeboard.registry.tools import tools
 from judgeboard.text import counted
 
 MOST_UNKNOWN = 100

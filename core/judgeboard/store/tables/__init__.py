@@ -1,8 +1,10 @@
 """The database tables and their columns; `triggers` defines which rows may change.
 
+The tables of methods are in their folders; they are loaded with these, so that `METADATA` always has all tables.
 Domain objects are validated before they are stored; the CHECK constraints repeat the ranges.
 """
 
+from judgeboard.registry.methods import load_method_tables
 from judgeboard.store.tables.answers import (
     CURRENT,
     FEEDBACK,
@@ -15,22 +17,7 @@ from judgeboard.store.tables.answers import (
     RUN,
     VERSION,
 )
-from judgeboard.store.tables.columns import METADATA, BigId, JsonTuple, JsonValue, Utc
-from judgeboard.store.tables.methods import (
-    ANCHOR,
-    ANCHOR_JUDGMENT,
-    ANCHOR_SET,
-    COMPARISON,
-    COMPARISON_SCORE,
-    GENERATION,
-    JUDGMENT_REVIEW,
-    REFINEMENT,
-    SAMPLE,
-    SELECTED_ATTEMPT,
-    STEP_TABLES,
-    SUITE_CASE,
-    SUITE_RUN,
-)
+from judgeboard.store.tables.columns import METADATA, BigId, JsonTuple, JsonValue, Step, Utc, row_of
 from judgeboard.store.tables.operations import (
     ALARM,
     ALARM_ACKNOWLEDGEMENT,
@@ -75,6 +62,24 @@ from judgeboard.store.tables.reviews import (
     REVIEW_SCORE,
     REVIEWER,
 )
+from judgeboard.store.tables.steps import (
+    ANCHOR_JUDGMENT,
+    COMPARISON,
+    COMPARISON_SCORE,
+    GENERATION,
+    JUDGMENT_REVIEW,
+)
+
+load_method_tables()
+
+STEP_TABLES = tuple(
+    table for table in METADATA.tables.values() if issubclass(row_of(table), Step) and table is not JUDGMENT
+)
+"""The tables of requests to models, except ``judgment``."""
+BEGINNINGS = tuple(
+    (table, column) for table in METADATA.tables.values() if (column := row_of(table).began_with) is not None
+)
+"""The tables of the answers with which calls to generators began, each with its column of these answers."""
 
 __all__ = [
     "ALARM",
@@ -82,10 +87,9 @@ __all__ = [
     "ALERT_DELIVERY",
     "ALERT_EVENT",
     "ALERT_RULE",
-    "ANCHOR",
     "ANCHOR_JUDGMENT",
-    "ANCHOR_SET",
     "API_KEY",
+    "BEGINNINGS",
     "COMMENT",
     "COMPARISON",
     "COMPARISON_SCORE",
@@ -116,7 +120,6 @@ __all__ = [
     "QUEUE_ITEM",
     "QUEUE_ITEM_FLAG",
     "RATE_LIMIT",
-    "REFINEMENT",
     "RESPONSE",
     "REVIEW",
     "REVIEWER",
@@ -125,14 +128,10 @@ __all__ = [
     "REVIEW_SCORE",
     "RUN",
     "RUN_SHARE",
-    "SAMPLE",
-    "SELECTED_ATTEMPT",
     "SETTING",
     "SKIP",
     "SPAN",
     "STEP_TABLES",
-    "SUITE_CASE",
-    "SUITE_RUN",
     "TAKEN_LEASE",
     "TRACE",
     "VERSION",

@@ -168,9 +168,10 @@ RUN = table_of(Run)
 class Judgment(Step, table=True):
     """A verdict of one judge version on one response."""
 
+    is_recorded = True
     of_responses = "OLD.response_id"
 
-    response_id: int = column(BigId, refers="response")
+    response_id: int = column(BigId, refers="response", reads=True)
     judge_version_id: int = column(BigId, refers="judge_version")
     ask: int = column(default=0)
     repeat: int = column(default=0)
@@ -289,7 +290,7 @@ _OF_OPEN_FLAG = (
 class Flag(Stored, table=True):
     """A reason to look at a response; only two columns change: `state`, and `leads` (the worst open flag)."""
 
-    response_id: int = column(BigId, refers="response")
+    response_id: int = column(BigId, refers="response", reads=True)
     query_type: str
     source: str
     rule: str
@@ -353,8 +354,8 @@ class Pair(Stored, table=True):
     question: str | None = column(forgotten=True, comment="Null only after `judgeboard db forget`.")
     options: tuple[Any, ...] | None = column(JsonTuple, forgotten=True)
     reference: str | None = column(forgotten=True)
-    response_a_id: int | None = column(BigId, refers="response")
-    response_b_id: int | None = column(BigId, refers="response")
+    response_a_id: int | None = column(BigId, refers="response", reads=True)
+    response_b_id: int | None = column(BigId, refers="response", reads=True)
     gold: Preference | None = column(one_of(Preference, "gold"))
     extra: JsonData = column(JsonValue, default_factory=dict, forgotten=True)
     import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)

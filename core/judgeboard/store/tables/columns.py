@@ -101,13 +101,14 @@ class Known(TypedDict, total=False):
     """What is known of a column.
 
     ``changes``: its values change, in a table whose rows otherwise stay as written. ``forgotten``: `judgeboard db
-    forget` blanks it. ``completed``: late spans complete it, until something refers to the row. ``exported``: exports
-    have it (default: yes).
+    forget` blanks it. ``completed``: late spans complete it, until something has read it. ``reads``: whatever the row
+    is, it read the content of the answer to which the column refers. ``exported``: exports have it (default: yes).
     """
 
     changes: bool
     forgotten: bool
     completed: bool
+    reads: bool
     exported: bool
 
 
@@ -141,13 +142,20 @@ class Row(SQLModel, registry=registry(metadata=METADATA)):
 
     ``is_free``: rows change and are deleted. Of all other tables, triggers refuse deletions and each change of a column
     that does not change. ``has_hidden_rows``: a row may belong to a verdict or a review, which blind reviewers do not
-    see. ``of_responses``: SQL for the responses that a row (OLD) is about. If one of them is forgotten, columns of the
-    row may be blanked.
+    see. ``keeps_run``: a run with such a row is not empty, so it stays when an import is undone. ``of_responses``: SQL
+    for the responses that a row (OLD) is about. If one of them is forgotten, columns of the row may be blanked.
+    ``is_recorded``: an import of verdicts stores such rows, in a run of its own. ``in_record``: a request to a judge
+    version counts in the record of its health. ``began_with``: the column with the answer from which a run made others
+    for a subject: its calls to generators are about this answer too.
     """
 
     is_free: ClassVar[bool] = False
     has_hidden_rows: ClassVar[bool] = True
+    keeps_run: ClassVar[bool] = False
+    is_recorded: ClassVar[bool] = False
+    in_record: ClassVar[bool] = False
     of_responses: ClassVar[str] = ""
+    began_with: ClassVar[str | None] = None
 
     @declared_attr.directive
     @classmethod
@@ -164,6 +172,9 @@ class Stored(Row):
 
 class Step(Stored):
     """One request to a model with all its calls. Its table has these columns last."""
+
+    keeps_run = True
+    in_record = True
 
     run_id: int | None = column(BigId, refers="run")
     status: Status = column(one_of(Status, "status"))
@@ -201,7 +212,7 @@ def row_of(table: Table) -> type[Row]:
     return row
 
 
-def columns_that(fact: Literal["changes", "forgotten", "completed"], table: Table) -> tuple[str, ...]:
+def columns_that(fact: Literal["changes", "forgotten", "completed", "reads"], table: Table) -> tuple[str, ...]:
     """Return the names of the columns of which a fact is known."""
     return tuple(each.name for each in table.c if each.info.get(fact))
 

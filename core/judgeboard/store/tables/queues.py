@@ -95,7 +95,7 @@ class QueueItem(Stored, table=True):
     has_hidden_rows = False
 
     queue_id: int = column(BigId, refers="queue")
-    response_id: int | None = column(BigId, refers="response")
+    response_id: int | None = column(BigId, refers="response", reads=True)
     pair_id: int | None = column(BigId, refers="pair")
     reviews_needed: int = column(default=1, changes=True)
     position: float = column(changes=True, comment="Lower comes first.")

@@ -69,7 +69,7 @@ class Review(Stored, table=True):
 
     of_responses = OF_ANSWER_OR_PAIR
 
-    response_id: int | None = column(BigId, refers="response")
+    response_id: int | None = column(BigId, refers="response", reads=True)
     queue_item_id: int | None = column(BigId, refers="queue_item", exported=False)
     import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
     pair_id: int | None = column(BigId, refers="pair")

@@ -1,4 +1,4 @@
-"""Grids of counts: the two signals, confusion tables, the heat map of disagreement, the counts of an audit."""
+"""Grids of counts: the two signals, confusion tables, the heat map of disagreement."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ import altair as alt
 import pandas as pd
 
 from judgeboard.agreement.disagreement import DisagreementPage, Picture
-from judgeboard.methods.audit_report import AuditReport
 from judgeboard.reports.output import Column, Table
 from judgeboard.stats.confusion import Confusion
 from judgeboard.stats.estimates import percent
@@ -281,25 +280,3 @@ def confusion_chart(table: Confusion, *, chosen: tuple[int, int] | None = None) 
                 )
             )
     return grid(cells, Axes("People", categories, "Judge", categories), sizes=MEDIUM if many else LARGE)
-
-
-AUDIT_HEIGHT = 230
-WRONG, RIGHT = "wrong", "right"
-MARKED, UNMARKED = "marked wrong", "not marked"
-
-
-def audit_chart(report: AuditReport) -> Any:
-    """Return the counts of an audit, people in the rows. Marks: caught, missed, accused, rightly not marked."""
-    colours = palette()
-    cells = []
-    for row, column, count, word in (
-        (WRONG, MARKED, report.tp, "caught"),
-        (WRONG, UNMARKED, report.fn, "missed"),
-        (RIGHT, MARKED, report.fp, "accused"),
-        (RIGHT, UNMARKED, report.tn, "rightly not marked"),
-    ):
-        of_row = report.tp + report.fn if row == WRONG else report.fp + report.tn
-        ground, ink = heat_step(count / of_row, colours) if of_row else (colours.quiet[1], colours.muted)
-        tip = f"{count:,} verdicts that are {row} by people's grades, {column}"
-        cells.append(Cell(row, column, f"{count:,}", word, ground, ink, tip))
-    return grid(cells, Axes("The verdict is", (WRONG, RIGHT), "Supreme judge", (MARKED, UNMARKED)))

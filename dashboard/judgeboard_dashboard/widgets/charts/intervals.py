@@ -1,20 +1,17 @@
-"""Estimates as points with their intervals: by slice, by level, by condition, by suite run."""
+"""Estimates as points with their intervals: by slice, by level."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
 from judgeboard.domain import Estimate
-from judgeboard.methods.self_reference_scores import ConditionScores
-from judgeboard.methods.suite_results import SuiteRun, score_words
 from judgeboard.stats.estimates import number_words, percent, percent_words, two_decimals
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, end_of_shares, estimate_rows
-from judgeboard_dashboard.widgets.texts import day, when
 
 HEIGHT = 240
 _LONGEST = 18
@@ -165,95 +162,3 @@ def ends(shares: Sequence[Estimate]) -> tuple[float, float]:
         return 0.0, 1.0
     low, high = int(min(numbers) * 10 + 1e-9) / 10, -int(-max(numbers) * 10 + 1e-9) / 10
     return low, min(1.0, max(high + 0.1, low + 0.2))
-
-
-PARTS = ("all pairs", "gate on", "gate off")
-
-
-def conditions_chart(conditions: Mapping[str, ConditionScores]) -> Any:
-    """Return the chart: conditions (by name) from top to bottom, each with the `PARTS` of its pairs."""
-    colours = palette()
-    marks = [(name, part) for name in conditions for part in PARTS]
-    shares = [share for scores in conditions.values() for share in (scores.accuracy, scores.on, scores.off)]
-    low_end, high_end = ends(shares)
-    rows = estimate_rows(
-        shares,
-        condition=[name for name, _ in marks],
-        part=[part for _, part in marks],
-        text=["" if share.value is None else percent(share.value) for share in shares],
-        tip=[
-            f"{name}, {part} {percent_words(share)} on {counted(share.n, 'pair')}"
-            for (name, part), share in zip(marks, shares, strict=True)
-        ],
-    )
-    scale = alt.Scale(domain=[low_end, high_end], nice=False, zero=False)
-    x = alt.X("value:Q", title="Prefers the better answer", scale=scale, axis=alt.Axis(tickCount=5, **PERCENT))
-    colour = alt.Color(
-        "part:N",
-        sort=PARTS,
-        scale=alt.Scale(domain=PARTS, range=colours.series),
-        legend=alt.Legend(title=None, orient="top", labelFontSize=12, labelColor=colours.muted, symbolOpacity=1),
-    )
-    base = (
-        alt.Chart(rows)
-        .encode(
-            y=alt.Y("condition:N", title=None, sort=list(conditions), axis=alt.Axis(labelLimit=120, grid=False)),
-            yOffset=alt.YOffset("part:N", sort=PARTS),
-            color=colour,
-        )
-        .transform_filter("isValid(datum.value)")
-    )
-    return alt.layer(
-        base.mark_rule(strokeWidth=2.5, opacity=0.55).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")),
-        base.mark_point(filled=True, size=80, opacity=1, aria=False).encode(x=x),
-        base.mark_text(align="left", dx=5, fontSize=11).encode(
-            x=alt.X("high:Q", scale=scale), text=alt.Text("text:N"), color=alt.ColorValue(colours.ink)
-        ),
-        click_points(base, x=x),
-    )
-
-
-SCALE = (1, 5)
-
-
-def suite_runs_chart(runs: Sequence[SuiteRun], chosen_run: int) -> Any:
-    """Return the chart, runs from left to right with their thresholds; the chosen run is filled."""
-    colours = palette()
-    averages = [run.average_score for run in runs]
-    labels = [f"{run.run}|{day(run.at)}" for run in runs]
-    rows = estimate_rows(
-        averages,
-        run=labels,
-        threshold=[run.threshold for run in runs],
-        text=["" if average.value is None else two_decimals(average.value) for average in averages],
-        ground=[colours.series[0] if run.run == chosen_run else colours.pane for run in runs],
-        tip=[
-            f"run {run.run}, {run.candidate}, {when(run.at)}: {score_words(run.average_score.value)} "
-            f"on {run.measured} cases"
-            for run in runs
-        ],
-    )
-    # A label has two lines: the number of the run, and its day.
-    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr="split(datum.value, '|')")
-    x = alt.X("run:O", title="Run", sort=labels, axis=axis)
-    scale = alt.Scale(domain=list(SCALE), nice=False, zero=False)
-    y = alt.Y("value:Q", title="Average score", scale=scale, axis=alt.Axis(values=[1, 2, 3, 4, 5], format="d"))
-    every = alt.Chart(rows).encode(x=x)
-    base = every.transform_filter("isValid(datum.value)")
-    blue = colours.series[0]
-    return alt.layer(
-        every.mark_tick(orient="horizontal", width=64, height=2.5, color=colours.doubt[0], aria=False).encode(
-            y=alt.Y("threshold:Q", scale=scale)
-        ),
-        base.mark_rule(strokeWidth=2.5, opacity=0.55, color=blue).encode(
-            y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")
-        ),
-        base.mark_line(color=blue, strokeWidth=1.2, opacity=0.5).encode(y=y),
-        base.mark_point(filled=True, size=90, opacity=1, stroke=blue, strokeWidth=2).encode(
-            y=y, fill=alt.Fill("ground:N", scale=None)
-        ),
-        base.mark_text(dx=7, dy=-10, align="left", fontSize=12, color=colours.ink)
-        .encode(y=y, text=alt.Text("text:N"))
-        .transform_filter("datum.text != ''"),
-        click_points(base, blue, y=y),
-    )

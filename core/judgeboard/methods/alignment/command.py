@@ -1,0 +1,140 @@
+"""The command `align`: better instructions for a judge, tested on labels of people."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import (
+    EXAMPLE_MODEL,
+    call_options,
+    refuse_given,
+    run_options,
+)
+from judgeboard.errors import MissingOption
+from judgeboard.text import counted, money
+
+if TYPE_CHECKING:
+    from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
+    from judgeboard.methods.alignment.run import Alignment
+
+
+@options.command(
+    "judgeboard align --judge-version rag --model gpt-4o",
+    "judgeboard align --judge-version 'rag v2' --model gpt-4o --candidates 3 --max-cost 5 --json",
+    "judgeboard align --judge-version 'rag v2' --accept 'rag candidate v1'",
+)
+@options.judge_version(
+    required=True, help="Judge version of the kind rag or grade: name (newest version), 'name v3' or fingerprint."
+)
+@click.option(
+    "--model", help="Chat model that proposes changed instructions. Choose a strong model. Required without --accept."
+)
+@options.with_default(
+    "--candidates", type=click.IntRange(1, 50), default=5, help="Number of changed prompts that the model proposes."
+)
+@click.option(
+    "--judge-base-url",
+    help="Address of the judge's endpoint, with /v1 (default: the address at which the judge judged last).",
+)
+@click.option(
+    "--accept",
+    metavar="CANDIDATE",
+    help="Accept this candidate, for example 'rag candidate v1', as the next version of the judge. The latest test of "
+    "the candidate must have shown that it is better. Makes no model calls.",
+)
+@call_options
+@options.with_default(
+    "--max-output", type=click.IntRange(1), default=2048, help="Maximum number of tokens of a proposal."
+)
+def align_command(
+    judge_version: str,
+    accept: str | None,
+    candidates: int,
+    judge_base_url: str | None,
+    max_cost: float | None,
+    max_output: int,
+    **chosen: "Unpack[ModelKeywords]",
+) -> int:
+    """Let a model improve the instructions of a judge. Labels of people show whether the judge is better with them.
+
+    An evidence group has the answers to one question from the same passages. Each group has one role: held out (50 % of
+    the groups), develop (30 %) or examples (20 %). Groups drawn by `judgeboard test anchors make` have no role. The
+    model reads the develop answers on which the judge and people differ. It proposes changed instructions, the
+    candidates. Each candidate judges all develop answers. The best candidate then judges the held-out answers, once.
+    The verdicts of candidates are not stored. The page Judges shows the result. If the best candidate is better than
+    the judge, a lead can accept it on that page or with --accept.
+
+    Exit code 0: the candidate is better; 1: it is worse; 2: the test cannot decide, and the output says why. The
+    interval and p are corrected for the number of tests on the same held-out labels. In a --replies file, the
+    proposals have the response_ids "candidate 1", "candidate 2" and so on. The verdict of a candidate on the answer a7
+    has the response_id "candidate 1/a7".
+    """
+    from judgeboard.methods.alignment.run import accept_latest, align
+    from judgeboard.runs.addresses import last_address
+    from judgeboard.store.judge_versions import get_version
+    from judgeboard.store.overview import count_judgments
+    from judgeboard.store.runs import Counts
+
+    if accept is not None:
+        context = click.get_current_context()
+        unread = {each.name for each in context.command.params if each.name} - {"judge_version", "accept", "db", "json"}
+        refuse_given(context, "--accept makes no model calls", unread)
+        store = options.open_store()
+        accepted = accept_latest(store, judge_version, accept, options.actor())
+        with store.reading() as connection:
+            judgments = sum(count_judgments(connection).get(accepted.id, Counts()).by_status.values())
+        has = f"has {counted(judgments, 'judgment')}" if judgments else "has judged nothing yet"
+        options.show(accepted, [f"{accept} is accepted: it is {accepted.title}, which {has}."])
+        options.suggest("versions", "prompt", accepted.title)
+        return 0
+    if chosen["model"] is None:
+        raise MissingOption("--model is required, except with --accept", "--model", EXAMPLE_MODEL)
+    store = options.open_store()
+    with store.reading() as connection:
+        last = last_address(connection, get_version(connection, judge_version).id)
+    judge: EndpointKeywords = {
+        "base_url": judge_base_url or (chosen["base_url"] if last is None else None),
+        "replies": chosen["replies"],
+        "concurrency": chosen["concurrency"],
+        "prices": chosen["prices"],
+        "timeout_s": chosen["timeout_s"],
+    }
+    with run_options(chosen["concurrency"], max_cost) as run:
+        result = align(
+            store,
+            judge_version,
+            candidates=candidates,
+            max_output=max_output,
+            model=chosen,
+            judge=judge,
+            **run,
+        )
+    options.show(result, _alignment_lines(result))
+    return result.exit_code
+
+
+def _alignment_lines(result: "Alignment") -> Iterator[str]:
+    yield result.sentence
+    if result.held_out is not None:
+        yield from result.held_out.warnings
+    roles = ", ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in result.labelled.items())
+    yield f"labelled answers: {roles}"
+    if anchors := result.left_out.get("anchors"):
+        yield f"left out: {counted(anchors, 'labelled answer')} with the evidence of an anchor"
+    if result.differences:
+        reasons = ", ".join(f"{reason} {n:,}" for reason, n in result.differences.items())
+        yield f"develop answers on which {result.judge} and people differ, by reason: {reasons}"
+    for each in result.candidates:
+        outcome = each.refused if each.right is None else f"right on {counted(each.right, 'develop answer')}"
+        best = ", best" if each.number == result.best else ""
+        yield f"candidate {each.number}{best}: {outcome}" + (f" ({each.why})" if each.why else "")
+    if result.candidates:
+        yield f"{result.judge}: right on {counted(result.right, 'develop answer')}; cost {money(result.cost_micro)}"
+    if result.held_out is not None:
+        yield f"mended {len(result.mended):,}, broken {len(result.broken):,} held-out answers"
+        yield f"To read the prompt: `judgeboard versions prompt '{result.held_out.second}'`"
+        if result.exit_code == 0:
+            command = f"judgeboard align --judge-version '{result.judge}' --accept '{result.held_out.second}'"
+            yield f"To accept it: `{command}`"

@@ -1,0 +1,430 @@
+"""Aligns a judge with people: a model proposes changed instructions, and held-out labels decide if they are better.
+
+The model sees labels of the role develop only, and candidates are compared on these. The best candidate is compared
+once with the judge on held-out labels. A candidate that quotes an answer is refused.
+"""
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.agreement.versus import VersionsCompared, compare_verdicts
+from judgeboard.domain import Action, JudgeInput, JudgeVersion
+from judgeboard.errors import BadInput, NotFound, OtherHost
+from judgeboard.judges.judge import EndpointKeywords, ModelKeywords
+from judgeboard.judges.prompt import PROMPTS, load_prompt
+from judgeboard.methods.alignment.candidate_prompts import (
+    CRITERIA,
+    MAX_OUTPUT,
+    Candidate,
+    CandidateCalls,
+    Case,
+    PromptText,
+)
+from judgeboard.people.permissions import Actor, actor_name, allowed
+from judgeboard.runs.addresses import check_host, last_address, require_confirmed
+from judgeboard.runs.jobs import judge_spec, judge_with_key, make_described, with_last_address
+from judgeboard.runs.judging import make_endpoint
+from judgeboard.runs.method import RunOptions, check_limits, shared_rate_limits
+from judgeboard.runs.runner import blocking
+from judgeboard.stats.arrays import BoolArray, IntArray, among
+from judgeboard.stats.estimates import percent
+from judgeboard.stats.paired import MIN_GROUPS, Conclusion
+from judgeboard.store.alignments import (
+    EvidenceRole,
+    Look,
+    StoredLook,
+    evidence_role,
+    record_accepted,
+    record_look,
+    reserved_groups,
+    stored_looks,
+)
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version
+from judgeboard.store.responses import judge_inputs
+from judgeboard.store.settings import thresholds
+from judgeboard.store.statements import batches, rows_with
+from judgeboard.store.strata import BAD, GOOD, UNUSABLE
+from judgeboard.store.tables import RESPONSE
+from judgeboard.store.verdict_pairs import JudgedText, judged_texts, person_reviews
+from judgeboard.text import counted
+
+MOST_SHOWN = 100
+"""The maximum number of mended, and of broken, answers whose texts a page shows."""
+
+MOST_LOOKS = 10
+"""After this many looks at the same labels, new labels are needed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alignment:
+    """The outcome of aligning a judge version. JSON has the same fields.
+
+    ``labelled`` counts the labelled answers by role, ``differences`` the develop answers on which the judge and people
+    differ, by the reason that people recorded. ``left_out`` counts the labelled answers without a role: ``anchors``
+    have the evidence of an anchor. ``right`` counts the develop answers on which the judge is right.
+    ``look`` is the id of the stored look, and ``held_out`` its comparison; both are None without a look.
+    """
+
+    judge: str
+    model: str
+    conclusion: Conclusion
+    exit_code: int
+    sentence: str
+    labelled: Mapping[str, int]
+    left_out: Mapping[str, int]
+    differences: Mapping[str, int]
+    right: int
+    candidates: tuple[Candidate, ...] = ()
+    best: int | None = None
+    look: int | None = None
+    looks: int | None = None
+    held_out: VersionsCompared | None = None
+    mended: tuple[int, ...] = ()
+    broken: tuple[int, ...] = ()
+    cost_micro: int | None = 0
+
+
+class _Labelled(NamedTuple):
+    """Labelled answers that a judge version judged, one row each; ``roles`` are `EvidenceRole` values."""
+
+    ids: IntArray
+    verdicts: IntArray
+    bad: BoolArray
+    groups: IntArray
+    roles: Any
+
+    def of(self, role: EvidenceRole) -> "_Labelled":
+        inside = self.roles == role.value
+        return _Labelled(*(column[inside] for column in self))
+
+    @property
+    def right(self) -> BoolArray:
+        return np.asarray(self.verdicts == np.where(self.bad, BAD, GOOD))
+
+
+async def align_async(
+    store: Store,
+    which: int | str,
+    *,
+    candidates: int = 5,
+    judge: EndpointKeywords | None = None,
+    model: ModelKeywords,
+    max_output: int = MAX_OUTPUT,
+    **options: Unpack[RunOptions],
+) -> Alignment:
+    """Let a model propose changed instructions for a judge version, and test the best of them on held-out labels.
+
+    ``model`` and ``judge`` are the endpoint fields of `JudgeOptions` for the model that proposes, and for the judge.
+    ``max_output`` is the maximum number of tokens of a proposal.
+    Raises BadInput if the judge version cannot be asked again or if its prompt contains a held-out answer.
+    """
+    if candidates < 1:
+        raise BadInput("--candidates must be at least 1")
+    check_limits(options.get("max_cost"), options.get("concurrency", 1))
+    with store.reading() as connection:
+        version = get_version(connection, which)
+        spec = with_last_address(connection, _spec(connection, version, judge or {}))
+        last = last_address(connection, version.id)
+        labelled, left_out = _labelled(connection, version)
+        held_out, develop = labelled.of(EvidenceRole.HELD_OUT), labelled.of(EvidenceRole.DEVELOP)
+        of_roles = batches([*held_out.ids.tolist(), *develop.ids.tolist()])
+        items = {id_: item for batch in of_roles for id_, item in judge_inputs(connection, batch).items()}
+        cases = _cases(connection, version, develop, items)
+        looks = _looks(connection, held_out)
+        check = _LeakCheck(connection, version, items, held_out)
+        cuts = thresholds(connection).cuts
+    try:
+        check_host(last, version, make_described(spec).address, lambda: counted(len(items), "answer"))
+    except OtherHost as change:
+        require_confirmed(change, options.get("on_other_host"))
+    if not (judge or {}).get("base_url"):
+        spec = judge_with_key(spec)
+    endpoint = make_endpoint("the model that proposes instructions", **model)
+    result = Alignment(
+        judge=version.title,
+        model=endpoint.model,
+        conclusion=Conclusion.NOT_SHOWN,
+        exit_code=Conclusion.NOT_SHOWN.exit_code,
+        sentence="",
+        labelled={role.value: len(labelled.of(role).ids) for role in EvidenceRole},
+        left_out=left_out,
+        differences=dict(Counter(case.reason for case in cases).most_common()),
+        right=int(develop.right.sum()),
+    )
+    if reason := _too_little(version.title, held_out, develop, cases, looks):
+        return replace(result, sentence=reason)
+    asking = CandidateCalls(spec, endpoint, options, max_output=max_output)
+    develop_items = [items[id_] for id_ in develop.ids.tolist() if id_ in items]
+    try:
+        await asking.show_estimate(candidates, version, cases, develop_items, len(held_out.ids))
+        with shared_rate_limits(store):
+            proposed = await asyncio.gather(
+                *(asking.propose(number, version, cases) for number in range(1, candidates + 1))
+            )
+            scored: list[Candidate] = []
+            for each in proposed:
+                reason = check.reason(each.prompt) if each.prompt else None
+                if each.prompt in {earlier.prompt for earlier in scored}:
+                    reason = "It repeats an earlier candidate."
+                if each.prompt is None or reason:
+                    scored.append(replace(each, refused=reason or each.refused))
+                    continue
+                codes = await asking.verdicts(each, develop_items, cuts)
+                labels = zip(develop.ids.tolist(), develop.bad.tolist(), strict=True)
+                right = sum(codes.get(id_) == (BAD if bad else GOOD) for id_, bad in labels)
+                scored.append(replace(each, right=right))
+            result = replace(result, candidates=tuple(scored), cost_micro=asking.cost_micro)
+            best = max(
+                (each for each in scored if each.right is not None), key=lambda each: each.right or 0, default=None
+            )
+            if best is None or (best.right or 0) <= result.right:
+                return replace(result, sentence=_no_gain(result, best, len(develop.ids)))
+            codes = await asking.verdicts(best, [items[id_] for id_ in held_out.ids.tolist() if id_ in items], cuts)
+            result = replace(result, best=best.number, cost_micro=asking.cost_micro)
+            return _looked(store, version, asking.version_of(best), held_out, develop, codes, result, options)
+    finally:
+        await endpoint.aclose()
+
+
+align = blocking(align_async)
+
+
+def accept_latest(store: Store, which: int | str, candidate: int | str, actor: Actor) -> StoredVersion:
+    """Accept a candidate by the latest look that compared it with a judge version, as `accept_candidate` does.
+
+    Raises NotFound if no look compared them.
+    """
+    with store.reading() as connection:
+        version, tested = get_version(connection, which), get_version(connection, candidate)
+        looks = [each.id for each in stored_looks(connection, version.id) if each.look.candidate_id == tested.id]
+    if not looks:
+        raise NotFound(f"no look at held-out answers compared {tested.title} with {version.title}")
+    return accept_candidate(store, looks[0], actor)
+
+
+def accept_candidate(store: Store, look_id: int, actor: Actor) -> StoredVersion:
+    """Store the candidate of a look as a new version of the judge, and return it. Idempotent.
+
+    Raises NotFound for an unknown look, BadInput if the candidate was not shown to be better.
+    """
+    with allowed(store, actor, Action.CHOOSE_JUDGE) as connection:
+        stored = next((each for each in stored_looks(connection) if each.id == look_id), None)
+        if stored is None:
+            raise NotFound(f"no look {look_id} at held-out answers")
+        if stored.look.conclusion != Conclusion.BETTER:
+            raise BadInput("This candidate was not shown to be better, so it cannot be accepted.")
+        judge, candidate = (get_version(connection, id_) for id_ in (stored.look.version_id, stored.look.candidate_id))
+        own = (candidate.params, candidate.prompt, candidate.scale)
+        accepted = ensure_version(connection, JudgeVersion(judge.name, judge.kind, judge.model, *own))
+        if stored.accepted_id is None:
+            record_accepted(connection, look_id, accepted.id, actor_name(actor))
+    return accepted
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentPage:
+    """The latest look for a judge version, with the prompts before and after, and the answers that changed.
+
+    ``answers`` are the first changed answers that may be seen, by id, with the judge's verdict. ``accepted`` is the
+    title of the judge version that the candidate became.
+    """
+
+    stored: StoredLook
+    looks: int
+    before: str
+    after: str
+    answers: Mapping[int, JudgedText]
+    accepted: str | None
+
+
+def alignment_page(connection: Connection, version_id: int) -> AlignmentPage | None:
+    """Return the latest look for a judge version; None if there is none."""
+    looks = stored_looks(connection, version_id)
+    if not looks:
+        return None
+    stored, look = looks[0], looks[0].look
+    accepted = None if stored.accepted_id is None else get_version(connection, stored.accepted_id).title
+    return AlignmentPage(
+        stored,
+        len(looks),
+        get_version(connection, look.version_id).prompt or "",
+        get_version(connection, look.candidate_id).prompt or "",
+        judged_texts(connection, version_id, (*look.mended[:MOST_SHOWN], *look.broken[:MOST_SHOWN])),
+        accepted,
+    )
+
+
+def _spec(connection: Connection, version: StoredVersion, address: EndpointKeywords) -> dict[str, Any]:
+    """Return the judge fields of a version, at the endpoint ``address`` where it names one."""
+    if version.kind not in CRITERIA:
+        kinds = " or ".join(CRITERIA)
+        why = "its verdicts are not good or bad" if version.kind in PROMPTS else "it has no prompt to change"
+        raise BadInput(f"{version.title} is of the kind {version.kind}: {why}. Align a judge of the kind {kinds}")
+    spec = judge_spec(connection, version)
+    if spec is None:
+        raise BadInput(f"{version.title} cannot be asked again: its prompt has examples, or another release made it")
+    return spec | {name: value for name, value in address.items() if value is not None}
+
+
+def _labelled(connection: Connection, version: StoredVersion) -> tuple[_Labelled, dict[str, int]]:
+    """Return the labelled answers with a role, and how many have none, by reason."""
+    loaded = LabelledAnswers(connection, version)
+    answers = loaded.answers
+    at_anchors = among(answers.evidence_groups, np.array(sorted(reserved_groups(connection)), dtype=np.int64))
+    at = loaded.labelled & ~at_anchors
+    left_out = int((loaded.labelled & at_anchors).sum())
+    groups = answers.evidence_groups[at]
+    roles = np.array([evidence_role(group).value for group in groups.tolist()], dtype=np.str_)
+    labelled = _Labelled(answers.response_ids[at], answers.verdicts[at], loaded.values[at] == 1, groups, roles)
+    return labelled, {"anchors": left_out} if left_out else {}
+
+
+def _cases(
+    connection: Connection, version: StoredVersion, develop: _Labelled, items: Mapping[int, JudgeInput]
+) -> list[Case]:
+    """Return the develop answers on which the judge and people differ; one that has a reason comes first."""
+    wrong = ~develop.right & (develop.verdicts != UNUSABLE)
+    bad = dict(zip(develop.ids[wrong].tolist(), develop.bad[wrong].tolist(), strict=True))
+    cases = []
+    for batch in batches([id_ for id_ in bad if id_ in items]):
+        texts, reviews = judged_texts(connection, version.id, batch), person_reviews(connection, batch)
+        for id_ in batch:
+            explained = sorted(
+                reviews.get(id_, ()), key=lambda review: (review.grade.why_differs is None, not review.grade.note)
+            )
+            cases.append(Case(items[id_], texts[id_], bad[id_], explained[0] if explained else None))
+    return cases
+
+
+def _looks(connection: Connection, held_out: _Labelled) -> int:
+    """Return how many earlier looks may have used at least half of these labels."""
+    return sum(2 * each.look.held_out >= len(held_out.ids) for each in stored_looks(connection))
+
+
+def _too_little(title: str, held_out: _Labelled, develop: _Labelled, cases: list[Case], looks: int) -> str | None:
+    groups = len(np.unique(held_out.groups))
+    if groups < MIN_GROUPS:
+        return (
+            f"Too few labels to align {title}: the held-out labels are in {counted(groups, 'evidence group')}, at "
+            f"least {MIN_GROUPS} are needed. Label more answers that {title} has judged."
+        )
+    if (develop.verdicts == UNUSABLE).all():
+        return f"Nothing to align: {title} has no usable verdict on a labelled develop answer."
+    if not cases:
+        return f"Nothing to align: {title} and people differ on no develop answer. Label more answers."
+    if looks >= MOST_LOOKS:
+        return (
+            f"These held-out labels were looked at {looks} times. Each look makes them worth less: label at least as "
+            f"many new answers."
+        )
+    return None
+
+
+def _no_gain(result: Alignment, best: Candidate | None, n: int) -> str:
+    if best is None:
+        return f"No candidate for {result.judge} could be used. Held-out labels were not looked at."
+    before, after = (percent(right / n) for right in (result.right, best.right or 0))
+    return (
+        f"No candidate is right more often than {result.judge} on the {counted(n, 'develop answer')} (best {after}, "
+        f"{result.judge} {before}). Held-out labels were not looked at."
+    )
+
+
+class _LeakCheck:
+    """Refuses prompts that contain a labelled answer: with it, the prompt would know labels that test it."""
+
+    def __init__(
+        self, connection: Connection, version: StoredVersion, items: Mapping[int, JudgeInput], held_out: _Labelled
+    ) -> None:
+        columns = select(RESPONSE.c.id, RESPONSE.c.content_hash, RESPONSE.c.evidence_group)
+        rows = rows_with(connection, columns, RESPONSE.c.id, list(items))
+        self._hashes = {row.id: (row.content_hash, str(row.evidence_group)) for row in rows}
+        self._items = items
+        self._present = f"{version.prompt}\n{json.dumps(version.params, ensure_ascii=False)}"
+        leaked = self._leaked(PromptText(self._present, load_prompt(PROMPTS[version.kind]).text), held_out.ids.tolist())
+        if leaked is not None:
+            raise BadInput(f"the prompt of {version.title} contains the held-out answer {leaked!r}: remove it first")
+
+    def reason(self, prompt: str) -> str | None:
+        """Return why a candidate is refused, or None."""
+        leaked = self._leaked(PromptText(prompt, self._present), self._items)
+        return None if leaked is None else f"It contains the labelled answer {leaked!r}."
+
+    def _leaked(self, text: PromptText, ids: Iterable[int]) -> str | None:
+        items = (self._items[id_] for id_ in ids if id_ in self._items)
+        leaked = (item for item in items if text.contains(item, *self._hashes.get(item.response_id, ())))
+        return next((item.external_id for item in leaked), None)
+
+
+def _looked(
+    store: Store,
+    version: StoredVersion,
+    candidate: JudgeVersion,
+    held_out: _Labelled,
+    develop: _Labelled,
+    codes: Mapping[int, int],
+    result: Alignment,
+    options: RunOptions,
+) -> Alignment:
+    """Compare the best candidate with the judge on held-out labels, and store the look."""
+    ids = held_out.ids.tolist()
+    after = np.array([codes.get(id_, UNUSABLE) for id_ in ids], dtype=np.int64)
+    with store.writing() as connection:
+        stored = ensure_version(connection, candidate)
+        looks = _looks(connection, held_out) + 1
+        compared = compare_verdicts(
+            (version.title, stored.title),
+            (held_out.verdicts, after),
+            labelled=np.ones(len(ids), dtype=np.bool_),
+            bad=held_out.bad,
+            groups=held_out.groups,
+            within=0.0,
+            looks=looks,
+        )
+        right = after == np.where(held_out.bad, BAD, GOOD)
+        changed = (held_out.verdicts != UNUSABLE) & (after != UNUSABLE) & (right != held_out.right)
+        mended, broken = (tuple(held_out.ids[changed & rows].tolist()) for rows in (right, ~right))
+        reached = compared.conclusion
+        sentence = compared.sentence
+        if (
+            reached is Conclusion.BETTER
+            and compared.as_wrong is not None
+            and not (compared.as_wrong.change.low or 0) > 0
+        ):
+            reached = Conclusion.NOT_SHOWN
+            sentence += " With unusable verdicts counted as wrong, this is not shown."
+        if looks > 1:
+            sentence += f" This is look {looks} at these labels: interval and p are corrected for {looks} looks."
+        look = Look(
+            version_id=version.id,
+            candidate_id=stored.id,
+            model=result.model,
+            number=looks,
+            conclusion=reached.value,
+            sentence=sentence,
+            held_out=len(ids),
+            mended=mended,
+            broken=broken,
+            shown=tuple(develop.ids.tolist()),
+        )
+        look_id = record_look(connection, look, options.get("actor", "library"))
+    return replace(
+        result,
+        conclusion=reached,
+        exit_code=reached.exit_code,
+        sentence=sentence,
+        look=look_id,
+        looks=looks,
+        held_out=compared,
+        mended=mended,
+        broken=broken,
+    )

@@ -1,0 +1,155 @@
+"""Stores anchors, a fixed set of answers, and reads the verdicts that judge versions gave on them again."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection, func, insert, select
+
+from judgeboard.domain import ResponseKind, Status
+from judgeboard.methods.anchors.tables import ANCHOR, ANCHOR_SET
+from judgeboard.stats.arrays import IntArray
+from judgeboard.store.grades import Grades, grade_columns, with_scores
+from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, record_of
+from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN
+
+_ANCHOR_SETS = 7_216_418_206  # number of the advisory lock on PostgreSQL
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorSet:
+    """A set of answers, drawn with ``seed``; ``response_ids`` are ascending."""
+
+    id: int
+    seed: str
+    by: str
+    at: datetime
+    response_ids: tuple[int, ...]
+
+
+def lock_anchor_sets(connection: Connection) -> None:
+    """Prevent other processes from storing anchors until the transaction ends; SQLite has only one writer anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(_ANCHOR_SETS)))
+
+
+def insert_anchor_set(
+    connection: Connection, response_ids: Collection[int], seed: str, by: str, now: datetime
+) -> AnchorSet:
+    """Store a set of anchors; it replaces the earlier one."""
+    ids = tuple(sorted(response_ids))
+    row = {"seed": seed, "by": by, "at": now}
+    set_id = connection.execute(insert(ANCHOR_SET).returning(ANCHOR_SET.c.id), row).scalar_one()
+    connection.execute(insert(ANCHOR), [{"anchor_set_id": set_id, "response_id": id_} for id_ in ids])
+    return AnchorSet(set_id, seed, by, now, ids)
+
+
+def newest_anchors(connection: Connection) -> AnchorSet | None:
+    """Return the newest set, without answers that are forgotten; None if there is no set."""
+    newest = connection.execute(select(ANCHOR_SET).order_by(ANCHOR_SET.c.id.desc()).limit(1)).first()
+    if newest is None:
+        return None
+    answers = select(ANCHOR.c.response_id).join(RESPONSE, RESPONSE.c.id == ANCHOR.c.response_id)
+    kept = answers.where(ANCHOR.c.anchor_set_id == newest.id, RESPONSE.c.answer.is_not(None))
+    ids = connection.execute(kept.order_by(ANCHOR.c.response_id)).scalars()
+    return record_of(AnchorSet, newest, response_ids=tuple(ids))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnchorCandidates(Columns):
+    """Logged answers that may become anchors, by id."""
+
+    response_ids: IntArray
+    evidence_groups: IntArray
+    query_types: TextColumn
+
+
+def anchor_candidates(connection: Connection, response_ids: Collection[int] | None) -> AnchorCandidates:
+    """Return the logged answers with these ids (None: all) that are not forgotten."""
+    query = select(RESPONSE.c.id, RESPONSE.c.evidence_group, RESPONSE.c.query_type).where(
+        RESPONSE.c.kind == ResponseKind.LOG.value, RESPONSE.c.answer.is_not(None)
+    )
+    if response_ids is not None:
+        query = query.where(RESPONSE.c.id.in_(listed(connection, response_ids)))
+    return AnchorCandidates(*read_columns(connection, query.order_by(RESPONSE.c.id)))
+
+
+class AnchorRun(NamedTuple):
+    """A run that judged anchors: how many it asked about, and how many verdicts are usable."""
+
+    id: int
+    judge_version_id: int
+    started_at: datetime
+    asked: int
+    ok: int
+
+
+def anchor_runs(
+    connection: Connection, response_ids: Collection[int], version_id: int | None = None
+) -> list[AnchorRun]:
+    """Return the runs, of one version or of all, that judged any of these answers as anchors, the newest first."""
+    judged = ANCHOR_JUDGMENT.c
+    counts = func.count().label("asked"), func.count().filter(judged.status == Status.OK.value).label("ok")
+    query = (
+        select(RUN.c.id, RUN.c.judge_version_id, RUN.c.started_at, *counts)
+        .join(ANCHOR_JUDGMENT, judged.run_id == RUN.c.id)
+        .where(judged.response_id.in_(listed(connection, response_ids)))
+        .group_by(RUN.c.id, RUN.c.judge_version_id, RUN.c.started_at)
+        .order_by(RUN.c.id.desc())
+    )
+    if version_id is not None:
+        query = query.where(RUN.c.judge_version_id == version_id)
+    return [AnchorRun(*row) for row in connection.execute(query)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnchorVerdicts(Grades):
+    """The usable verdicts on anchors, one row per answer, by id."""
+
+    response_ids: IntArray
+
+
+def verdicts_of_run(connection: Connection, run_id: int) -> AnchorVerdicts:
+    """Return the usable verdicts of one run."""
+    judged = ANCHOR_JUDGMENT.c
+    query = select(judged.response_id, *grade_columns(judged)).where(
+        judged.run_id == run_id, judged.status == Status.OK.value
+    )
+    ids, *grades = read_columns(connection, query.order_by(judged.response_id))
+    return AnchorVerdicts(*with_scores(*grades), ids)
+
+
+def first_verdicts(
+    connection: Connection, version_id: int, response_ids: Collection[int], before_run: int
+) -> AnchorVerdicts:
+    """Return the first usable verdict of a version on each answer: in its log, or in a run on anchors before this."""
+    wanted = listed(connection, response_ids)
+    known = JUDGMENT.c
+    in_log = select(known.response_id, known.created_at, *grade_columns(known)).where(
+        known.judge_version_id == version_id,
+        known.response_id.in_(wanted),
+        known.status == Status.OK.value,
+        known.repeat == 0,
+    )
+    judged = ANCHOR_JUDGMENT.c
+    as_anchors = select(judged.response_id, judged.created_at, *grade_columns(judged)).where(
+        judged.judge_version_id == version_id,
+        judged.response_id.in_(wanted),
+        judged.status == Status.OK.value,
+        judged.run_id < before_run,
+    )
+    rows = [row for query in (in_log, as_anchors) for row in connection.execute(query)]
+    first = {row[0]: row for row in sorted(rows, key=lambda row: row[1], reverse=True)}
+    ids = sorted(first)
+    labels, groundedness, quality = (np.array([first[id_][place] for id_ in ids]) for place in (2, 3, 4))
+    grades = with_scores(labels.astype(np.int64), groundedness.astype(np.float64), quality.astype(np.int64))
+    return AnchorVerdicts(*grades, np.array(ids, dtype=np.int64))
+
+
+def anchor_groups(connection: Connection) -> frozenset[int]:
+    """Return the evidence groups of the newest anchors. They have no role: no prompt is made or chosen with them."""
+    newest = select(func.max(ANCHOR_SET.c.id)).scalar_subquery()
+    groups = select(RESPONSE.c.evidence_group).join(ANCHOR, ANCHOR.c.response_id == RESPONSE.c.id)
+    return frozenset(connection.execute(groups.where(ANCHOR.c.anchor_set_id == newest)).scalars())

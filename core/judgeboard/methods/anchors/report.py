@@ -1,0 +1,438 @@
+"""Drift of a judge: answers that are fixed once, judged again and again, and compared with their earlier verdicts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.ratings import is_given, judge_values, people_values
+from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.agreement.scored_labels import drawn
+from judgeboard.agreement.verdict_changes import side_of
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.judges.prompt import example_responses
+from judgeboard.methods.anchors.queries import (
+    AnchorCandidates,
+    AnchorRun,
+    AnchorSet,
+    AnchorVerdicts,
+    anchor_candidates,
+    anchor_groups,
+    anchor_runs,
+    first_verdicts,
+    insert_anchor_set,
+    lock_anchor_sets,
+    newest_anchors,
+    verdicts_of_run,
+)
+from judgeboard.runs.judging import judge_options
+from judgeboard.stats.anchors import (
+    LOOKS,
+    AnchorChange,
+    Flips,
+    anchor_change,
+    one_flip_share,
+    seen_share,
+    shown_tests,
+)
+from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, among, grouping
+from judgeboard.stats.estimates import number_words, percent, percent_words, points_words
+from judgeboard.stats.ratings import SCALES
+from judgeboard.stats.sample_size import allocated
+from judgeboard.store.alignments import stored_looks
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.grades import HALLUCINATED, graded_reviews
+from judgeboard.store.judge_versions import StoredVersion, get_version, list_versions
+from judgeboard.store.responses import answer_starts
+from judgeboard.store.settings import thresholds
+from judgeboard.store.verdicts import by_repeat
+from judgeboard.text import counted, day_words, utc_day
+
+SIZE = 60
+"""The default number of anchors: if a change of the judge affects 5 % of answers, at least one verdict flips."""
+
+SEED = "anchors"
+TO_MAKE = "To draw anchors: `judgeboard test anchors make`"
+_UNLABELLED, _GOOD, _BAD = range(3)
+_LEFT_OUT = {
+    "prompt": "they have the evidence of an example in a judge's prompt",
+    "align": "`judgeboard align` chose or tested a prompt with labels of their evidence",
+}
+_LISTED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorsMade:
+    """A set of anchors. ``labelled`` of them have a label of people; people call ``bad`` of these bad.
+
+    ``left_out`` counts the labelled answers that could not be drawn, by reason: ``prompt`` and ``align``.
+    """
+
+    anchors: int
+    labelled: int
+    bad: int
+    evidence_groups: int
+    left_out: Mapping[str, int]
+    seed: str
+    sentence: str
+
+
+def make_anchors(store: Store, *, n: int = SIZE, seed: str = SEED, replace: bool = False, by: str) -> AnchorsMade:
+    """Draw about ``n`` anchors with ``seed``, and store them: whole evidence groups, labelled answers first.
+
+    Query types, and bad and good answers, get shares like those of all labelled answers. Groups with an answer in a
+    judge's prompt are not drawn, and neither are groups with a label that `align` used. Raises BadInput if there is no
+    answer to draw, or if anchors exist and ``replace`` is False.
+    """
+    at = utc_now()
+    with store.reading() as connection:
+        _check_free(connection, replace=replace)
+        labels = _Labels(connection)
+        answers = anchor_candidates(connection, labels.response_ids.tolist())
+        prompts, aligned = _groups_in_prompts(connection), _groups_of_align(connection)
+        seen = among(answers.evidence_groups, prompts)
+        left_out = {"prompt": int(seen.sum()), "align": int((among(answers.evidence_groups, aligned) & ~seen).sum())}
+        chosen = _drawn(answers, labels.kinds(answers.response_ids), np.union1d(prompts, aligned), n, seed)
+        if len(chosen.response_ids) < n:
+            others = anchor_candidates(connection, None)
+            taken = np.unique(np.concatenate([prompts, answers.evidence_groups]))
+            kinds = np.full(len(others.response_ids), _UNLABELLED)
+            more = _drawn(others, kinds, taken, n - len(chosen.response_ids), seed)
+            chosen = _Drawn(*(np.concatenate(both) for both in zip(chosen, more, strict=True)))
+    reasons = "".join(
+        f" {counted(left_out[reason], 'labelled answer')} left out: {words}."
+        for reason, words in _LEFT_OUT.items()
+        if left_out[reason]
+    )
+    if not len(chosen.response_ids):
+        raise BadInput(f"there are no answers to draw anchors from.{reasons} To import a log: `judgeboard import FILE`")
+    with store.writing() as connection:
+        lock_anchor_sets(connection)
+        _check_free(connection, replace=replace)  # another process may have drawn anchors in the meantime
+        anchors = insert_anchor_set(connection, chosen.response_ids.tolist(), seed, by, at)
+        record_event(connection, "make_anchors", by, details={"anchors": len(anchors.response_ids)}, now=at)
+    count, groups = len(chosen.response_ids), len(np.unique(chosen.evidence_groups))
+    labelled, bad = int((chosen.kinds != _UNLABELLED).sum()), int((chosen.kinds == _BAD).sum())
+    sentence = (
+        f"{counted(count, 'anchor')} in {counted(groups, 'evidence group')}: {labelled:,} with a label, {bad:,} of "
+        f"them bad. If a change of the judge affects {percent(one_flip_share(count))} of all answers, at least one "
+        f"verdict on the anchors changes with a probability of 95 %.{reasons}"
+    )
+    return AnchorsMade(count, labelled, bad, groups, {name: n for name, n in left_out.items() if n}, seed, sentence)
+
+
+def _check_free(connection: Connection, *, replace: bool) -> None:
+    known = newest_anchors(connection)
+    if known is not None and not replace:
+        raise BadInput(
+            f"{counted(len(known.response_ids), 'anchor')} were drawn on {day_words(utc_day(known.at))}. "
+            "To draw others: --replace. A judge is then compared only with its verdicts on the new anchors"
+        )
+
+
+class _Labels:
+    """People's labels, one per answer, by id."""
+
+    def __init__(self, connection: Connection) -> None:
+        people = people_values(graded_reviews(connection), SCALES["label"])
+        self.response_ids = people.response_ids
+        self.bad = people.values == HALLUCINATED
+
+    def kinds(self, response_ids: IntArray) -> IntArray:
+        """Return for each answer ``_UNLABELLED``, ``_GOOD`` or ``_BAD``."""
+        kinds = np.full(len(response_ids), _UNLABELLED)
+        labelled = among(response_ids, self.response_ids)
+        bad = self.bad[np.searchsorted(self.response_ids, response_ids[labelled])]
+        kinds[labelled] = np.where(bad, _BAD, _GOOD)
+        return kinds
+
+
+class _Drawn(NamedTuple):
+    response_ids: IntArray
+    evidence_groups: IntArray
+    kinds: IntArray
+
+
+def _groups_in_prompts(connection: Connection) -> IntArray:
+    """Return the evidence groups, ascending, of the answers that any judge version saw as examples."""
+    examples = {id_ for version in list_versions(connection) for id_ in example_responses(version.params)}
+    return np.unique(anchor_candidates(connection, examples).evidence_groups)
+
+
+def _groups_of_align(connection: Connection) -> IntArray:
+    """Return the evidence groups, ascending, whose labels chose or tested a prompt in `align`.
+
+    Present anchors are not among them: `align` leaves them out.
+    """
+    versions = sorted({each.look.version_id for each in stored_looks(connection)})
+    loaded = [LabelledAnswers(connection, get_version(connection, version)) for version in versions]
+    groups = {group for each in loaded for group in each.answers.evidence_groups[each.labelled].tolist()}
+    return np.array(sorted(groups - anchor_groups(connection)), dtype=np.int64)
+
+
+def _drawn(answers: AnchorCandidates, kinds: IntArray, without: IntArray, n: int, seed: str) -> _Drawn:
+    """Return about ``n`` answers of whole groups, none of them in the groups ``without``.
+
+    The strata are the query type of a group, and whether most of its answers are bad.
+    """
+    free = ~among(answers.evidence_groups, without)
+    answers, kinds = answers.at(free), kinds[free]
+    numbers, groups = drawn(seed, answers.evidence_groups), answers.evidence_groups
+    distinct, first, rows = np.unique(groups, return_index=True, return_inverse=True)
+    sizes = np.bincount(rows, minlength=len(distinct))
+    mostly_bad = 2 * np.bincount(rows, weights=kinds == _BAD, minlength=len(distinct)) > sizes
+    strata = np.unique(2 * answers.query_types.codes[first] + mostly_bad, return_inverse=True)[1]
+    quotas = np.array(allocated(n, np.bincount(strata, weights=sizes).astype(int).tolist(), least=0), dtype=np.int64)
+    taken = np.zeros(len(distinct), dtype=np.bool_)
+    for group in np.argsort(numbers[first], kind="stable"):
+        if quotas[strata[group]] > 0:
+            taken[group] = True
+            quotas[strata[group]] -= sizes[group]
+    inside = taken[rows]
+    return _Drawn(answers.response_ids[inside], groups[inside], kinds[inside])
+
+
+def stored_anchors(connection: Connection) -> AnchorSet:
+    """Return the anchors; raise NotFound if there are none."""
+    anchors = newest_anchors(connection)
+    if anchors is None:
+        raise NotFound(f"there are no anchors yet. {TO_MAKE}")
+    return anchors
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorComparison:
+    """The change from earlier verdicts (``since``, in words) to the newest; ``shown`` names the tests that show it."""
+
+    since: str
+    change: AnchorChange
+    shown: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedAnchor:
+    """An anchor whose newest verdict is not its first one: the verdict ``now``, and the label of ``people`` or None."""
+
+    response_id: int
+    external_id: str
+    question: str | None
+    now: str
+    people: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnchorReport:
+    """The drift of a judge version on the anchors, by its newest ``run`` on them.
+
+    ``usable`` of the ``anchors`` got a usable verdict in this run; ``labelled`` have a label of people. ``comparisons``
+    compare it with the first verdicts and with the run before. All tests share the probability 0.05 / ``looks`` of a
+    false alarm. ``changed`` are the anchors whose verdict is not the first one, by id, at most 1,000. ``seen`` is the
+    share of verdicts that must change in one direction for drift to be shown in 80 % of cases.
+    """
+
+    judge: str
+    version_id: int
+    run: int
+    at: datetime
+    anchors: int
+    labelled: int
+    usable: int
+    looks: int
+    drift: bool
+    exit_code: int
+    sentence: str
+    seen: float | None
+    comparisons: tuple[AnchorComparison, ...]
+    changed: tuple[ChangedAnchor, ...]
+    warnings: tuple[str, ...]
+
+
+def anchor_report(
+    connection: Connection, *, judge_version: int | str | None = None, looks: int = LOOKS
+) -> AnchorReport:
+    """Compare the newest verdicts of a judge version on the anchors with its first and with its last verdicts.
+
+    By default, the version is the one that judged the anchors last. ``looks`` is the number of reports that share the
+    probability of 5 % that any of them shows drift by chance. Raises NotFound if there are no anchors, or if the
+    version has not judged them.
+    """
+    anchors = stored_anchors(connection)
+    version_id = None if judge_version is None else get_version(connection, judge_version).id
+    runs = [run for run in anchor_runs(connection, anchors.response_ids, version_id) if run.ok]
+    if not runs:
+        version = None if version_id is None else get_version(connection, version_id)
+        command = f"judgeboard test anchors judge {(version and judge_options(version)) or '--judge KIND'}"
+        whose = "" if version is None else f" of {version.title}"
+        raise NotFound(f"there is no usable verdict{whose} on the anchors yet. To judge them: `{command}`")
+    newest = runs[0]
+    version = get_version(connection, newest.judge_version_id)
+    earlier = [run for run in runs[1:] if run.judge_version_id == version.id]
+    compare = _Comparing(connection, anchors, newest)
+    parts = [("the first judging", first_verdicts(connection, version.id, anchors.response_ids, newest.id))]
+    if earlier:
+        since = f"run {earlier[0].id} on {day_words(utc_day(earlier[0].started_at))}"
+        parts.append((since, verdicts_of_run(connection, earlier[0].id)))
+    changes = [compare.with_earlier(verdicts) for _, verdicts in parts]
+    shown = shown_tests(changes, looks)
+    tests = sum(len(change.p_values) for change in changes)
+    drift = any(shown)
+    seen = seen_share(changes[0].n, tests, looks)
+    return AnchorReport(
+        judge=version.title,
+        version_id=version.id,
+        run=newest.id,
+        at=newest.started_at,
+        anchors=len(anchors.response_ids),
+        labelled=int(compare.labelled.sum()),
+        usable=newest.ok,
+        looks=looks,
+        drift=drift,
+        exit_code=int(drift),
+        sentence=_sentence(version.title, changes, shown, seen),
+        seen=seen,
+        comparisons=tuple(
+            AnchorComparison(since, change, names, tuple(_sentences(since, change, changes[0])))
+            for (since, _), change, names in zip(parts, changes, shown, strict=True)
+        ),
+        changed=compare.changed(connection, parts[0][1]),
+        warnings=tuple(_warnings(version, newest, len(anchors.response_ids), changes[0])),
+    )
+
+
+class _Comparing:
+    """The newest verdicts on the anchors, with the labels of people, to compare with earlier verdicts."""
+
+    def __init__(self, connection: Connection, anchors: AnchorSet, newest: AnchorRun) -> None:
+        self._cut = thresholds(connection).low_groundedness
+        candidates = anchor_candidates(connection, anchors.response_ids)
+        self._ids = candidates.response_ids
+        self._groups = candidates.evidence_groups
+        kinds = _Labels(connection).kinds(self._ids)
+        self.labelled: BoolArray = kinds != _UNLABELLED
+        self._people_bad: BoolArray = kinds == _BAD
+        self._repeats = _repeats(connection, newest.judge_version_id, self._cut)
+        self._now = self._by_id(verdicts_of_run(connection, newest.id))
+
+    def with_earlier(self, verdicts: AnchorVerdicts) -> AnchorChange:
+        """Return the change from these verdicts to the newest."""
+        (labels, scores), (before, scores_before) = self._now, self._by_id(verdicts)
+        rows = is_given(labels) & is_given(before)
+        return anchor_change(
+            before[rows] == HALLUCINATED,
+            labels[rows] == HALLUCINATED,
+            groups=grouping(self._groups[rows], int(rows.sum())),
+            labelled=self.labelled[rows],
+            people_bad=self._people_bad[rows],
+            score_changes=(scores - scores_before)[rows],
+            repeats=self._repeats,
+        )
+
+    def changed(self, connection: Connection, verdicts: AnchorVerdicts) -> tuple[ChangedAnchor, ...]:
+        """Return the anchors whose newest verdict differs from these."""
+        now, before = self._now[0], self._by_id(verdicts)[0]
+        rows = np.flatnonzero(is_given(now) & is_given(before) & (now != before))[:_LISTED]
+        starts = answer_starts(connection, self._ids[rows].tolist())
+        return tuple(
+            ChangedAnchor(
+                start.response_id,
+                start.external_id,
+                start.question,
+                _verdict(now[row] == HALLUCINATED),
+                _verdict(self._people_bad[row]) if self.labelled[row] else None,
+            )
+            for row in rows.tolist()
+            if (start := starts.get(int(self._ids[row]))) is not None
+        )
+
+    def _by_id(self, known: AnchorVerdicts) -> tuple[IntArray, FloatArray]:
+        """Return the labels (0: none) and the groundedness (NaN: none) of each anchor."""
+        labels, scores = np.zeros(len(self._ids), dtype=np.int64), np.full(len(self._ids), np.nan)
+        rows = among(known.response_ids, self._ids)
+        at = np.searchsorted(self._ids, known.response_ids[rows])
+        labels[at] = judge_values(known, "label", self._cut)[0][rows]
+        scores[at] = known.groundedness[rows]
+        return labels, scores
+
+
+def _verdict(is_bad: bool) -> str:
+    return "bad" if is_bad else "good"
+
+
+def _repeats(connection: Connection, version_id: int, cut: float) -> Flips | None:
+    """Return how often the first two repeats of a version differ; None without repeats."""
+    pairs = [
+        (each.opinions[0].verdict, each.opinions[1].verdict)
+        for each in by_repeat(connection, version_id).values()
+        if 0 in each.opinions and 1 in each.opinions
+    ]
+    known = [tuple(side_of(each.label, each.groundedness, cut) for each in pair) for pair in pairs]
+    usable = [sides for sides in known if None not in sides]
+    return Flips(sum(one is not other for one, other in usable), len(usable)) if usable else None
+
+
+def _sentence(title: str, changes: Sequence[AnchorChange], shown: Sequence[tuple[str, ...]], seen: float | None) -> str:
+    if not changes[0].n:
+        return f"{title} has no earlier verdicts on the anchors. Its next verdicts are compared with these."
+    named = [_drift_words(name, change) for change, names in zip(changes, shown, strict=True) for name in names]
+    if named:
+        *others, last = dict.fromkeys(named)
+        return f"Drift is shown: {title} {' and '.join(filter(None, [', '.join(others), last]))}."
+    if seen is None:
+        are = "is" if changes[0].n == 1 else "are"
+        return f"No drift shown. {counted(changes[0].n, 'anchor')} {are} too few to show any drift. Draw more of them."
+    return (
+        f"No drift shown. If {percent(seen)} of the verdicts had changed in one direction, this would have been found "
+        "in 8 of 10 cases."
+    )
+
+
+def _drift_words(test: str, change: AnchorChange) -> str:
+    worse = (change.agreement.change.value or 0) < 0
+    lower = (change.score_shift.value or 0) < 0
+    return {
+        "direction": f"calls {'more' if change.to_bad > change.to_good else 'fewer'} answers bad",
+        "agreement": f"agrees with people {'less' if worse else 'more'} often",
+        "score": f"gives {'lower' if lower else 'higher'} scores",
+        "flips": "changes its verdicts more often than between its repeats",
+    }[test]
+
+
+def _sentences(since: str, change: AnchorChange, first: AnchorChange) -> Iterator[str]:
+    if not change.n:
+        return
+    if change is not first and change == first:
+        yield f"Since {since}: the same changes."
+        return
+    flips = change.to_bad + change.to_good
+    of_each = (
+        f", {change.to_bad:,} to bad and {change.to_good:,} to good, p = {change.p_values.get('direction', 1):.2g}"
+    )
+    yield (
+        f"Since {since}: {flips:,} of {counted(change.n, 'verdict')} changed ({percent_words(change.flip_rate)})"
+        f"{of_each if flips else ''}."
+    )
+    if change.agreement.n:
+        right = [percent(n / change.agreement.n) for n in (change.agreement.first_right, change.agreement.second_right)]
+        yield (
+            f"Agreement with people on {counted(change.agreement.n, 'label')}: {right[0]} before, {right[1]} now, "
+            f"{points_words(change.agreement.change, sign=True)}; McNemar p = {change.p_values['agreement']:.2g}."
+        )
+    if change.score_shift.value is not None:
+        yield f"Mean change of groundedness: {number_words(change.score_shift, sign=True)}."
+    if change.repeats is not None:
+        differ = "differs" if change.repeats.flips == 1 else "differ"
+        yield f"Between repeats, {change.repeats.flips:,} of {counted(change.repeats.n, 'verdict')} {differ}."
+
+
+def _warnings(version: StoredVersion, newest: AnchorRun, anchors: int, change: AnchorChange) -> Iterator[str]:
+    if newest.ok < anchors:
+        yield f"Run {newest.id} has a usable verdict on {newest.ok:,} of {anchors:,} anchors."
+    if change.n and change.repeats is None and version.model is not None:
+        command = f"`judgeboard judge {judge_options(version)} --repeats 2`"
+        yield f"How often verdicts change by themselves is unknown. To measure it: {command}"

@@ -1,0 +1,32 @@
+"""The tables of anchors; their verdicts are in `anchor_judgment`, where a run of the mode `anchors` stores them."""
+
+from datetime import datetime
+
+from sqlalchemy import Index
+
+from judgeboard.store.tables.columns import BigId, Row, Stored, Utc, column, table_of
+
+
+class AnchorSet(Stored, table=True):
+    """Answers that a judge version judges again and again, to show whether it drifts; the newest set counts."""
+
+    has_hidden_rows = False
+
+    seed: str
+    by: str
+    at: datetime = column(Utc)
+
+
+ANCHOR_SET = table_of(AnchorSet)
+
+
+class Anchor(Row, table=True):
+    """An answer of an anchor set."""
+
+    anchor_set_id: int = column(BigId, refers="anchor_set", primary_key=True)
+    response_id: int = column(BigId, refers="response", reads=True, primary_key=True)
+
+    __table_args__ = (Index("ix_anchor_response", "response_id", "anchor_set_id"),)
+
+
+ANCHOR = table_of(Anchor)

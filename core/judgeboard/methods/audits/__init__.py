@@ -1,0 +1,13 @@
+"""Audits: a stronger judge (the supreme judge) reviews the verdicts of a judge, and marks the wrong ones.
+
+The reviews of judgments are in `store/judgment_reviews.py`: they are a signal, which files have too, and raise flags.
+"""
+
+from judgeboard.registry.methods import Page, Registration
+
+REGISTRATION = Registration(
+    commands={("Improve", "test", "audit"): f"{__name__}.command:audit_command"},
+    pages={"audits": Page("Judges", "Audits", "how-to/test.md", before="versions")},
+    runs={"audit": "Auditing"},
+    sample=f"{__name__}.sample:add_sample",
+)

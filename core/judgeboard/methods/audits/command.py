@@ -1,0 +1,147 @@
+"""The command `test audit`: a supreme judge reviews the verdicts of a judge."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from judgeboard.cli import asked_judge, asking, options
+from judgeboard.errors import BadInput, MissingOption
+from judgeboard.stats.estimates import percent, percent_words
+from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.judges.judge import JudgeKeywords
+    from judgeboard.methods.audits.report import AuditReport
+
+
+LIVE_SAMPLE, RECORDED_SAMPLE = 0.1, 1.0
+SHOWN = 5  # maximum number of answers per list
+
+
+@options.command(
+    "judgeboard test audit rag --model gpt-4o --sample 0.1",
+    "judgeboard test audit fast --by strict",
+    "judgeboard test audit rag --model gpt-4o --approach 2 --judge rag",
+    "judgeboard test audit 'rag v2' --recorded --by nli --json",
+)
+@click.argument("judge_version", metavar="JUDGE")
+@click.option(
+    "--by",
+    metavar="NAME",
+    help="Name of a judge in judgeboard.toml: the supreme judge uses its model. With --recorded: a judge version.",
+)
+@click.option("--model", "model", metavar="MODEL", help="Name of the supreme judge's model, as its endpoint spells it.")
+@click.option("--recorded", is_flag=True, help="Compare with the stored verdicts of --by; make no model calls.")
+@click.option(
+    "--approach",
+    type=click.Choice(["1", "2"]),
+    help="How the supreme judge finds wrong verdicts. 1: it reviews each verdict (default). 2: it scores the answers "
+    "itself, and marks verdicts that are far from its own scores as wrong.",
+)
+@click.option(
+    "--judge",
+    "kind",
+    metavar="KIND",
+    help="With --approach 2: kind of the supreme judge (default: the kind of the audited judge).",
+)
+@options.judge_name("Name of the supreme judge (default: supreme).")
+@click.option(
+    "--sample",
+    "share",
+    type=options.FiniteRange(0, 1, min_open=True),
+    help=f"Share of the verdicts to audit (default: {LIVE_SAMPLE:g}; with --recorded 1).",
+)
+@options.with_default("--seed", type=int, default=0, help="The same seed selects the same answers.")
+@click.option("--rejudge", type=click.Choice(["failed"]), help="Repeat reviews that were not usable.")
+@asking.endpoint_options
+@asking.asking_options
+@options.where
+@click.pass_context
+def audit_command(
+    context: click.Context,
+    /,
+    judge_version: str,
+    by: str | None,
+    recorded: bool,
+    approach: str | None,
+    kind: str | None,
+    rejudge: str | None,
+    share: float | None,
+    seed: int,
+    where: RowFilter,
+    max_cost: float | None,
+    **chosen: "Unpack[JudgeKeywords]",
+) -> int:
+    """Let a supreme judge review the verdicts of JUDGE. People's grades show whether the supreme judge is right.
+
+    A verdict that the supreme judge marks as wrong gets the flag supreme_disagrees. Precision and recall measure how
+    well the marks find verdicts that differ from people's labels. To continue an interrupted audit, repeat the command.
+    """
+    from judgeboard.methods.audits.report import AuditSample
+    from judgeboard.methods.audits.run import audit, audit_recorded, audited_version, make_independent, make_supreme
+
+    if recorded:
+        if by is None:
+            raise BadInput("--recorded needs --by NAME: the judge whose stored verdicts are used")
+        asking.nobody_asked(context, "kind")
+    else:
+        asked_judge.use_named_judge(by, chosen, as_kind="supreme")
+    _check(recorded=recorded, kind=kind, approach=approach, chosen=chosen)
+    default = RECORDED_SAMPLE if recorded else LIVE_SAMPLE
+    sample = AuditSample(default if share is None else share, seed, where)
+    store = options.open_store()
+    by_scores = approach == "2"
+    warnings = asking.warned([])
+    if recorded and by is not None:
+        report = audit_recorded(
+            store,
+            by,
+            judge_version,
+            sample=sample,
+            by="thresholds" if by_scores else None,
+            actor=options.actor(),
+        )
+    else:
+        with store.reading() as connection:
+            audited_version(connection, judge_version)
+        make = partial(make_independent, store, judge_version, kind=kind) if by_scores else make_supreme
+        supreme = make(**asking.at_last_address(store, make, chosen))
+        warnings = asking.warned([asking.prompt_warning(supreme)])
+        with asking.run_options(chosen["concurrency"], max_cost) as how:
+            report = audit(store, supreme, judge_version, sample=sample, again=rejudge is not None, **how)
+    options.show(report, report_lines(report), warnings)
+    options.suggest("queue", "create", "audited", "--where", "rule=supreme_disagrees")
+    return report.account.exit_code
+
+
+def _check(*, recorded: bool, kind: str | None, approach: str | None, chosen: "JudgeKeywords") -> None:
+    from judgeboard.settings.model import load_settings
+
+    if not recorded and not (chosen["model"] or chosen["replies"] or load_settings().model):
+        why = "the supreme judge needs a model: give --model NAME, or recorded replies with --replies FILE"
+        raise MissingOption(why, "--model", "gpt-4o")
+    if kind is not None and approach != "2":
+        why = "--judge needs --approach 2: it is the kind of a supreme judge that scores the answers itself"
+        raise MissingOption(why, "--approach", "2")
+
+
+def report_lines(report: "AuditReport") -> Iterator[str]:
+    """Yield the report on an audit in lines for a terminal."""
+    from judgeboard.methods.audits.report import rates
+
+    head = f"{report.judge_version} audited by {report.supreme_version}, {percent(report.sample)} of its verdicts"
+    yield from asking.account_lines(head, report.account)
+    audited = f"{report.audited:,} audited, {report.marked:,} marked wrong, {report.graded:,} graded by people"
+    yield f"{audited}; {counted(report.flags_raised, 'flag')}"
+    right = f"accused {report.fp:,} (right and marked), right and not marked {report.tn:,}"
+    yield f"caught {report.tp:,} (wrong and marked), missed {report.fn:,}, {right}"
+    for name, estimate, meaning in rates(report):
+        yield f"{name.lower()} ({meaning}): {percent_words(estimate)}"
+    for name, answers in (("caught", report.caught), ("missed", report.missed), ("accused", report.accused)):
+        shown = ", ".join(answer.external_id for answer in answers[:SHOWN])
+        if answers:
+            yield f"{name}: {shown}" + (f" and {len(answers) - SHOWN:,} more" if len(answers) > SHOWN else "")
+    yield from report.notes

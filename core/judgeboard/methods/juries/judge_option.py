@@ -1,0 +1,54 @@
+"""The option `--jury` of the command `judge`: each of several models judges, and a jury combines their verdicts."""
+
+from judgeboard.cli import options
+from judgeboard.cli.judging import Judging
+from judgeboard.domain import JURY
+from judgeboard.errors import BadInput
+
+
+def judge_with_jury(models: str, judging: Judging) -> int:
+    """Judge with each model in turn, then combine the verdicts. If a run stops early, they are not combined yet."""
+    from judgeboard.cli.judge import summary_lines
+    from judgeboard.judges.judge import fingerprint
+    from judgeboard.methods.juries.command import jury_lines
+    from judgeboard.methods.juries.run import judge_by_jury
+    from judgeboard.runs.method import STOPPED, require_price
+    from judgeboard.store.judge_versions import list_versions
+    from judgeboard.store.runs import run_counts
+
+    store, max_cost = judging.store, judging.max_cost
+    listed = options.listed(models)
+    if len(set(listed)) < 2:
+        raise BadInput(f"--jury needs at least two different models, not {models!r}")
+    if judging.asked.get("model"):
+        command = options.same_command(without=["--model"])
+        raise BadInput(f"--jury already names the models: remove --model, for example: `{command}`")
+    # One name per member: under a shared name, a later member would become the next version of an earlier one.
+    named = [(model, f"{judging.kind} {model}") for model in listed]
+    judges = judging.make_judges(
+        [{**judging.asked, "model": model, "name": name} for model, name in named], judging.named or JURY
+    )
+    for judge in judges:  # before the first call
+        require_price(max_cost, priced=judge.priced, model=judge.version.model)
+    summaries, report, code, spent = [], None, 0, 0
+    for judge in judges:
+        summary = judging.ask(judge, None if max_cost is None else max(0.0, max_cost - spent / 1_000_000))
+        summaries.append(summary)
+        code = max(code, summary.exit_code)
+        options.show_lines(summary_lines(summary))
+        if code >= STOPPED:
+            break
+        if summary.run_id is not None:  # calls of unknown cost count as 0, as in the run
+            with store.reading() as connection:
+                spent += run_counts(connection, [summary.run_id])[summary.run_id].cost_micro or 0
+    members = [fingerprint(judge.version) for judge in judges]
+    with store.reading() as connection:
+        known = {version.fingerprint for version in list_versions(connection)}
+    if code < STOPPED and known.issuperset(members):  # a judge without answers has no stored version
+        seen = options.seen(store)
+        report = judge_by_jury(
+            store, members, name=judging.named, where=judging.where, actor=options.actor(), seen=seen
+        )
+        options.show_lines(jury_lines(report))
+    options.show({"members": summaries, "jury": report} | judging.warnings, ())
+    return code

@@ -1,0 +1,303 @@
+"""Combines the verdicts of several judge versions on answers or pairs, and measures how far these members agree."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Connection
+
+from judgeboard.agreement.agreed_with_people import AgreedWithPeople, agreed_with_people
+from judgeboard.agreement.choice import CountedGrades
+from judgeboard.agreement.pair_report import PairReport, measure_pairs
+from judgeboard.agreement.ratings import AnswerRatings, PairSource, with_cut
+from judgeboard.domain import (
+    JURY,
+    Estimate,
+    JudgeVersion,
+    Preference,
+    Shown,
+    Status,
+    StepRecord,
+    Verdict,
+)
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.runs.combining import RULE, combined, has_quorum, store_combined, stored_members
+from judgeboard.runs.method import RunAccount
+from judgeboard.settings.model import Cuts
+from judgeboard.stats.arrays import FloatArray, IntArray, grouping
+from judgeboard.stats.chance_corrected import fleiss_kappa
+from judgeboard.stats.estimates import complement, no_interval_sentences, unmeasured
+from judgeboard.stats.intervals import mean_estimate
+from judgeboard.stats.proportions import share
+from judgeboard.store.comparisons import (
+    PLAIN,
+    NewComparison,
+    key_of,
+    load_comparisons,
+    store_comparisons,
+    stored_comparisons,
+)
+from judgeboard.store.engine import Readable, Store
+from judgeboard.store.events import record_event
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.flags import SPLIT
+from judgeboard.store.grades import GROUNDED, HALLUCINATED, LABELS
+from judgeboard.store.judge_versions import StoredVersion, ensure_version, get_version, refuse_retired
+from judgeboard.store.pairs import matching_pairs
+from judgeboard.store.verdicts import Judged, by_version, count_answers, latest_combined
+from judgeboard.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class JuryReport:
+    """The figures of a jury on the answers that all members judged (``items``).
+
+    The ``jury`` and its ``members`` are compared with people on the answers with a verdict of the jury.
+    ``labelled`` counts answers with a label (or one derived from groundedness) from every member; on
+    ``unanimous_items`` of them the labels agree. ``wrong_together`` is the share of the unanimous answers that people
+    label differently. It describes ``wrong_together_answers`` of them; None: only those that people graded.
+    ``spread`` is the mean distance between the highest and the lowest score of the members.
+    ``split`` counts ties of labels, ``answers`` the answers of the log that match ``where``.
+    """
+
+    jury: AgreedWithPeople
+    members: tuple[AgreedWithPeople, ...]
+    account: RunAccount
+    items: int
+    answers: int
+    split: int
+    labelled: int
+    unanimous_items: int
+    fleiss_kappa: Estimate
+    unanimous: Estimate
+    wrong_together: Estimate
+    wrong_together_answers: int | None
+    spread: Mapping[str, Estimate]
+    notes: tuple[str, ...] = ()
+    where: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """The answers without a verdict of the jury, by reason; with ``account.ok`` they are all ``answers``."""
+        counts = {
+            "labels tied": self.split,
+            "no measure from more than half of the members": self.account.unparsable - self.split,
+            "not judged by every member": self.account.not_reached,
+            "judged by no member": self.answers - self.items - self.account.not_reached,
+        }
+        return {reason: n for reason, n in counts.items() if n}
+
+    @property
+    def without_interval(self) -> tuple[str, ...]:
+        """Why figures of agreement with people have no interval, in sentences."""
+        judges = self.jury, *self.members
+        figures = [(each.judge_version, figure) for each in judges for figure in (each.accuracy, each.kappa)]
+        return tuple(no_interval_sentences([*figures, ("unanimous but wrong", self.wrong_together)]))
+
+
+def jury_report(
+    connection: Connection,
+    version: StoredVersion,
+    members: Sequence[StoredVersion],
+    judged: Mapping[int, Judged],
+    verdicts: Mapping[int, Verdict],
+    *,
+    not_reached: int,
+    answers: int,
+    where: RowFilter | None = None,
+) -> JuryReport:
+    """Return the agreement of a jury and its members on the answers that all of them judged, which match ``where``.
+
+    The figures with people leave out what is hidden from the viewer of the ``connection``.
+    """
+    ratings = AnswerRatings(PairSource(connection, CountedGrades(where=where or RowFilter())), "label")
+    source = ratings.source
+    ids = sorted(judged)
+    labels, cut = _labels(judged, ids, members, source.cuts)
+    groups = np.array([judged[id_].evidence_group for id_ in ids], dtype=np.int64)
+    labelled = (labels > 0).all(axis=1)
+    votes = np.stack([(labels[labelled] == code).sum(axis=1) for code in (GROUNDED, HALLUCINATED)], axis=1)
+    alike = votes.max(axis=1) == len(members)
+    ok = sum(verdict.status is Status.OK for verdict in verdicts.values())
+    decided = np.array([id_ for id_ in ids if _is_label(verdicts[id_])], dtype=np.int64)
+    # Where all members agree, the label of each of them is that of all.
+    together = agreed_with_people(ratings, members[0], np.array(ids, dtype=np.int64)[labelled][alike])
+    return JuryReport(
+        jury=agreed_with_people(ratings, version, decided),
+        members=tuple(agreed_with_people(ratings, member, decided) for member in members),
+        account=RunAccount(ok=ok, unparsable=len(verdicts) - ok, not_reached=not_reached),
+        items=len(ids),
+        answers=answers,
+        split=sum(verdict.error == SPLIT for verdict in verdicts.values()),
+        labelled=int(labelled.sum()),
+        unanimous_items=int(alike.sum()),
+        fleiss_kappa=fleiss_kappa(votes, grouping(groups[labelled], len(votes))),
+        unanimous=share(alike, groups[labelled]),
+        wrong_together=complement(together.accuracy),
+        wrong_together_answers=together.answers,
+        spread={
+            measure: _spread(_values(judged, ids, members, attrgetter(measure)), groups, measure)
+            for measure in ("groundedness", "quality")
+        },
+        notes=tuple(
+            f"{member.title} gives no label on {counted(n, 'answer')} and does not vote on the label there. "
+            f"For agreement, its groundedness below {source.cuts.words} counts as hallucinated."
+            for member, n in zip(members, cut.tolist(), strict=True)
+            if n
+        ),
+    )
+
+
+def _is_label(verdict: Verdict) -> bool:
+    """Return whether a verdict has a label, or a groundedness from which one is derived."""
+    return verdict.status is Status.OK and (verdict.label is not None or verdict.groundedness is not None)
+
+
+def _values(
+    judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], value: Callable[[Verdict], Any]
+) -> FloatArray:
+    """Return one value per answer (row) and member (column); NaN if the verdict has none."""
+    rows = [[value(judged[id_].opinions[member.id].verdict) for member in members] for id_ in ids]
+    return np.array(rows, dtype=np.float64).reshape(len(ids), len(members))
+
+
+def _labels(
+    judged: Mapping[int, Judged], ids: Sequence[int], members: Sequence[StoredVersion], cuts: Cuts
+) -> tuple[IntArray, IntArray]:
+    """Return labels (positions in `LABELS`) by answer and member, and how many are derived per member."""
+    labels = _values(judged, ids, members, lambda verdict: LABELS.index(verdict.label or "")).astype(np.int64)
+    cut = np.array([cuts.of(judged[id_].query_type) for id_ in ids]).reshape(-1, 1)
+    labels, was_cut = with_cut(labels, _values(judged, ids, members, attrgetter("groundedness")), cut)
+    return labels, was_cut.sum(axis=0)
+
+
+def _spread(values: FloatArray, groups: IntArray, measure: str) -> Estimate:
+    several = (~np.isnan(values)).sum(axis=1) > 1
+    if not several.any():
+        return unmeasured(0, f"no answer has {measure} from two members")
+    apart = np.nanmax(values[several], axis=1) - np.nanmin(values[several], axis=1)
+    return mean_estimate(apart, grouping(groups[several], len(apart)))
+
+
+def combined_preference(votes: Sequence[Preference | None]) -> Preference | None:
+    """Return the preference (A, B or tie) with the most votes; None is a member without a usable verdict.
+
+    None is returned without a quorum, more than half of the members, and if two preferences have equally many votes.
+    """
+    counts = Counter(vote for vote in votes if vote is not None).most_common(2)
+    if not has_quorum(sum(vote is not None for vote in votes), len(votes)):
+        return None
+    return None if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
+
+
+def compare_by_jury(
+    store: Store,
+    members: Sequence[int | str],
+    *,
+    name: str | None = None,
+    where: RowFilter | None = None,
+    actor: str = "library",
+) -> PairReport:
+    """Combine the stored verdicts of several judge versions on pairs, store the result, and report the jury's figures.
+
+    Each order and aspect is combined on its own, by `combined_preference`. A pair and order that not all members
+    compared is left out. Makes no model calls. A stored vote stays, even if a member compares the pair again later.
+    Raises NotFound for an unknown member, and BadInput for fewer than two different members or no common pair.
+    """
+    with store.writing() as connection:
+        versions = list({each.id: each for each in (get_version(connection, member) for member in members)}.values())
+        rows = load_comparisons(connection, [each.id for each in versions], condition=PLAIN)
+        wanted = matching_pairs(connection, where or RowFilter())
+        asked: dict[tuple[int, Shown], set[int]] = {}
+        votes: dict[tuple[int, Shown], dict[str, list[Preference | None]]] = {}
+        for row in rows:
+            if wanted is not None and row.pair_id not in wanted:
+                continue
+            for shown, was_asked, side in ((Shown.AB, row.asked_ab, row.ab), (Shown.BA, row.asked_ba, row.ba)):
+                if was_asked:
+                    asked.setdefault((row.pair_id, shown), set()).add(row.version_id)
+                    votes.setdefault((row.pair_id, shown), {}).setdefault(row.aspect, []).append(side)
+        items = []
+        for (pair_id, shown), by_aspect in votes.items():
+            if len(asked[pair_id, shown]) == len(versions):
+                full = {aspect: [*sides, *[None] * (len(versions) - len(sides))] for aspect, sides in by_aspect.items()}
+                sides = {aspect: side for aspect, each in full.items() if (side := combined_preference(each))}
+                step = StepRecord(Status.OK) if sides else StepRecord(Status.UNPARSABLE, error=SPLIT)
+                items.append(NewComparison(pair_id, shown, step, sides))
+        if not items:
+            raise BadInput("no pair was compared by all members in the same order")
+        version = ensure_version(connection, jury_version(versions, name))
+        known = stored_comparisons(connection, version.id, {item.pair_id for item in items})
+        if new := [item for item in items if key_of(item) not in known]:
+            refuse_retired(connection, version)
+            combined_pairs = len({item.pair_id for item in new})
+            record_event(connection, "combine", actor, details={"version": version.id, "pairs": combined_pairs})
+            store_comparisons(connection, version, None, new)
+    return measure_pairs(store, version.id, where=where)
+
+
+def jury_version(members: Sequence[StoredVersion], name: str | None = None) -> JudgeVersion:
+    """Return the version of a jury, with its members' sorted fingerprints and its rule; raises BadInput.
+
+    The members of a jury that is a member would vote twice, so it is refused.
+    """
+    for each in members:
+        if each.kind == JURY:
+            raise BadInput(f"{each.title} is a jury, and a jury cannot be a member of a jury. Name its members instead")
+    addresses = sorted({member.fingerprint for member in members})
+    if len(addresses) < 2:
+        raise BadInput("a jury needs at least two different members, for example: A B C")
+    params = {"members": addresses, "rule": RULE}
+    return JudgeVersion(name or JURY, JURY, params=params, scale="as its members give it")
+
+
+def judge_by_jury(
+    store: Store,
+    members: Sequence[int | str],
+    *,
+    name: str | None = None,
+    where: RowFilter | None = None,
+    actor: str = "library",
+    seen: Readable | None = None,
+) -> JuryReport:
+    """Combine the stored current verdicts of several judge versions, store the result, and report agreement.
+
+    Answers that not all members judged are left out. The figures with people use what may be ``seen`` of the store
+    (default: all). Makes no model calls and is idempotent. Raises NotFound for an unknown member, and BadInput for
+    fewer than two different members.
+    """
+    with store.writing() as connection:
+        named = [get_version(connection, member) for member in members]
+        version = ensure_version(connection, jury_version(named, name))
+        versions = list({member.id: member for member in named}.values())
+        judged = by_version(connection, [member.id for member in versions], where)
+        complete = {id_: each for id_, each in judged.items() if len(each.opinions) == len(versions)}
+        opinions = {id_: _verdicts(each, versions) for id_, each in sorted(complete.items())}
+        verdicts = store_combined(connection, version, opinions, actor)
+        left, answers = len(judged) - len(complete), count_answers(connection, where)
+    with (seen or store).reading() as connection:
+        report = jury_report(
+            connection, version, versions, complete, verdicts, not_reached=left, answers=answers, where=where
+        )
+    return replace(report, where=(where or RowFilter()).as_dict())
+
+
+def _verdicts(judged: Judged, members: Sequence[StoredVersion]) -> list[Verdict]:
+    return [judged.opinions[member.id].verdict for member in members]
+
+
+def stored_jury_report(connection: Connection, version: StoredVersion) -> JuryReport:
+    """Return the agreement of a stored jury's members on the answers with a verdict of the jury."""
+    members = stored_members(connection, version)
+    known = latest_combined(connection, version.id)
+    judged = by_version(connection, [member.id for member in members])
+    complete = {id_: each for id_, each in judged.items() if id_ in known and len(each.opinions) == len(members)}
+    if not complete:
+        names = " ".join(f"'{member.title}'" for member in members)
+        raise NotFound(f"{version.title} has no verdicts. To combine: `judgeboard compare judges {names}`")
+    verdicts = {id_: combined(_verdicts(each, members)) for id_, each in complete.items()}
+    left, answers = len(judged) - len(complete), count_answers(connection)
+    return jury_report(connection, version, members, complete, verdicts, not_reached=left, answers=answers)

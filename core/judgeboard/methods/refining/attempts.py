@@ -1,0 +1,219 @@
+"""Attempts at an answer as pages show them, and the attempts that people select."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import Action, Status
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.methods.refining import queries
+from judgeboard.methods.refining.refine import RefineRule
+from judgeboard.methods.refining.reflect import Outcome
+from judgeboard.people.permissions import allowed
+from judgeboard.reviews.checks import checked_key
+from judgeboard.runs.generation import total_cost
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.store.events import record_event
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.runs import StoredRun, get_run
+from judgeboard.store.statements import record_of
+
+MOST_RUNS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAttempt:
+    """One attempt; number 0 is the original answer.
+
+    ``answer`` is None if the attempt gave none (``note`` has the reason) or its text is forgotten. ``cost_micro`` is
+    the cost of answer and judgment. ``kept`` marks the attempt that the method selected.
+    """
+
+    number: int
+    response_id: int | None
+    answer: str | None
+    groundedness: float | None
+    quality: int | None
+    reasoning: str | None
+    cost_micro: int | None
+    kept: bool
+    rating: int | None = None
+    feedback: str | None = None
+    note: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The attempt's name on pages."""
+        return f"attempt {self.number}" if self.number else "the original"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptSequence:
+    """One run's attempts at one answer, in order. ``selected`` is newest first; ``passed`` is None for reflection."""
+
+    run_id: int
+    subject: str
+    method: str
+    judge: str
+    at: datetime
+    attempts: tuple[ShownAttempt, ...]
+    passed: bool | None
+    selected: tuple[queries.SelectedAttempt, ...]
+
+    @property
+    def made(self) -> int:
+        """The number of attempts without the original."""
+        return sum(attempt.number > 0 for attempt in self.attempts)
+
+    @property
+    def cost_micro(self) -> int | None:
+        """The cost of all attempts of this run in millionths; None if any is unknown."""
+        return total_cost(attempt.cost_micro for attempt in self.attempts if attempt.number > 0)
+
+    def selected_by(self, reviewer_id: int) -> int | None:
+        """Return the number of the attempt that a person has selected; None if there is none."""
+        return next((selection.number for selection in self.selected if selection.reviewer_id == reviewer_id), None)
+
+
+def attempt_sequences(connection: Connection, response_id: int) -> tuple[AttemptSequence, ...]:
+    """Return the attempts that started from an answer or produced it, from the last 20 runs, newest run first."""
+    keys = queries.attempts_with(connection, response_id, limit=MOST_RUNS)
+    if not keys:
+        return ()
+    selections = queries.selected_attempts(connection, [key.run_id for key in keys])
+    return tuple(_sequence(connection, key, selections) for key in keys)
+
+
+def _sequence(
+    connection: Connection, key: queries.AttemptsKey, selections: Sequence[queries.SelectedAttempt]
+) -> AttemptSequence:
+    run = get_run(connection, key.run_id)
+    stored = queries.stored_attempts(connection, key.run_id, [key.subject]).get(key.subject, [])
+    last = next((attempt for attempt in reversed(stored) if attempt.root_response_id is not None), None)
+    original = None
+    if last is not None and last.root_response_id is not None:
+        original = queries.read_original(connection, last.root_response_id, last.judgment_before_id)
+    rule = None if key.method == queries.REFLECT else _rule(run)
+    kept = _kept(rule, stored)
+    attempts = [_attempt(attempt, kept=attempt.number == kept) for attempt in stored]
+    if original is not None:
+        attempts.insert(0, record_of(ShownAttempt, original, number=0, kept=kept == 0))
+    # A selection would reveal an attempt that is hidden from this reader.
+    shown = {(key.run_id, key.subject, attempt.number) for attempt in attempts}
+    return AttemptSequence(
+        run_id=run.id,
+        subject=key.subject,
+        method=key.method,
+        judge=run.version_title or "",
+        at=run.started_at,
+        attempts=tuple(attempts),
+        passed=None if rule is None or not stored else rule.succeeds(stored[-1].rating),
+        selected=tuple(each for each in selections if (each.run_id, each.subject, each.number) in shown),
+    )
+
+
+def _rule(run: StoredRun) -> RefineRule:
+    rule = run.question.get("rule", {})
+    return RefineRule(**{name: rule[name] for name in ("success_rating", "max_repeats", "keep") if name in rule})
+
+
+def _kept(rule: RefineRule | None, stored: Sequence[queries.StoredAttempt]) -> int | None:
+    if rule is None:
+        return 1 if any(attempt.outcome == Outcome.KEPT_NEW for attempt in stored) else 0
+    return rule.selected_number([(attempt.number, attempt.rating) for attempt in stored if attempt.response_id])
+
+
+def _attempt(stored: queries.StoredAttempt, *, kept: bool) -> ShownAttempt:
+    return record_of(
+        ShownAttempt,
+        stored,
+        quality=stored.quality if stored.rating is None else None,
+        reasoning=stored.evaluation,
+        cost_micro=total_cost(step.cost_micro for step in (stored.answering, stored.judging) if step is not None),
+        kept=kept,
+        note=_note(stored),
+    )
+
+
+def _note(stored: queries.StoredAttempt) -> str | None:
+    if stored.outcome == Outcome.IDENTICAL:
+        return "The model returned the same text. It was not judged."
+    if stored.response_id is None:
+        return f"No answer: {stored.answering.error or stored.answering.status.value}"
+    if stored.judging is None:
+        return "Not judged yet."
+    if stored.judging.status is not Status.OK:
+        return f"No usable judgment: {stored.judging.error or stored.judging.status.value}"
+    return None
+
+
+def select_attempt(
+    store: Store,
+    *,
+    run_id: int,
+    subject: str,
+    number: int | None,
+    reviewer: Reviewer,
+    request_key: str,
+    now: datetime | None = None,
+) -> int:
+    """Store that a person selects an attempt and return the row's id. The person's earlier selection is replaced.
+
+    Number 0 is the logged answer, None withdraws the selection. A repeated ``request_key`` stores nothing new. Raises
+    NotAllowed, NotFound, BadInput or DecisionRefused.
+    """
+    key, at = checked_key(request_key), now or utc_now()
+    with allowed(store, reviewer, Action.REVIEW) as connection:
+        attempts = queries.lock_attempts(connection, run_id, subject)
+        if attempts is None or (number is not None and number not in attempts):
+            named = f"at {subject}" if number is None else f"{number} with an answer"
+            raise NotFound(f"no attempt {named} in run {run_id}")
+        stored = queries.selected_by_key(connection, key)
+        if stored is not None:
+            if (stored.reviewer_id, stored.run_id, stored.subject) != (reviewer.id, run_id, subject):
+                raise BadInput("this request key belongs to another request: each request needs its own key")
+            return stored.id
+        before = _own_selection(connection, run_id, subject, reviewer)
+        if number is not None:
+            selected, change = number, {"number": number}
+        elif before is not None:
+            selected, change = before.number, {"undone": before.id}
+        else:
+            raise DecisionRefused("You have not selected an attempt here. There is nothing to undo.")
+        row = queries.SelectedAttempt(
+            0, run_id, subject, selected, reviewer.id, reviewer.name, withdrawn=number is None, at=at
+        )
+        row_id = queries.insert_selected(
+            connection, row, replaces=None if before is None else before.id, request_key=key
+        )
+        details = {"selected_attempt": row_id, "run": run_id} | change
+        about = attempts.get(0) or next(iter(attempts.values()), None)
+        event = "deselect_attempt" if number is None else "select_attempt"
+        record_event(connection, event, reviewer.name, response_id=about, details=details, now=at)
+        return row_id
+
+
+def deselect_attempt(
+    store: Store, *, run_id: int, subject: str, reviewer: Reviewer, request_key: str, now: datetime | None = None
+) -> int:
+    """Store that a person withdraws their selection; return the row's id. Raises DecisionRefused if there is none."""
+    return select_attempt(
+        store, run_id=run_id, subject=subject, number=None, reviewer=reviewer, request_key=request_key, now=now
+    )
+
+
+def selected_attempt(store: Store, run_id: int, subject: str, reviewer: Reviewer) -> int | None:
+    """Return the number of the attempt that a person has selected; None if there is none."""
+    with store.reading() as connection:
+        own = _own_selection(connection, run_id, subject, reviewer)
+    return None if own is None else own.number
+
+
+def _own_selection(
+    connection: Connection, run_id: int, subject: str, reviewer: Reviewer
+) -> queries.SelectedAttempt | None:
+    selections = queries.selected_attempts(connection, [run_id])
+    return next((each for each in selections if (each.subject, each.reviewer_id) == (subject, reviewer.id)), None)

@@ -1,0 +1,121 @@
+"""The group `refine`: write new answers to questions until a judge accepts them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from judgeboard.cli import asking, options
+from judgeboard.cli.groups import CommandWithArguments
+from judgeboard.errors import BadInput
+from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted, shortened
+
+if TYPE_CHECKING:
+    from judgeboard.cli.asking import GeneratorKeywords
+    from judgeboard.methods.refining.refine import RefineSummary
+
+_ANSWER = 100
+"""Characters of an answer in a line for a terminal."""
+
+
+@options.group(
+    "judgeboard refine --prompts prompts.jsonl --generator gpt-4o-mini --model gpt-4o --json",
+    "judgeboard refine --where query_type=complex --where judge_side=low --generator gpt-4o --model o4-mini",
+    cls=CommandWithArguments,
+)
+@asking.generator_options
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="Chat model that rates the answers (default: JUDGEBOARD_MODEL). Choose another model than the generator's.",
+)
+@options.judge_name("Name of the judge (default: refine).")
+@asking.endpoint_options
+@asking.asking_options
+@asking.rating_word_option
+@click.option(
+    "--prompts",
+    type=options.FILE,
+    help="Prompt file instead of logged questions: one prompt per line, as text or JSON (id, prompt or messages).",
+)
+@options.with_default("--success-rating", type=click.IntRange(1, 4), default=4, help="Minimum rating of a good answer.")
+@options.with_default(
+    "--max-repeats", type=click.IntRange(0), default=3, help="Maximum number of attempts after the first."
+)
+@options.with_default(
+    "--keep", type=click.Choice(["last", "best"]), default="last", help="Answer to keep if none is good enough."
+)
+@options.where
+def refine_command(
+    prompts: Path | None,
+    success_rating: int,
+    max_repeats: int,
+    keep: str,
+    where: RowFilter,
+    max_cost: float | None,
+    **chosen: "Unpack[GeneratorKeywords]",
+) -> int:
+    """Answer questions again until the rating is good. Each answer is rated, and the next attempt gets the feedback.
+
+    The item page shows every attempt. To continue an interrupted run, repeat the command. A new run skips logged
+    questions that a finished run has done with the same models and settings. With --prompts, a new run answers all
+    prompts of the file again.
+
+    For exit codes see `judgeboard judge`. A question without a good answer is not an error. Files for
+    --generator-replies and --replies have one line per attempt. The response_id of a line is the id of the prompt.
+    """
+    from judgeboard.health.family import family_warning
+    from judgeboard.judges.rating import KIND, RatingJudge
+    from judgeboard.methods.refining.refine import RefineRule, recorded_attempts, refine_pending, with_recorded_ratings
+    from judgeboard.runs.generation import read_prompts
+    from judgeboard.runs.judging import make_judge
+
+    if (prompts is None) == (where == RowFilter()):
+        raise BadInput("give either --where FIELD=VALUE (logged questions) or --prompts FILE")
+    origins = None if prompts is None else read_prompts(prompts)
+    store = options.open_store(create=prompts is not None)
+    asked = asking.at_last_address(store, partial(make_judge, KIND), asking.judge_part(chosen))
+    generator = asking.chosen_generator(chosen, asked)
+    answers = chosen["generator_replies"]
+    if answers is not None:
+        generator = replace(generator, endpoint=recorded_attempts(answers, generator.endpoint.model))
+    judge = make_judge(KIND, **asked)
+    if not isinstance(judge, RatingJudge):
+        raise BadInput(f"the judge of kind {KIND} gives no feedback")
+    if chosen["replies"] is not None:
+        judge = with_recorded_ratings(judge, chosen["replies"])
+    rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
+    warnings = asking.warned(
+        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
+    )
+    with asking.run_options(chosen["concurrency"], max_cost) as how:
+        summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
+    options.show(summary, refine_lines(summary), warnings)
+    options.suggest("serve")
+    return summary.account.exit_code
+
+
+def refine_lines(summary: "RefineSummary") -> Iterator[str]:
+    """Yield a run in lines for a terminal."""
+    account = summary.account
+    if account.run_id is None:
+        yield f"{summary.judge}: nothing to do. No question matches, or all are already refined with these settings."
+        return
+    prompts, calls = counted(summary.prompts, "prompt"), counted(summary.calls, "call")
+    outcome = f"{prompts}, {summary.passed:,} passed; {calls}, cost {account.cost_words}"
+    yield f"{summary.judge}, run {account.run_id}: {outcome}"
+    for item in summary.items[:20]:
+        ratings = " → ".join("–" if attempt.rating is None else str(attempt.rating) for attempt in item.attempts)
+        last = item.attempts[-1] if item.attempts else None
+        why = "" if last is None or last.error is None else f": {last.status.value}, {last.error}"
+        yield f"  {item.id}: {ratings}{'' if item.passed else f'  not passed{why}'}"
+        for number, attempt in enumerate(item.attempts, start=1):
+            answer = "no answer" if attempt.answer is None else shortened(" ".join(attempt.answer.split()), _ANSWER)
+            yield f"    attempt {number}: {answer}"
+    if len(summary.items) > 20:
+        yield f"  and {len(summary.items) - 20:,} more (--json lists all)"
+    yield from asking.stopped_lines(account)

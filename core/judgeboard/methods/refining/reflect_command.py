@@ -1,0 +1,109 @@
+"""The command `refine reflect`: write bad answers once more, and keep the better one."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from judgeboard.cli import asking, options
+from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.cli.asking import GeneratorKeywords
+    from judgeboard.methods.refining.reflect import ReflectSummary
+
+_ANSWER = 100
+"""Characters of an answer in a line for a terminal."""
+
+
+@options.command(
+    "judgeboard refine reflect --generator gpt-4o --judge rag --model gpt-4o-mini",
+    "judgeboard refine reflect --generator my-model --generator-base-url http://localhost:8000/v1 --judge lexical",
+    "judgeboard refine reflect --generator gpt-4o --model gpt-4o-mini --query-type complex --rebuild-messages",
+)
+@asking.generator_options
+@options.with_default("--judge", "kind", default="rag", metavar="KIND", help="Kind of judge, for both answers.")
+@options.judge_name("Name of the judge (default: its kind). Each judge name has its own version numbers.")
+@asking.judge_options
+@options.with_default(
+    "--max-quality", type=click.IntRange(1, 4), default=2, help="Improve only answers with at most this quality."
+)
+@options.with_default(
+    "--min-chars", type=click.IntRange(0), default=50, help="Shortest answer to improve, in characters."
+)
+@click.option(
+    "--query-type",
+    "query_types",
+    multiple=True,
+    help="Query type of the answers to improve. Repeat for more types (default: all types).",
+)
+@click.option(
+    "--rebuild-messages", is_flag=True, help="If no messages were logged, build them from query and passages."
+)
+@options.where
+def reflect_command(
+    kind: str,
+    max_quality: int,
+    min_chars: int,
+    query_types: tuple[str, ...],
+    rebuild_messages: bool,
+    where: RowFilter,
+    max_cost: float | None,
+    **chosen: "Unpack[GeneratorKeywords]",
+) -> int:
+    """Regenerate bad answers once, and select the better ones. The better answer has the higher groundedness.
+
+    Both answers and both judgments are stored; the item page shows them. Answers without a judgment of this judge are
+    judged first. To continue an interrupted run, repeat the command. For exit codes see `judgeboard judge`.
+    """
+    from judgeboard.health.family import family_warning
+    from judgeboard.judges.kinds import OFFLINE
+    from judgeboard.methods.refining.reflect import ReflectRule, reflect_pending
+    from judgeboard.runs.judging import make_judge
+
+    store = options.open_store()
+    asked = asking.judge_part(chosen)
+    if kind in OFFLINE:  # an offline judge refuses these options; the generator has them
+        asked |= {"prices": None, "timeout_s": None}
+    else:
+        asked = asking.at_last_address(store, partial(make_judge, kind), asked)
+    generator = asking.chosen_generator(chosen, asked)
+    judge = make_judge(kind, **asked)
+    warnings = asking.warned(
+        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
+    )
+    rule = ReflectRule(max_quality, min_chars, query_types)
+    with asking.run_options(chosen["concurrency"], max_cost) as how:
+        summary = reflect_pending(
+            store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how
+        )
+    options.show(summary, reflect_lines(summary), warnings)
+    options.suggest("serve")
+    return summary.account.exit_code
+
+
+def reflect_lines(summary: "ReflectSummary") -> Iterator[str]:
+    """Yield a run in lines for a terminal."""
+    account = summary.account
+    if account.run_id is None:
+        yield f"{summary.judge}: nothing to do. No bad answer that matches is left."
+    else:
+        yield (
+            f"{summary.judge}, run {account.run_id}: {summary.eligible:,} eligible, "
+            f"{summary.regenerated:,} regenerated: {counted(summary.kept_new, 'new answer')} kept, "
+            f"{counted(summary.kept_original, 'original')} kept "
+            f"({counted(summary.second_failed, 'second judgment')} failed)"
+        )
+        yield (
+            f"{counted(summary.identical, 'new answer')} identical, {counted(summary.no_answer, 'call')} without an "
+            f"answer; {counted(summary.calls, 'call')}, cost {account.cost_words}"
+        )
+    if summary.no_messages:
+        have = "has" if summary.no_messages == 1 else "have"
+        yield (
+            f"{counted(summary.no_messages, 'eligible answer')} {have} no logged messages. To use query and "
+            "passages instead, add --rebuild-messages."
+        )
+    yield from asking.stopped_lines(account)

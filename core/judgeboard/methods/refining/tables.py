@@ -1,0 +1,62 @@
+"""The tables of attempts at better answers."""
+
+from datetime import datetime
+
+from sqlalchemy import CheckConstraint, Index, UniqueConstraint
+
+from judgeboard.store.tables.columns import BigId, Stored, Utc, column, table_of
+
+
+class Refinement(Stored, table=True):
+    """The result of one attempt at a better answer: its judgment and the outcome."""
+
+    keeps_run = True
+    of_responses = "OLD.root_response_id, OLD.response_id"
+    began_with = "root_response_id"
+
+    run_id: int = column(BigId, refers="run")
+    method: str
+    subject: str
+    outcome: str
+    number: int
+    root_response_id: int | None = column(BigId, refers="response", reads=True)
+    response_id: int | None = column(BigId, refers="response")
+    judgment_id: int | None = column(BigId, refers="judgment")
+    judgment_before_id: int | None = column(BigId, refers="judgment")
+    rating: int | None
+    feedback: str | None = column(forgotten=True)
+    created_at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("run_id", "subject", "number"),
+        CheckConstraint("method IN ('reflect', 'refine')", name="method"),
+        Index("ix_refinement_root", "root_response_id"),
+        Index("ix_refinement_response", "response_id"),
+    )
+
+
+REFINEMENT = table_of(Refinement)
+
+
+class SelectedAttempt(Stored, table=True):
+    """The attempt that a person selected; undo is a row too."""
+
+    has_hidden_rows = False
+
+    run_id: int = column(BigId, refers="run")
+    reviewer_id: int = column(BigId, refers="reviewer")
+    subject: str
+    request_key: str = column(exported=False)
+    number: int
+    withdrawn: bool = column(default=False)
+    replaces: int | None = column(BigId, refers="selected_attempt")
+    at: datetime = column(Utc)
+
+    __table_args__ = (
+        UniqueConstraint("request_key"),
+        UniqueConstraint("replaces"),
+        Index("ix_selected_attempt_run", "run_id", "subject"),
+    )
+
+
+SELECTED_ATTEMPT = table_of(SelectedAttempt)

@@ -1,0 +1,69 @@
+"""The command `test repeats`: how far repeats of a judge agree with each other and with people."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.errors import BadInput, MissingOption
+from judgeboard.stats.estimates import no_interval_sentences, number_words, percent_words
+from judgeboard.store.filters import RowFilter
+from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.methods.repeats.run import RepeatsReport
+
+
+@options.command(
+    "judgeboard judge --judge rag --model gpt-4o-mini --repeats 3",
+    "judgeboard test repeats --judge-version 'rag v2' --json",
+    "judgeboard test repeats --name gpt-4",
+)
+@options.judge_version(help="Judge version: name, 'name v3' or fingerprint.")
+@click.option(
+    "--name", metavar="NAME", help="Measure all versions of this judge together, for example several rubrics."
+)
+@options.where
+def repeats_command(judge_version: str | None, name: str | None, where: RowFilter) -> int:
+    """Measure how far repeats of a judge agree. The repeats are compared with each other and with people.
+
+    Makes no model calls. `judgeboard judge --repeats 3` makes repeats, `judgeboard import --kind repeats` imports them.
+    """
+    from judgeboard.methods.repeats.run import repeats_report
+    from judgeboard.store.judge_versions import versions_asked_again
+
+    if (judge_version is None) == (name is None):
+        why = "choose a judge: --judge-version NAME|FINGERPRINT, or --name NAME for all its versions"
+        if name is not None:
+            raise BadInput(f"{why}, for example: `{options.same_command(without=['--judge-version'])}`")
+        with options.open_store().reading() as connection:
+            versions = versions_asked_again(connection)
+        if not versions:
+            raise BadInput("no judge has repeats yet. To make some: `judgeboard judge --judge lexical --repeats 3`")
+        raise MissingOption(why, "--judge-version", versions[0].title)
+    with options.seen(options.open_store()).reading() as connection:
+        report = repeats_report(connection, version=judge_version, name=name, where=where)
+    options.show(report, repeats_lines(report))
+    return report.account.exit_code
+
+
+def repeats_lines(report: "RepeatsReport") -> Iterator[str]:
+    """Yield the report on repeats in lines for a terminal."""
+    from judgeboard.agreement.agreed_with_people import described_words
+    from judgeboard.agreement.result import left_out_words
+
+    answers = counted(report.answers, "answer")
+    yield f"{report.judge}, {report.repeats} repeats: {report.account.words()}, on {answers}"
+    for each in report.measures:
+        yield (
+            f"{each.measure}: all repeats equal on {percent_words(each.self_consistency)} of {each.items:,} "
+            f"answers, alpha {number_words(each.krippendorff_alpha)}, ICC(1) {number_words(each.icc)}, "
+            f"Cronbach's alpha {number_words(each.cronbach_alpha)}, "
+            f"mean spread {number_words(each.spread)}; agreement with people"
+            f"{described_words(each.accuracy, each.accuracy_answers)}: {percent_words(each.accuracy)}"
+        )
+        if left_out := left_out_words(each.left_out.items()):
+            yield f"  {left_out}"
+    yield from no_interval_sentences((each.measure, each.accuracy) for each in report.measures)
+    yield from report.notes

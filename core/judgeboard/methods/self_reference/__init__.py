@@ -1,0 +1,23 @@
+"""Self-reference: before a judge compares two answers, it answers the question itself, several times."""
+
+from judgeboard.registry.methods import Kind, Page, Registration
+
+REGISTRATION = Registration(
+    commands={
+        ("Measure", "compare", "ssr"): f"{__name__}.command:ssr_command",
+        ("Measure", "compare", "make-pairs"): f"{__name__}.pairs_command:make_pairs_command",
+    },
+    pages={"self_reference": Page("Comparisons", "Self-reference", "how-to/compare.md", before="verdicts")},
+    tables=f"{__name__}.tables",
+    imports={
+        "samples": Kind(
+            f"{__name__}.imports:SampleImport",
+            "Samples of answers",
+            "question",
+            "a question with several answers by one model",
+            "judgeboard compare ssr --recorded",
+        )
+    },
+    exports={"samples": f"{__name__}.export:SAMPLES"},
+    runs={"ssr": "Measuring self-reference"},
+)

@@ -1,0 +1,115 @@
+"""The command `compare make-pairs`: pairs from multiple-choice questions."""
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asking import (
+    address_options,
+    chosen_generator,
+    generator_settings,
+    limit_options,
+    price_options,
+    refuse_given,
+    run_options,
+    skips_questions,
+)
+from judgeboard.cli.groups import Command
+from judgeboard.text import counted
+
+if TYPE_CHECKING:
+    from judgeboard.cli.asking import GeneratorKeywords
+    from judgeboard.methods.self_reference.written_answers import WrittenPairs
+
+
+@click.command(
+    cls=Command,
+    epilog=options.example(
+        "judgeboard compare make-pairs --questions q.jsonl -o p.jsonl",
+        "judgeboard compare make-pairs --questions q.jsonl --generator gpt-4o-mini -o p.jsonl",
+    ),
+)
+@click.option(
+    "--questions",
+    required=True,
+    metavar="FILE",
+    help="File with the columns id, question, options, reference and category, or the rows of MMLU-Pro.",
+)
+@options.with_default("--seed", type=int, default=0, help="The same seed makes the same pairs.")
+@click.option("-o", "--output", type=options.FILE, help="Output file (default: standard output).")
+@click.option(
+    "--generator",
+    metavar="MODEL",
+    help="Chat model that writes the two answers. Each answer gives reasons, and concludes with its option. Without "
+    "--generator, the options themselves are the answers.",
+)
+@generator_settings
+@address_options
+@limit_options
+@price_options
+def make_pairs_command(
+    questions: str, seed: int, output: Path | None, max_cost: float | None, **chosen: "Unpack[GeneratorKeywords]"
+) -> int:
+    """Make pairs from multiple-choice questions. A pair has the correct option and a random wrong one.
+
+    With --generator, two calls per question write answers that argue for these options. The columns concludes_a and
+    concludes_b have the option with which each answer concludes. A pair is left out if one of these conclusions cannot
+    be read, or if not exactly one of the two is right. The number of calls and their maximum cost are shown first. In a
+    file for --generator-replies, the response_id of a line is the id of the question and the letter of the option, for
+    example 70/A. If no pair is made, no file is written, and the exit code is 1. For other exit codes see `judgeboard
+    judge`.
+    """
+    from judgeboard.formats.files import write_whole
+    from judgeboard.methods.self_reference.own_answers import MadePairs, pair_line, pairs_of_questions
+
+    if chosen["generator"] is None:
+        for_a_model = chosen.keys() - {"generator"} | {"max_cost", "yes"}
+        refuse_given(click.get_current_context(), "make-pairs calls a model only with --generator", for_a_model)
+    made = MadePairs()
+    rows = list(pairs_of_questions(questions, made, seed=seed))
+    exit_code, left_out = 0, Counter[str]()
+    if chosen["generator"] is not None:
+        written = _written(rows, chosen, max_cost)
+        if written is None:
+            click.echo("canceled: no calls were made", err=True)
+            return 0
+        rows, left_out, exit_code = written.rows, written.left_out, written.account.exit_code
+    nothing = ""
+    if output is None:
+        sys.stdout.writelines(map(pair_line, rows))
+    elif rows:
+        write_whole(output, lambda file: file.writelines(pair_line(row).encode() for row in rows))
+    else:
+        nothing = f"; {output} was not written"
+    questions_left_out = counted(made.left_out + left_out.total(), "question")
+    click.echo(f"{counted(len(rows), 'pair')} made, {questions_left_out} left out{nothing}", err=True)
+    for line, reason in made.first_left_out:
+        click.echo(f"  line {line}: {reason}", err=True)
+    for reason, times in left_out.most_common():
+        click.echo(f"  {counted(times, 'question')}: {reason}", err=True)
+    return exit_code or (0 if rows else 1)
+
+
+def _written(pairs: list[dict[str, Any]], chosen: "GeneratorKeywords", max_cost: float | None) -> "WrittenPairs | None":
+    """Return the pairs with answers of the generator, and print its calls; None if no call was to be made."""
+    from judgeboard.methods.self_reference.written_answers import estimate_answers, write_answers
+
+    generator = chosen_generator(chosen, chosen)
+    asks_model = generator.endpoint.host is not None
+    if asks_model:
+        click.echo(estimate_answers(pairs, generator).sentence, err=True)
+    if asks_model and not skips_questions() and sys.stdin.isatty() and not click.confirm("Start?", err=True):
+        return None
+    with run_options(chosen["concurrency"], max_cost) as how:
+        written = write_answers(pairs, generator, **how)
+    account = written.account
+    cost = f"cost {account.cost_words}" if asks_model else "all from recorded answers"
+    click.echo(f"{counted(account.asked, 'call')}, {cost}", err=True)
+    if account.why_stopped is not None:
+        not_made = f"{counted(account.not_reached, 'call')} not made"
+        click.echo(f"stopped: {account.why_stopped}; {not_made}. The same command makes all calls again.", err=True)
+    return written

@@ -1,0 +1,174 @@
+"""Answers of pairs, written by a generator: each reasons and concludes with an option."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Unpack
+
+from judgeboard.domain import RunState, Status
+from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
+from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
+from judgeboard.llm.asking import Generator
+from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.provider import is_own_host
+from judgeboard.methods.self_reference.own_answers import answer_key
+from judgeboard.methods.self_reference.run import RunEstimate
+from judgeboard.runs.estimates import CHARACTERS_A_TOKEN
+from judgeboard.runs.generation import Messages
+from judgeboard.runs.method import RunAccount, RunOptions, require_price
+from judgeboard.runs.runner import INTERRUPTED, Answered, Keep, Runner, Tally, blocking, on_first_ctrl_c, reading
+
+UNREADABLE = "an answer whose conclusion cannot be read"
+NO_ANSWER = "a call without an answer"
+BOTH_RIGHT, BOTH_WRONG = "two right conclusions", "two wrong conclusions"
+NOT_REACHED = "answers that were not asked for"
+
+_CONCLUSION = re.compile(
+    r"^\W*(?:the |my )?(?:final |correct )?answer(?: is\b|\W*[:\uff1a])(.+)$", re.IGNORECASE | re.MULTILINE
+)
+_SIDES = ("a", "b")
+
+
+@dataclass(slots=True)
+class WrittenPairs:
+    """Rows of a pair file whose answers a generator wrote, and how many pairs were left out, by reason."""
+
+    account: RunAccount
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+class _Task(NamedTuple):
+    place: int
+    side: str
+    letter: str
+
+
+def conclusion(answer: str, options: Sequence[str]) -> str | None:
+    """Return the letter of the option in the last line "Answer: B" of an answer; None if there is no such line.
+
+    The line may have the option's letter, its text, or both ("B. Rome"), and nothing else.
+    """
+    lines = _CONCLUSION.findall(answer)
+    if not lines:
+        return None
+    last = lines[-1].strip(" *_`:")
+    letter = letter_in(last, options)
+    if letter is not None:
+        return letter
+    first, _, text = last.partition(" ")
+    key = answer_key(last, None)
+    for letter, option in zip(letters_of(options), options, strict=False):
+        of_option = answer_key(option, None)
+        if key == of_option or (letter_in(first, options) == letter and answer_key(text, None) == of_option):
+            return letter
+    return None
+
+
+def answer_messages(pair: Mapping[str, Any], letter: str) -> Messages:
+    """Return the request for an answer to the question of a pair that concludes with an option."""
+    options = "\n".join(lettered(pair["options"]))
+    token = fence_token((pair["question"], options))
+    material = "\n\n".join((fenced("QUESTION", pair["question"], token), fenced("OPTIONS", options, token)))
+    section = load_prompt("written_answer").sections["Answer"]
+    return ({"role": "user", "content": fill(section, letter=letter, fence=token, material=material)},)
+
+
+def estimate_answers(pairs: Sequence[Mapping[str, Any]], generator: Generator) -> RunEstimate:
+    """Return the number of calls for the answers of pairs, and their maximum cost."""
+    calls, price = 2 * len(pairs), generator.endpoint.price
+    cost = None
+    if price is not None:
+        tasks = [(pair, task.letter) for place, pair in enumerate(pairs) for task in _tasks(place, pair)]
+        characters = [len(answer_messages(pair, letter)[0]["content"]) for pair, letter in tasks]
+        cost = sum(price.cost_micro(each // CHARACTERS_A_TOKEN, generator.max_output) for each in characters)
+    return RunEstimate(len(pairs), calls, calls, cost, generator.endpoint.model, is_own_host(generator.endpoint.host))
+
+
+def _tasks(place: int, pair: Mapping[str, Any]) -> list[_Task]:
+    listed = lettered(pair["options"])
+    return [_Task(place, side, letters_of(pair["options"])[listed.index(pair[f"answer_{side}"])]) for side in _SIDES]
+
+
+async def write_answers_async(
+    pairs: Sequence[Mapping[str, Any]], generator: Generator, **options: Unpack[RunOptions]
+) -> WrittenPairs:
+    """Let a generator write the two answers of each pair, one for its right and one for its wrong option.
+
+    ``pairs`` are rows of `pair_of_question`. Recorded replies have the id of the question and the letter ("70/A").
+    A pair is left out if a call fails, a conclusion cannot be read, or not exactly one answer concludes right: the
+    generator may not write what it was asked for. The generator is closed at the end. ``options`` are fields of
+    `RunOptions`; nothing is stored.
+    """
+    most, on_progress = options.get("max_cost"), options.get("on_progress")
+    require_price(most, priced=generator.endpoint.priced, model=generator.endpoint.model)
+    answers: dict[tuple[int, str], str | None] = {}
+    tasks = iter([task for place, pair in enumerate(pairs) for task in _tasks(place, pair)])
+
+    async def work(task: _Task, keep: Keep[Answered[_Task, str | None]]) -> None:
+        pair = pairs[task.place]
+        replied = await generator.generate(answer_messages(pair, task.letter), subject=f"{pair['id']}/{task.letter}")
+        await keep(Answered(task, replied.value, replied.record))
+
+    def write(steps: list[Answered[_Task, str | None]], _ended: list[_Task]) -> None:
+        answers.update({(step.task.place, step.task.side): step.result for step in steps})
+
+    runner: Runner[_Task, Answered[_Task, str | None]] = Runner(
+        work,
+        reading(tasks),
+        write,
+        concurrency=options.get("concurrency", 16),
+        max_cost_micro=None if most is None else round(most * 1_000_000),
+        on_progress=None if on_progress is None else lambda tally: on_progress(tally, 2 * len(pairs)),
+        on_stop=options.get("on_stop"),
+    )
+    try:
+        with on_first_ctrl_c(lambda: runner.stop(INTERRUPTED)):
+            tally = await runner.run()
+    finally:
+        await generator.endpoint.aclose()
+    written = WrittenPairs(_account(generator.endpoint, tally, runner.stopped_because, 2 * len(pairs)))
+    for place, pair in enumerate(pairs):
+        row = _row(pair, {side: answers.get((place, side), NOT_REACHED) for side in _SIDES}, generator.endpoint.model)
+        if isinstance(row, str):
+            written.left_out[row] += 1
+        else:
+            written.rows.append(row)
+    return written
+
+
+write_answers = blocking(write_answers_async)
+
+
+def _account(endpoint: ModelEndpoint, tally: Tally, why_stopped: str | None, calls: int) -> RunAccount:
+    if tally.asked == calls:
+        why_stopped = None  # the stop came after the last call
+    ended = {None: RunState.DONE, INTERRUPTED: RunState.INTERRUPTED}
+    return RunAccount(
+        not_reached=calls - tally.asked,
+        cost=None if tally.cost_micro is None else tally.cost_micro / 1_000_000,
+        own_endpoint=is_own_host(endpoint.host),
+        state=ended.get(why_stopped, RunState.STOPPED),
+        why_stopped=why_stopped,
+        **{status.value: getattr(tally, status.value) for status in Status},
+    )
+
+
+def _row(pair: Mapping[str, Any], answers: Mapping[str, str | None], model: str) -> dict[str, Any] | str:
+    """Return the row of a pair with its written answers, or why it is left out."""
+    texts = {side: answer for side, answer in answers.items() if answer is not None}
+    if NOT_REACHED in texts.values():
+        return NOT_REACHED
+    if len(texts) < len(_SIDES):
+        return NO_ANSWER
+    concludes = {side: conclusion(text, pair["options"]) for side, text in texts.items()}
+    if None in concludes.values():
+        return UNREADABLE
+    right = [side for side in _SIDES if concludes[side] == pair["reference"]]
+    if len(right) != 1:
+        return BOTH_RIGHT if right else BOTH_WRONG
+    row = dict(pair) | {"gold": right[0]}
+    for side in _SIDES:
+        row |= {f"answer_{side}": texts[side], f"concludes_{side}": concludes[side], f"model_{side}": model}
+    return row

@@ -1,0 +1,281 @@
+"""The commands of `judgeboard suite`, which run suites and show the results."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from judgeboard.cli import options
+from judgeboard.cli.asked_judge import use_named_judge
+from judgeboard.cli.asking import (
+    asking_options,
+    at_last_address,
+    model_options,
+    prompt_warning,
+    run_options,
+    warned,
+)
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.text import counted, shortened
+
+if TYPE_CHECKING:
+    from judgeboard.judges.judge import JudgeKeywords
+    from judgeboard.methods.suites.results import CaseResult, SuiteResult
+
+
+MOST_FAILURES = 10
+
+
+@options.group(
+    "judgeboard suite run suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
+    "judgeboard suite run suite.yaml --candidate python:my_app:answer --model gpt-4o --baseline latest",
+    "judgeboard suite list",
+)
+def suite_command() -> None:
+    """Run suites of test cases, for example to gate a build."""
+
+
+@options.command(
+    "judgeboard suite run examples/suite.yaml --candidate model:gpt-4o-mini --model gpt-4o",
+    "judgeboard suite run suite.yaml --candidate source:shop --model gpt-4o --baseline latest --junit suite.xml",
+    group=suite_command,
+)
+@options.named_section("suites", "suite", metavar="FILE|NAME")
+@click.option(
+    "--by",
+    metavar="NAME",
+    help="Judge whose model scores the answers, instead of --model: a judge of judgeboard.toml or of the database.",
+)
+@click.option(
+    "--candidate",
+    metavar="WHO",
+    help="Candidate: model:NAME, python:module:function, or source:NAME for logged answers (default: the candidate in "
+    "the suite file).",
+)
+@click.option("--candidate-base-url", help="Address of the candidate's model (default: the judge's).")
+@click.option("--candidate-max-output", type=click.IntRange(1), help="Maximum tokens of an answer (default: 2,048).")
+@click.option(
+    "--baseline", metavar="RUN", help="Run to compare with. latest: the newest run of the same judge and candidate."
+)
+@click.option(
+    "--max-drop",
+    type=options.FiniteRange(0, 1),
+    help="With --baseline: maximum drop of the pass rate (default: 0.05; 0 to 1).",
+)
+@click.option(
+    "--threshold",
+    type=options.FiniteRange(1, 5),
+    help="Minimum score of a case, and minimum average of the scores on the rubric, 1 to 5 (default: the suite's own).",
+)
+@click.option(
+    "--max-unmeasured",
+    type=options.FiniteRange(0, 1),
+    help="Maximum share of cases without a score (default: the suite's own; 0 to 1).",
+)
+@click.option("--junit", type=options.FILE, help="Also write the cases as a JUnit file.")
+@options.judge_name("Name of the judge (default: the name of the rubric).")
+@model_options
+@asking_options
+def run(
+    suite: str,
+    by: str | None,
+    candidate: str | None,
+    candidate_base_url: str | None,
+    candidate_max_output: int | None,
+    baseline: str | None,
+    max_drop: float | None,
+    threshold: float | None,
+    max_unmeasured: float | None,
+    junit: Path | None,
+    max_cost: float | None,
+    **chosen: "Unpack[JudgeKeywords]",
+) -> int:
+    """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
+
+    A suite does not measure the groundedness. To gate a build by the mean groundedness of logged answers, first add an
+    alert rule: `judgeboard rule add alert NAME --when level --measure groundedness --below 0.8 --to DESTINATION`. Then
+    let the build run `judgeboard rule check`. Its exit code is 1 if the mean is below 0.8.
+
+    FILE is a suite file. NAME is a suite of judgeboard.toml: [suites.NAME] has its file, and values for options that
+    you do not type. examples/suite.yaml shows all fields of a suite and a rubric. To continue an interrupted run,
+    repeat the command. If no run was interrupted, the command starts a new run. A comparison with a baseline needs at
+    least 20 common cases. Exit code 0: pass; 1: a case fails a check, or the average is below the threshold or worse
+    than the baseline; 2: not measured, or stopped; 130: Ctrl-C.
+    """
+    from judgeboard.errors import MissingOption
+    from judgeboard.health.family import run_warning
+    from judgeboard.methods.suites.file import read_suite
+    from judgeboard.methods.suites.results import require_writable
+    from judgeboard.methods.suites.run import make_candidate, run_suite
+    from judgeboard.runs.judging import make_judge
+    from judgeboard.settings.model import load_settings
+
+    if junit is not None:
+        require_writable(junit)  # before any call costs money
+    if by is not None and chosen["model"]:
+        raise BadInput("--by and --model both choose the judge: remove one of them")
+    suites = load_settings().suites
+    named = suites.get(suite)
+    if named is None and not Path(suite).exists():
+        there_are = f"judgeboard.toml has {', '.join(suites)}" if suites else "judgeboard.toml names no suite"
+        raise NotFound(f"there is no suite file {suite!r}, and {there_are}")
+    cases = read_suite(suite if named is None else named.file)
+    cases = replace(
+        cases,
+        threshold=cases.threshold if threshold is None else threshold,
+        max_unmeasured=cases.max_unmeasured if max_unmeasured is None else max_unmeasured,
+        max_drop=cases.max_drop if max_drop is None else max_drop,
+    )
+    name = chosen.pop("name")  # of --by, a suite takes the model, not the name
+    use_named_judge(by, chosen, as_kind="rubric")
+    candidate = candidate or cases.candidate
+    if candidate is None:
+        why = "no candidate: give --candidate model:NAME, python:module:function or source:NAME"
+        raise MissingOption(why, "--candidate", "model:gpt-4o-mini")
+    # A suite needs no log: in a build server's fresh checkout there is no database yet.
+    store = options.open_store(create=True)
+    answering = make_candidate(
+        candidate,
+        max_output=candidate_max_output,
+        provider=chosen["provider"],
+        base_url=candidate_base_url or chosen["base_url"],
+        concurrency=chosen["concurrency"],
+        timeout_s=chosen["timeout_s"],
+        prices=chosen["prices"],
+    )
+    make = partial(make_judge, "rubric")
+    judge = make(**at_last_address(store, make, {**chosen, "name": name, "rubric": cases.rubric}))
+    warnings = warned([prompt_warning(judge)])
+    with run_options(chosen["concurrency"], max_cost) as how:
+        result = run_suite(store, cases, answering, judge=judge, baseline=baseline, **how)
+    warnings["warnings"] += warned([run_warning(store, judge.version.model, result.run)])["warnings"]
+    code = _show(result, junit, warnings)
+    options.suggest("serve")
+    return code
+
+
+@options.command(
+    "judgeboard suite list",
+    "judgeboard suite list 3 --baseline latest",
+    group=suite_command,
+    rows="runs",
+)
+@click.argument("run_id", type=options.ROW_ID, metavar="[RUN]", required=False)
+@click.option("--name", help="Only runs of this suite.")
+@click.option(
+    "--baseline",
+    metavar="RUN",
+    help="The run that RUN is compared with. latest is the previous run of the same judge and candidate.",
+)
+@click.option("--junit", type=options.FILE, help="Also write the cases of RUN as a JUnit file.")
+def list_(run_id: int | None, name: str | None, baseline: str | None, junit: Path | None) -> int:
+    """List the runs of suites, newest first. With RUN, show its result; the exit codes are those of `suite run`."""
+    from judgeboard.errors import MissingOption
+
+    if run_id is not None:
+        return _show_run(run_id, baseline, junit)
+    if baseline is not None or junit is not None:
+        raise MissingOption("--baseline and --junit are about one run: name it", "1")
+    _list_runs(name)
+    return 0
+
+
+def _list_runs(name: str | None) -> None:
+    from judgeboard.methods.suites.results import list_results, score_words
+
+    runs = list_results(options.seen(options.open_store()), name)
+    lines = [
+        f"run {run.run}  {run.at:%Y-%m-%d %H:%M}  {run.suite}  {run.candidate}  "
+        f"{'' if run.average_score.value is None else 'average '}{score_words(run.average_score.value)}, "
+        f"{run.measured:,} of {counted(run.total_cases, 'case')} scored ({run.state.value})"
+        for run in runs
+    ]
+    none = "There are no suite runs yet. To run a suite: `judgeboard suite run SUITE.yaml --candidate model:NAME`"
+    options.show({"runs": runs}, lines or [none])
+
+
+def _show_run(run_id: int, baseline: str | None, junit: Path | None) -> int:
+    from judgeboard.health.family import run_warning
+    from judgeboard.methods.suites.results import suite_result
+    from judgeboard.store.judge_versions import get_version
+
+    store = options.open_store()
+    result = suite_result(options.seen(store), run_id, baseline=baseline)
+    with store.reading() as connection:
+        model = get_version(connection, result.judge).model
+    return _show(result, junit, warned([run_warning(store, model, result.run)]))
+
+
+def _show(result: "SuiteResult", junit: Path | None, warnings: dict[str, list[str]]) -> int:
+    from judgeboard.methods.suites.results import write_junit
+
+    if junit is not None:
+        write_junit(result, junit)
+    options.show(result, summary_lines(result), warnings)
+    return result.exit_code
+
+
+def summary_lines(result: "SuiteResult") -> Iterator[str]:
+    """Yield a suite run in lines for a terminal."""
+    from judgeboard.methods.suites.results import score_words
+    from judgeboard.stats.estimates import percent, two_decimals
+
+    yield f"{result.suite}, run {result.run}: {result.candidate}, judged by {result.judge}"
+    counts = counted(result.total_cases, "case")
+    counts += f" = {result.measured:,} measured + {result.unmeasured:,} without a score"
+    yield f"{counts}; cost {result.account.cost_words}"
+    average, rate = result.average_score.value, result.pass_rate.value
+    if average is not None and rate is not None:
+        passing = f"{result.passing:,} of {result.measured:,} pass ({percent(rate)})"
+        yield f"average {two_decimals(average)} (threshold {result.threshold:g}), {passing}"
+    for name, mean in result.dimensions.items():
+        yield f"  {name}: {'not scored' if mean.value is None else two_decimals(mean.value)}"
+    failures, unscored = result.failures, result.without_score
+    for case in failures[:MOST_FAILURES]:
+        yield f"failed, {score_words(case.score)}: {case.case}: {_short(case.query)}{_checks(case)}"
+    for case in unscored[:MOST_FAILURES]:
+        yield f"no score: {case.case}: {_short(case.reason)}"
+    hidden = len(failures[MOST_FAILURES:]) + len(unscored[MOST_FAILURES:])
+    if hidden:
+        yield f"and {hidden:,} more: --json lists all"
+    baseline = result.baseline
+    if baseline is not None and baseline.mean_change.value is None:
+        yield "baseline: no case was measured in both runs"
+    elif baseline is not None and baseline.mean_change.value is not None:
+        change = two_decimals(baseline.mean_change.value, sign=True)
+        compared = f"{baseline.worse:,} worse, {baseline.better:,} better, p = {baseline.p:.3g}"
+        yield f"baseline run {baseline.run}, {counted(baseline.n, 'case')}: average {change}, {compared}"
+    yield from result.notes
+    reasons = f": {'; '.join(result.gate.reasons)}" if result.gate.reasons else ""
+    yield f"gate: {result.gate.state.replace('_', ' ')}{reasons}"
+
+
+def _checks(case: "CaseResult") -> str:
+    failed = [f"{check.kind}: {check.message}" for check in case.checks if not check.passed]
+    return f" ({_short('; '.join(failed))})" if failed else ""
+
+
+def _short(text: str | None) -> str:
+    return shortened(" ".join((text or "").split()), 100)
+
+
+@options.command("judgeboard suite cases corrected.yaml", group=suite_command)
+@click.argument("file", type=options.FILE)
+@options.with_default("--name", default="corrected", help="Name of the suite.")
+def cases(file: Path, name: str) -> None:
+    """Write a suite file from the answers that reviewers corrected.
+
+    A corrected answer becomes a case if it has a confirmed flag, or if a reviewer added it to a suite. Each case has
+    the question, the passages, and the corrected answer as reference. An existing FILE is replaced. `judgeboard export
+    --as suite` writes the same cases; its option --where selects some of them.
+    """
+    from judgeboard.methods.suites.dataset import NO_CASE, SHAPE, write_cases
+    from judgeboard.reports.datasets import write_dataset
+
+    shape = replace(SHAPE, write=partial(write_cases, name=name))
+    count = write_dataset(options.seen(options.open_store()), shape, file).rows
+    none = f"{NO_CASE[0].upper()}{NO_CASE[1:]}."
+    options.show({"cases": count}, [f"{counted(count, 'case')} in {file}" if count else none])

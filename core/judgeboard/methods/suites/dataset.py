@@ -1,0 +1,58 @@
+"""Reviewed answers as a suite: the cases are the answers that people corrected."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from judgeboard.formats.files import write_whole
+from judgeboard.reports.datasets import ReviewedAnswer, Shape, Target
+
+CORRECTED = "corrected"
+"""The default name of a suite of corrected answers."""
+NO_CASE = "there is no case: correct an answer (F9), then confirm its flag or add it to a suite (F8)"
+
+
+def _case(answer: ReviewedAnswer) -> dict[str, Any] | None:
+    response = answer.response
+    if not answer.is_case:
+        return None
+    context = {"context": list(response.passages)} if response.passages else {}
+    return {"id": response.external_id, "query": response.query, "reference": answer.corrected, **context}
+
+
+def _distinct(cases: Iterator[dict[str, Any]], left_out: Counter[str]) -> list[dict[str, Any]]:
+    """Return the cases with distinct ids. A suite cannot ask the same twice."""
+    distinct: dict[tuple[Any, ...], dict[str, Any]] = {}
+    ids = Counter[str]()
+    for case in cases:
+        key = (case["query"], case["reference"], *case.get("context", ()))
+        if key in distinct:
+            left_out["the same as another case"] += 1
+            continue
+        ids[case["id"]] += 1
+        number = "" if ids[case["id"]] == 1 else f" ({ids[case['id']]})"
+        distinct[key] = case | {"id": f"{case['id']}{number}"}
+    return list(distinct.values())
+
+
+def write_cases(
+    rows: Iterator[dict[str, Any]], target: Target, left_out: Counter[str], *, name: str = CORRECTED
+) -> int:
+    """Write a suite file of these cases, and return how many they are; ``name`` is the name of the suite."""
+    cases = _distinct(rows, left_out)
+    if not cases:
+        return 0
+    text = yaml.safe_dump({"name": name, "cases": cases}, sort_keys=False, allow_unicode=True).encode()
+    if isinstance(target, str | Path):
+        write_whole(Path(target), lambda stream: stream.write(text))
+    else:
+        target.write(text)
+    return len(cases)
+
+
+SHAPE = Shape(
+    "yaml", (), _case, "not corrected, or without a confirmed flag and not added to a suite", write_cases, NO_CASE
+)

@@ -1,0 +1,353 @@
+"""Suites: cases, rubric and thresholds from a YAML file; the comparison with a baseline; the gate."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, ConfigDict, Field
+from sqlalchemy import Connection
+
+from judgeboard.domain import Estimate
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.flags.checks import Check, read_checks
+from judgeboard.formats.yaml_file import YamlFile, not_in_a_file, read_yaml, unless_null
+from judgeboard.judges.prompt import Context
+from judgeboard.judges.rubric_file import LEVELS, Rubric, default_rubric, overall, read_rubric, rubric_from
+from judgeboard.methods.suites.queries import StoredCase, StoredSuiteRun, get_suite_run, latest_finished
+from judgeboard.settings.fields import CLOSED, Number, Text
+from judgeboard.stats.estimates import number_words, percent, two_decimals
+from judgeboard.stats.means import mean_paired_change
+from judgeboard.stats.paired import Conclusion, conclusion
+from judgeboard.stats.significance import mcnemar
+from judgeboard.text import counted
+
+THRESHOLD = 3.5
+MAX_UNMEASURED = 0.05
+MAX_DROP = 0.05
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question with reference, context and checks. Recordings use its ``id``; ``line`` is its line in the file."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    query: Text
+    id: Annotated[Text, unless_null("")] = ""
+    reference: Text | None = None
+    context: Context | None = None
+    checks: Annotated[tuple[Check, ...], BeforeValidator(read_checks)] = ()
+    line: Annotated[int | None, BeforeValidator(not_in_a_file)] = None
+
+    @cached_property
+    def key(self) -> str:
+        """The content address of query, reference and context."""
+        content = [self.query, self.reference, None if self.context is None else list(self.context)]
+        return hashlib.sha256(json.dumps(content, ensure_ascii=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Cases, the rubric for judging their answers, and the thresholds of the gate; raises BadInput if one is invalid.
+
+    Source: "LLM-as-Judge", AI Engineering Patterns (2026); ``max_unmeasured`` and ``max_drop`` are our own.
+    ``threshold`` (1 to 5) is the minimum overall score of a case and the minimum average. ``max_unmeasured`` is the
+    maximum share of cases without a score, ``max_drop`` the maximum drop of the pass rate from a baseline.
+    """
+
+    name: str
+    cases: tuple[Case, ...]
+    rubric: Rubric
+    threshold: float = THRESHOLD
+    max_unmeasured: float = MAX_UNMEASURED
+    max_drop: float = MAX_DROP
+    candidate: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.cases:
+            raise BadInput(f"the suite {self.name!r} has no case")
+        if len({case.key for case in self.cases}) < len(self.cases):
+            raise BadInput(f"the suite {self.name!r} contains the same case twice")
+        if len({case.id for case in self.cases}) < len(self.cases):
+            raise BadInput(f"the suite {self.name!r} has two cases with the same id")
+        if not LEVELS[0] <= self.threshold <= LEVELS[-1]:
+            raise BadInput(f"the threshold must be 1 to 5, not {self.threshold!r}")
+        if not (0 <= self.max_unmeasured <= 1 and 0 <= self.max_drop <= 1):
+            raise BadInput("max_unmeasured and max_drop must be 0 to 1")
+
+    def as_spec(self) -> dict[str, Any]:
+        """Return the JSON values that a run stores. They contain no texts: `db forget` could not remove them."""
+        cases = [
+            {"id": case.id, "key": case.key, "line": case.line, "checks": [asdict(check) for check in case.checks]}
+            for case in self.cases
+        ]
+        return {
+            "threshold": self.threshold,
+            "max_unmeasured": self.max_unmeasured,
+            "max_drop": self.max_drop,
+            "weights": self.rubric.weights,
+            "cases": cases,
+        }
+
+
+def spec_hash(spec: dict[str, Any]) -> str:
+    """Return the SHA-256 of a suite's spec, 64 hexadecimal digits; line numbers do not count."""
+    cases = [{name: value for name, value in case.items() if name != "line"} for case in spec["cases"]]
+    content = json.dumps(spec | {"cases": cases}, sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _SuiteFile:
+    """A suite file; ``rubric`` is the rubric itself or the path of its file."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+
+    name: Text
+    cases: Annotated[tuple[Case, ...], Field(min_length=1)]
+    rubric: dict[str, Any] | Text | None = None
+    candidate: Text | None = None
+    threshold: Annotated[Number, Field(ge=LEVELS[0], le=LEVELS[-1]), unless_null(THRESHOLD)] = THRESHOLD
+    max_unmeasured: Annotated[Number, Field(ge=0, le=1), unless_null(MAX_UNMEASURED)] = MAX_UNMEASURED
+    max_drop: Annotated[Number, Field(ge=0, le=1), unless_null(MAX_DROP)] = MAX_DROP
+
+
+def read_suite(path: str | Path) -> Suite:
+    """Read a suite file; the path of a rubric is relative to this file. BadInput names file, line and field."""
+    path = Path(path)
+    file = read_yaml(path)
+    form = file.read(_SuiteFile)
+    cases = tuple(
+        replace(case, id=case.id or str(place + 1), line=file.lines["cases", place])
+        for place, case in enumerate(form.cases)
+    )
+    _check_distinct(file, cases)
+    settings = {name: getattr(form, name) for name in ("name", "candidate", "threshold", "max_unmeasured", "max_drop")}
+    if form.rubric is None:
+        rubric = default_rubric()
+    elif isinstance(form.rubric, str):
+        rubric = read_rubric(path.parent / form.rubric)
+    else:
+        rubric = rubric_from(file.at("rubric"))
+    return Suite(cases=cases, rubric=rubric, **settings)
+
+
+def _check_distinct(file: YamlFile, cases: Sequence[Case]) -> None:
+    for what in ("key", "id"):
+        seen: dict[str, Case] = {}
+        for place, case in enumerate(cases):
+            value = getattr(case, what)
+            if value in seen:
+                fault = "asks the same as" if what == "key" else f"has the id {value!r} of"
+                raise file.fail(f"this case {fault} the case on line {seen[value].line}", "cases", place)
+            seen[value] = case
+
+
+PASS, FAIL, NOT_MEASURED = 0, 1, 2
+LATEST = "latest"
+SIGNIFICANT = 0.05
+LEAST_PAIRED = 20
+MOST_DIGITS = 18  # of a run's number that both engines can store
+_ROUND = 9
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCase:
+    """A case in both runs: its overall scores, from the dimensions that both runs have, and whether it passes."""
+
+    key: str
+    before: float
+    after: float
+    passed_before: bool
+    passed_after: bool
+
+    @property
+    def change(self) -> float:
+        """The later score minus the earlier one."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The comparison with the earlier run ``run``, on the ``n`` cases that both runs measured.
+
+    ``mean_change`` and ``pass_rate_change`` are later minus earlier. ``only_before`` counts cases that passed only in
+    the earlier run, ``only_after`` cases that passed only in the later run; ``p`` is McNemar's exact p of these counts.
+    """
+
+    run: int
+    n: int
+    mean_change: Estimate
+    worse: int
+    better: int
+    only_before: int
+    only_after: int
+    p: float
+    pass_rate_change: Estimate
+    same_judge: bool
+    same_candidate: bool
+    cases: tuple[ComparedCase, ...]
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What else differs between the two runs, in sentences."""
+        judged = "The baseline was scored by another judge version. The change may come from the judge."
+        answered = "In the baseline run, another candidate answered."
+        return (() if self.same_judge else (judged,)) + (() if self.same_candidate else (answered,))
+
+    @property
+    def average_fell(self) -> bool:
+        """Whether the interval of the change is below 0; without an interval, whether the change is below 0."""
+        return _is_worse(self.mean_change)
+
+    def pass_rate_fell(self, max_drop: float) -> bool:
+        """Whether the pass rate fell significantly and by more than ``max_drop``."""
+        change = self.pass_rate_change
+        fell_far = change.value is not None and round(-change.value, _ROUND) > round(max_drop, _ROUND)
+        # With few discordant cases, the interval is too narrow: McNemar's exact test must agree.
+        return fell_far and _is_worse(change) and self.p < SIGNIFICANT
+
+
+def _is_worse(change: Estimate) -> bool:
+    """Return whether a change is below 0. Without an interval, because all cases changed alike, its value decides."""
+    if change.high is None:
+        return change.value is not None and round(change.value, _ROUND) < 0
+    return conclusion(change) is Conclusion.WORSE
+
+
+def find_baseline(
+    connection: Connection, baseline: int | str, *, name: str, candidate: str, version_id: int, before: int | None
+) -> StoredSuiteRun | None:
+    """Return the suite run that ``baseline`` names (a number or "latest"); raises NotFound for an unknown number.
+
+    "latest" is the newest finished run before run ``before`` of this suite, candidate and judge version, or None.
+    """
+    if baseline == LATEST:
+        return latest_finished(connection, name, candidate, version_id, before=before)
+    if isinstance(baseline, str) and not (baseline.isdecimal() and len(baseline) <= MOST_DIGITS):
+        raise NotFound(f"no suite run {baseline!r}: a baseline is the number of a run or {LATEST}")
+    return get_suite_run(connection, int(baseline))
+
+
+def compare(
+    before: Sequence[StoredCase],
+    after: Sequence[StoredCase],
+    *,
+    run_id: int,
+    weights: Mapping[str, float],
+    threshold: float,
+    same_judge: bool = True,
+    same_candidate: bool = True,
+) -> Baseline:
+    """Compare run ``run_id`` with a later run (its weights and threshold count) on the cases that both measured."""
+    known = {case.key: case for case in before if case.score is not None}
+    pairs = [(known[case.key], case) for case in after if case.score is not None and case.key in known]
+    cases = tuple(each for pair in pairs if (each := _compared(*pair, weights, threshold)) is not None)
+    only_before = sum(case.passed_before and not case.passed_after for case in cases)
+    only_after = sum(case.passed_after and not case.passed_before for case in cases)
+    return Baseline(
+        run=run_id,
+        n=len(cases),
+        mean_change=mean_paired_change([case.change for case in cases]),
+        worse=sum(round(case.after, _ROUND) < round(case.before, _ROUND) for case in cases),
+        better=sum(round(case.after, _ROUND) > round(case.before, _ROUND) for case in cases),
+        only_before=only_before,
+        only_after=only_after,
+        p=mcnemar(only_before, only_after),
+        pass_rate_change=mean_paired_change([case.passed_after - case.passed_before for case in cases]),
+        same_judge=same_judge,
+        same_candidate=same_candidate,
+        cases=cases,
+    )
+
+
+def _compared(
+    before: StoredCase, after: StoredCase, weights: Mapping[str, float], threshold: float
+) -> ComparedCase | None:
+    sides = [
+        {name: dimension.score for name, dimension in case.dimensions.items() if dimension.score is not None}
+        for case in (before, after)
+    ]
+    both = [name for name in weights if name in sides[0] and name in sides[1]]
+    first, second = (overall({name: side[name] for name in both}, weights) for side in sides)
+    if first is None or second is None:
+        return None
+    checked = [
+        {json.dumps([check.kind, check.wanted], sort_keys=True): check.passed for check in case.checks}
+        for case in (before, after)
+    ]
+    shared = checked[0].keys() & checked[1].keys()
+    passed = [all(side[name] for name in shared) for side in checked]
+    return ComparedCase(
+        key=after.key,
+        before=first,
+        after=second,
+        passed_before=passed[0] and reaches(first, threshold),
+        passed_after=passed[1] and reaches(second, threshold),
+    )
+
+
+def reaches(score: float, threshold: float) -> bool:
+    """Whether a score is at or above the threshold, both rounded to 1e-9."""
+    return round(score, _ROUND) >= round(threshold, _ROUND)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """``code``: 0 pass, 1 below threshold or regression, 2 could not be measured; ``reasons`` are sentences."""
+
+    code: int
+    state: str
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(cls, code: int, reasons: Sequence[str] = ()) -> "Gate":
+        """Return the gate with the state of its code: pass, fail or not_measured."""
+        return cls(code, ("pass", "fail", "not_measured")[code], tuple(reasons))
+
+
+def gate(
+    *,
+    cases: int,
+    unmeasured: int,
+    failing_checks: int,
+    average: float | None,
+    baseline: Baseline | None,
+    threshold: float,
+    max_unmeasured: float,
+    max_drop: float,
+) -> Gate:
+    """Return the gate of a run; "not measured" takes precedence over "fail".
+
+    ``average`` is over the measured cases; ``failing_checks`` counts cases. Other arguments are as in `Suite` and run.
+    """
+    unknown = []
+    if average is None:
+        unknown.append("no case could be measured")
+    elif round(unmeasured / cases, _ROUND) > round(max_unmeasured, _ROUND):
+        have = "has" if unmeasured == 1 else "have"
+        unknown.append(
+            f"{unmeasured:,} of {counted(cases, 'case')} {have} no score, more than {percent(max_unmeasured)}"
+        )
+    if baseline is not None and baseline.n < LEAST_PAIRED:
+        both = f"n = {baseline.n}, at least {LEAST_PAIRED} needed"
+        unknown.append(f"too few cases were measured in both this run and run {baseline.run} ({both})")
+    if unknown or average is None:
+        return Gate.of(NOT_MEASURED, unknown)
+    faults = []
+    if failing_checks:
+        fail = "fails" if failing_checks == 1 else "fail"
+        faults.append(f"{failing_checks:,} of {counted(cases, 'case')} {fail} a check")
+    if not reaches(average, threshold):
+        faults.append(f"the average {two_decimals(average)} is below the threshold {threshold:g}")
+    if baseline is not None and baseline.average_fell:
+        change = number_words(baseline.mean_change, sign=True)
+        faults.append(f"the average changed by {change} compared with run {baseline.run}")
+    if baseline is not None and baseline.pass_rate_fell(max_drop):
+        fell = -100 * (baseline.pass_rate_change.value or 0)
+        faults.append(f"the pass rate fell by {fell:.0f} points from run {baseline.run} (p = {baseline.p:.3g})")
+    return Gate.of(FAIL if faults else PASS, faults)

@@ -1,0 +1,354 @@
+"""The results of suite runs, for page, command, JSON and JUnit."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import OVERALL, Estimate, RunState
+from judgeboard.errors import BadInput
+from judgeboard.flags.checks import Check
+from judgeboard.formats.files import owner_only, refuse_database, write_whole
+from judgeboard.methods.suites import file as suite_file
+from judgeboard.methods.suites import queries
+from judgeboard.runs.method import CTRL_C, RunAccount, account_of
+from judgeboard.stats.estimates import interval, number_words, percent_words, two_decimals
+from judgeboard.stats.intervals import share_intervals
+from judgeboard.stats.means import mean_interval
+from judgeboard.store.engine import Readable
+from judgeboard.store.statements import record_of
+from judgeboard.text import counted, shortened
+
+NOT_REACHED = "not reached"
+_BOUNDS = (1.0, 5.0)
+_GATE_WORDS = {"pass": "The gate passes.", "fail": "The gate fails", "not_measured": "The gate could not be measured"}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseCheck:
+    """A check of a case; ``message`` is the reason if it failed."""
+
+    kind: str
+    passed: bool
+    message: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case of a run.
+
+    ``case`` is its id in the suite, ``key`` its content address, ``response`` the id of the answer. ``score`` (1 to 5)
+    is None without a usable verdict; ``reason`` tells why. ``passed`` is whether score and checks pass. ``query`` is
+    None if neither suite nor answer is available.
+    """
+
+    case: str
+    key: str
+    query: str | None
+    response: int | None
+    score: float | None
+    reason: str | None
+    passed: bool | None
+    dimensions: Mapping[str, queries.DimensionScored]
+    checks: tuple[CaseCheck, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRun:
+    """A suite run with the mean overall score of its measured cases."""
+
+    run: int
+    suite: str
+    candidate: str
+    judge: str
+    state: RunState
+    at: datetime
+    threshold: float
+    total_cases: int
+    measured: int
+    unmeasured: int
+    average_score: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteResult(SuiteRun):
+    """The result of a suite run.
+
+    ``above_threshold`` counts cases with a score at or above the threshold; ``passing`` counts cases that also pass
+    every check. ``passed`` is whether the average reaches the threshold and no case fails a check; None if nothing was
+    measured. ``dimensions`` are means. ``failures`` are measured cases that do not pass, with the lowest score first.
+    """
+
+    account: RunAccount
+    pass_rate: Estimate
+    above_threshold: int
+    passing: int
+    passed: bool | None
+    gate: suite_file.Gate
+    dimensions: Mapping[str, Estimate]
+    baseline: suite_file.Baseline | None
+    notes: tuple[str, ...]
+    failures: tuple[CaseResult, ...]
+    cases: tuple[CaseResult, ...]
+
+    @property
+    def without_score(self) -> tuple[CaseResult, ...]:
+        """The cases without a score."""
+        return tuple(case for case in self.cases if case.score is None)
+
+    @property
+    def exit_code(self) -> int:
+        """The gate's code; 130 after Ctrl-C."""
+        return CTRL_C if self.account.exit_code == CTRL_C else self.gate.code
+
+
+def list_results(store: Readable, name: str | None = None, *, limit: int = 200) -> list[SuiteRun]:
+    """Return the runs of all suites or of one suite, newest first."""
+    with store.reading() as connection:
+        return _suite_runs(connection, queries.list_suite_runs(connection, name, limit=limit))
+
+
+def suite_result(
+    store: Readable,
+    run_id: int,
+    *,
+    baseline: int | str | None = None,
+    suite: suite_file.Suite | None = None,
+    account: RunAccount | None = None,
+) -> SuiteResult:
+    """Return the stored result of a suite run, or raise NotFound.
+
+    ``baseline`` is as in `run_suite`. The queries of cases without an answer are taken from ``suite``.
+    """
+    with store.reading() as connection:
+        run = queries.get_suite_run(connection, run_id)
+        (listed,) = _suite_runs(connection, [run])
+        stored = queries.load_cases(connection, run)
+        compared = None if baseline is None else _baseline(connection, baseline, run, stored)
+    notes = () if compared is None else compared.caveats
+    if baseline is not None and compared is None:
+        notes = (f"No baseline: {run.name!r} has no earlier finished run of {run.candidate} judged by {run.judge}.",)
+    by_position = {case.position: case for case in stored}
+    texts = {} if suite is None else {case.key: case.query for case in suite.cases}
+    cases = tuple(
+        _case(named, by_position.get(position), texts.get(named.key), run.threshold)
+        for position, named in enumerate(run.cases)
+    )
+    failing_checks = sum(any(not check.passed for check in case.checks) for case in cases)
+    average, passing = listed.average_score.value, sum(case.passed is True for case in cases)
+    done = account or account_of(store, run_id, not_reached=len(cases) - len(stored))
+    verdict = suite_file.gate(
+        cases=listed.total_cases,
+        unmeasured=listed.unmeasured,
+        failing_checks=failing_checks,
+        average=average,
+        baseline=compared,
+        threshold=run.threshold,
+        max_unmeasured=run.max_unmeasured,
+        max_drop=run.max_drop,
+    )
+    if done.state is not RunState.DONE:
+        why = done.why_stopped or "it is not finished"
+        verdict = suite_file.Gate.of(
+            suite_file.NOT_MEASURED, (f"the run is {done.state.value}: {why}", *verdict.reasons)
+        )
+    return record_of(
+        SuiteResult,
+        listed,
+        account=done,
+        pass_rate=share_intervals(passing, listed.measured)[0],
+        above_threshold=sum(case.score is not None and suite_file.reaches(case.score, run.threshold) for case in cases),
+        passing=passing,
+        passed=None if average is None else suite_file.reaches(average, run.threshold) and not failing_checks,
+        gate=verdict,
+        dimensions={name: _dimension_mean(cases, name) for name in run.weights},
+        baseline=compared,
+        notes=notes,
+        failures=tuple(sorted((case for case in cases if case.passed is False), key=lambda case: case.score or 0)),
+        cases=cases,
+    )
+
+
+def _suite_runs(connection: Connection, runs: Sequence[queries.StoredSuiteRun]) -> list[SuiteRun]:
+    sums = queries.score_sums(connection, [run.id for run in runs])
+    return [
+        record_of(
+            SuiteRun,
+            run,
+            run=run.run_id,
+            suite=run.name,
+            at=run.created_at,
+            total_cases=len(run.cases),
+            measured=scores.n,
+            unmeasured=len(run.cases) - scores.n,
+            average_score=mean_interval(*scores, bounds=_BOUNDS)[0],
+        )
+        for run in runs
+        for scores in [sums.get(run.id, queries.ScoreSums(0, 0.0, 0.0))]
+    ]
+
+
+def _baseline(
+    connection: Connection, baseline: int | str, run: queries.StoredSuiteRun, stored: Sequence[queries.StoredCase]
+) -> suite_file.Baseline | None:
+    names = {"name": run.name, "candidate": run.candidate}
+    earlier = suite_file.find_baseline(connection, baseline, **names, version_id=run.version_id, before=run.run_id)
+    if earlier is None:
+        return None
+    return suite_file.compare(
+        queries.load_cases(connection, earlier),
+        stored,
+        run_id=earlier.run_id,
+        weights=run.weights,
+        threshold=run.threshold,
+        same_judge=earlier.version_id == run.version_id,
+        same_candidate=earlier.candidate == run.candidate,
+    )
+
+
+def _dimension_mean(cases: Sequence[CaseResult], name: str) -> Estimate:
+    scores = [
+        dimension.score
+        for case in cases
+        if (dimension := case.dimensions.get(name)) is not None and dimension.score is not None
+    ]
+    return mean_interval(len(scores), sum(scores), sum(score * score for score in scores), bounds=_BOUNDS)[0]
+
+
+def _case(
+    named: queries.SuiteCaseName, stored: queries.StoredCase | None, query: str | None, threshold: float
+) -> CaseResult:
+    if stored is None:
+        return CaseResult(named.id, named.key, query, None, None, NOT_REACHED, None, {}, ())
+    passed = None
+    if stored.score is not None:
+        passed = suite_file.reaches(stored.score, threshold) and all(check.passed for check in stored.checks)
+    return CaseResult(
+        case=named.id,
+        key=stored.key,
+        query=stored.query or query,
+        response=stored.response_id,
+        score=stored.score,
+        reason=": ".join(part for part in (stored.reason, stored.error) if part) or None,
+        passed=passed,
+        dimensions={name: dimension for name, dimension in stored.dimensions.items() if name != OVERALL},
+        checks=tuple(_check(check, stored) for check in stored.checks),
+    )
+
+
+def _check(check: queries.CheckOutcome, case: queries.StoredCase) -> CaseCheck:
+    # The message may quote the answer, so it is not stored (the text would be stored twice). The check runs again.
+    if check.passed or case.answer is None:
+        return CaseCheck(check.kind, check.passed, None)
+    try:
+        message = Check(check.kind, check.wanted).failure(case.answer, case.query, case.passages)
+    except BadInput as error:  # an earlier release ran checks that are refused now
+        message = str(error)
+    return CaseCheck(check.kind, check.passed, message)
+
+
+def score_words(score: float | None) -> str:
+    """Return "4.13" or "no score"."""
+    return "no score" if score is None else two_decimals(score)
+
+
+def result_sentence(result: SuiteResult) -> str:
+    """Return average, pass rate and gate in words."""
+    gate_words = _GATE_WORDS[result.gate.state]
+    reasons = "" if not result.gate.reasons else f": {'; '.join(result.gate.reasons)}."
+    if result.average_score.value is None:
+        return f"{gate_words}{reasons}"
+    return (
+        f"Average score {number_words(result.average_score)} of 5 on {counted(result.measured, 'case')} "
+        f"(threshold {result.threshold:g}). "
+        f"Pass rate {percent_words(result.pass_rate)}. {gate_words}{reasons}"
+    )
+
+
+def baseline_sentence(baseline: suite_file.Baseline) -> str:
+    """Return the comparison with the baseline in words."""
+    change = baseline.mean_change
+    if change.value is None:
+        return f"No case was measured in both this run and run {baseline.run}."
+    words = number_words(change, sign=True)
+    if interval(change) is None and change.reason:
+        words += f" ({change.reason})"
+    are = "is" if baseline.worse == 1 else "are"
+    return (
+        f"On the {counted(baseline.n, 'case')} of both runs, the average changed by {words} "
+        f"compared with run {baseline.run}: {counted(baseline.worse, 'case')} {are} worse, {baseline.better:,} better. "
+        f"Passed before, fail now: {baseline.only_before:,}. Failed before, pass now: {baseline.only_after:,} "
+        f"(McNemar, p = {baseline.p:.2g})."
+    )
+
+
+# Characters that XML 1.0 does not allow, not even escaped.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def require_writable(path: Path) -> None:
+    """Refuse a path that cannot be written; an existing file is not changed."""
+    try:
+        refuse_database(path)
+        open(path, "ab", opener=owner_only).close()
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def write_junit(result: SuiteResult, path: Path) -> None:
+    """Write a suite run as JUnit XML: a failed case is a failure; a case without a score is an error.
+
+    The counts are those of the cases. If the gate does not pass although no case fails, it is a test suite of its own:
+    so a build that reads only this file fails whenever the command fails.
+    """
+    failed, errors = len(result.failures), result.unmeasured
+    alone = bool(result.gate.code) and not failed and not errors
+    name = _xml(result.suite)
+    of_cases = _counts(len(result.cases), failed, errors)
+    of_gate = _counts(1, int(result.gate.code == 1), int(result.gate.code == 2))
+    root = ET.Element("testsuites", {"name": "judgeboard", **(of_gate if alone else of_cases)})
+    if alone:
+        root.set("tests", str(len(result.cases) + 1))
+    suite = ET.SubElement(root, "testsuite", {"name": name, **of_cases})
+    reasons = _xml("; ".join(result.gate.reasons))
+    properties = ET.SubElement(suite, "properties")
+    ET.SubElement(properties, "property", {"name": "gate", "value": f"{result.gate.state}: {reasons}".rstrip(": ")})
+    for case in result.cases:
+        _add_case(suite, name, case)
+    if alone:
+        gate = ET.SubElement(root, "testsuite", {"name": "gate", **of_gate})
+        case_element = ET.SubElement(gate, "testcase", {"classname": name, "name": "gate"})
+        kind = "failure" if result.gate.code == 1 else "error"
+        ET.SubElement(case_element, kind, {"message": reasons, "type": result.gate.state})
+    ET.indent(root)
+    write_whole(path, lambda stream: stream.write(ET.tostring(root, encoding="utf-8", xml_declaration=True)))
+
+
+def _counts(tests: int, failures: int, errors: int) -> dict[str, str]:
+    return {"tests": str(tests), "failures": str(failures), "errors": str(errors), "skipped": "0"}
+
+
+def _add_case(suite: ET.Element, name: str, case: CaseResult) -> None:
+    title = " ".join(f"{case.case}: {case.query or ''}".split())
+    element = ET.SubElement(suite, "testcase", {"classname": name, "name": _xml(shortened(title))})
+    if case.score is None:
+        ET.SubElement(element, "error", {"message": _xml(case.reason or ""), "type": "not_measured"})
+    elif case.passed is False:
+        failure = ET.SubElement(element, "failure", {"message": f"score {score_words(case.score)}", "type": "failed"})
+        failure.text = _xml("\n".join(_lines(case)))
+
+
+def _lines(case: CaseResult) -> list[str]:
+    scored = [
+        f"{name}: {'not scored' if dimension.score is None else dimension.score}  {dimension.reasoning or ''}".rstrip()
+        for name, dimension in case.dimensions.items()
+    ]
+    return scored + [f"check {check.kind}: {check.message or 'failed'}" for check in case.checks if not check.passed]
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,0 +1,387 @@
+"""Runs a suite: a candidate answers the cases, a judge scores the answers, and every step is stored."""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+from sqlalchemy import Connection
+
+from judgeboard.domain import OVERALL, JudgeInput, Response, ResponseKind, Status, Verdict
+from judgeboard.errors import BadInput
+from judgeboard.judges.judge import EndpointKeywords, Judge, ModelKeywords
+from judgeboard.llm.asking import DEFAULT_GENERATOR_OUTPUT, Generator, Replied
+from judgeboard.llm.chat import CallableChat, Chat
+from judgeboard.llm.endpoint import FREE, ModelEndpoint
+from judgeboard.methods.suites import queries
+from judgeboard.methods.suites.file import Case, Suite, find_baseline, spec_hash
+from judgeboard.methods.suites.results import SuiteResult, suite_result
+from judgeboard.runs.generation import rebuilt_messages, store_verdicts
+from judgeboard.runs.judging import make_endpoint, make_judge
+from judgeboard.runs.method import Begun, Method, RunOptions, RunOutcome, run_method
+from judgeboard.runs.runner import Answered, Keep, blocking
+from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import Store
+from judgeboard.store.generations import NewGeneration, store_generations
+from judgeboard.store.jobs import TaskKey
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.runs import StoredRun, start_or_continue_method_run
+from judgeboard.store.storing import store_responses
+
+HOW = "model:NAME, python:module:function or source:NAME"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The candidate: a ``generator``, or the logged answers of a ``source``; ``name`` is as in ``--candidate``.
+
+    ``own_code`` marks a function of the user; its cost is unknown.
+    """
+
+    name: str
+    generator: Generator | None = None
+    source: str | None = None
+    model: str | None = None
+    own_code: bool = False
+
+
+def make_candidate(
+    which: str | Callable[..., Any], *, max_output: int | None = None, **endpoint: Unpack[EndpointKeywords]
+) -> Candidate:
+    """Return the candidate ``model:NAME``, ``python:module:function``, ``source:NAME``, or a function; raises BadInput.
+
+    A function may be sync or async and returns a text. It takes the query; if its first parameter is named
+    ``messages``, it takes messages. ``max_output`` (in tokens) and ``endpoint`` (base_url, prices, …) are for a model.
+    """
+    if callable(which):
+        return _of_function(which, f"python:{_name_of(which)}")
+    kind, _, name = which.partition(":")
+    if not name or kind not in {"model", "python", "source"}:
+        raise BadInput(f"a candidate must be {HOW}, not {which!r}")
+    if kind == "source":
+        return Candidate(which, source=name)
+    if kind == "python":
+        return _of_function(_load(name), which)
+    asked: ModelKeywords = {**endpoint, "model": name, "replies": None}
+    model_endpoint = make_endpoint("the candidate", **asked)
+    return Candidate(which, Generator(model_endpoint, max_output or DEFAULT_GENERATOR_OUTPUT), model=name)
+
+
+def messages_for(candidate: Candidate, case: Case) -> Sequence[dict[str, Any]]:
+    """Return the messages for a candidate; a function of the user gets the query only."""
+    if case.context and not candidate.own_code:
+        return rebuilt_messages(case.query, case.context)
+    return [{"role": "user", "content": case.query}]
+
+
+def _of_function(function: Callable[..., Any], name: str) -> Candidate:
+    chat: Chat = function if _takes_messages(function) else lambda messages: function(messages[-1]["content"])
+    free = ModelEndpoint(CallableChat(chat), name, FREE)  # its cost does not count
+    return Candidate(name, Generator(free), own_code=True)
+
+
+def _takes_messages(function: Callable[..., Any]) -> bool:
+    try:
+        parameters = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):  # a C function without a signature
+        return False
+    if not parameters:
+        raise BadInput(f"{_name_of(function)} has no parameter: it must take the query or messages")
+    return parameters[0] == "messages"
+
+
+def _load(name: str) -> Callable[..., Any]:
+    module_name, _, path = name.partition(":")
+    if not path:
+        raise BadInput(f"python:{name} names no function: write python:module:function")
+    here = str(Path.cwd())
+    if here not in sys.path:  # as `python -m` does; an installed command does not import from the working folder
+        sys.path.insert(0, here)
+    try:
+        loaded: Any = importlib.import_module(module_name)
+        for part in path.split("."):
+            loaded = getattr(loaded, part)
+    except Exception as error:
+        raise BadInput(f"python:{name} cannot be loaded: {type(error).__name__}: {error}") from error
+    if not callable(loaded):
+        raise BadInput(f"python:{name} is not a function")
+    function: Callable[..., Any] = loaded
+    return function
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTask:
+    """An unfinished case at its position in the suite, with its answer if the answer is stored."""
+
+    position: int
+    case: Case
+    answer: str | None = None
+    passages: tuple[str, ...] | None = None
+
+
+class _Scored(NamedTuple):
+    """An answer with the judge's verdict."""
+
+    answer: str
+    verdict: Verdict
+
+
+_Step = Answered[CaseTask, Replied[str] | _Scored]
+
+
+def _judged(task: CaseTask, answer: str) -> JudgeInput:
+    return JudgeInput(
+        response_id=0,  # not stored yet; no judge reads it
+        query=task.case.query,
+        answer=answer,
+        passages=task.passages,
+        reference=task.case.reference,
+        external_id=task.case.id,
+    )
+
+
+class _SuiteMethod(Method[CaseTask, _Step, SuiteResult]):
+    kind = "suite"
+    judge: Judge
+
+    def __init__(self, suite: Suite, candidate: Candidate, judge: Judge, baseline: int | str | None) -> None:
+        self.judge = judge
+        self.answering = None if candidate.generator is None else candidate.generator.endpoint
+        self._suite = suite
+        self._candidate = candidate
+        self._baseline = baseline
+        self._suite_run_id = 0
+
+    def begin(self, connection: Connection, version: StoredVersion, actor: str) -> StoredRun:
+        suite, candidate = self._suite, self._candidate
+        if self._baseline is not None:  # refuse a missing baseline before any call
+            names = {"name": suite.name, "candidate": candidate.name}
+            find_baseline(connection, self._baseline, **names, version_id=version.id, before=None)
+        spec = suite.as_spec()
+        address = spec_hash(spec)
+        generator = candidate.generator
+        most = None if generator is None else generator.max_output
+        run = start_or_continue_method_run(
+            connection,
+            self.kind,
+            version,
+            {"suite": suite.name, "spec": address, "candidate": candidate.name, "max_output": most},
+            len(suite.cases) * (1 if generator is None else 2),
+            actor=actor,
+            destination=self.destination,
+        )
+        stored = queries.ensure_suite_run(
+            connection,
+            run.id,
+            name=suite.name,
+            spec=spec,
+            spec_hash=address,
+            candidate=candidate.name,
+            version_id=version.id,
+            now=utc_now(),
+        )
+        self._suite_run_id = stored.id
+        if candidate.source is not None:
+            self._copy_logged(connection, candidate.source, run.id)
+        return run
+
+    def keys(self, begun: Begun) -> Iterator[TaskKey]:
+        # A case is none of the answers that the same judge may judge meanwhile.
+        return (TaskKey(position, f"run {begun.run.id}") for position in range(len(self._suite.cases)))
+
+    def load(self, begun: Begun, keys: Sequence[TaskKey]) -> dict[TaskKey, CaseTask]:
+        with begun.store.reading() as connection:
+            unfinished = {task.position: task for task in self._unfinished(connection, begun.run.id)}
+        return {key: unfinished[key.item_id] for key in keys if key.item_id in unfinished}
+
+    async def sample_requests(self, task: CaseTask) -> None:
+        await super().sample_requests(task)
+        if task.answer is None:  # no answer is here yet: the reference is about as long
+            await self.judge.judge(_judged(task, task.case.reference or task.case.query))
+
+    async def ask(self, task: CaseTask, keep: Keep[_Step]) -> None:
+        answer, case = task.answer, task.case
+        if answer is None:
+            generator = self._candidate.generator
+            if generator is None:
+                return
+            generated = await generator.generate(messages_for(self._candidate, case), subject=case.id)
+            # The cost of a function of the user is unknown and does not count towards a cost limit.
+            record = replace(generated.record, cost_micro=0) if self._candidate.own_code else generated.record
+            go_on = await keep(Answered(task, generated, record))
+            answer = generated.value
+            if answer is None or not go_on:
+                return
+        verdict = await self.judge.judge(_judged(task, answer))
+        await keep(Answered(task, _Scored(answer, verdict), verdict))
+
+    def save(self, connection: Connection, begun: Begun, steps: list[_Step]) -> None:
+        now = utc_now()
+        answered = [(step.task, step.result) for step in steps if isinstance(step.result, Replied)]
+        scored = [(step.task, step.result) for step in steps if isinstance(step.result, _Scored)]
+        self._save_answers(connection, begun.run.id, answered, now)
+        self._save_scores(connection, begun, scored, now)
+
+    def left(self, connection: Connection, begun: Begun) -> int:  # noqa: ARG002 - the method's signature
+        return len(self._suite.cases) - len(queries.finished_positions(connection, self._suite_run_id))
+
+    def expected(self, connection: Connection, begun: Begun) -> int:
+        return sum(2 if task.answer is None else 1 for task in self._unfinished(connection, begun.run.id))
+
+    def summarise(self, outcome: RunOutcome) -> SuiteResult:
+        return suite_result(
+            outcome.store,
+            outcome.account.run_id or 0,
+            baseline=self._baseline,
+            suite=self._suite,
+            account=outcome.account,
+        )
+
+    def _copy_logged(self, connection: Connection, source: str, run_id: int) -> None:
+        logged = queries.answers_by_query(connection, source, [case.query for case in self._suite.cases])
+        copies, absent = [], []
+        for position, case in enumerate(self._suite.cases):
+            answer = logged.get(case.query)
+            if answer is None or answer.answer is None:
+                absent.append(queries.NewCase(position, case.key, f"no answer to this query in the source {source}"))
+                continue
+            passages = answer.passages if case.context is None else case.context
+            copies.append(
+                self._response(case, run_id, answer.answer, passages, answer.generator_model, derived_from=answer.id)
+            )
+        store_responses(connection, copies)
+        queries.insert_cases(connection, self._suite_run_id, absent, utc_now())
+
+    def _unfinished(self, connection: Connection, run_id: int) -> list[CaseTask]:
+        finished = queries.finished_positions(connection, self._suite_run_id)
+        ids = [self._external_id(case, run_id) for case in self._suite.cases]
+        answers = queries.stored_answers(connection, self._source, ids)
+        tasks = []
+        for position, (case, external_id) in enumerate(zip(self._suite.cases, ids, strict=True)):
+            stored = answers.get(external_id)
+            if position in finished or (stored is not None and stored.answer is None):
+                continue
+            answer, passages = (None, case.context) if stored is None else (stored.answer, stored.passages)
+            tasks.append(CaseTask(position, case, answer, passages))
+        return tasks
+
+    def _save_answers(
+        self, connection: Connection, run_id: int, answered: Sequence[tuple[CaseTask, Replied[str]]], now: datetime
+    ) -> None:
+        model = self._candidate.model
+        new, failed = [], []
+        for task, generated in answered:
+            text, case = generated.value, task.case
+            response = None if text is None else self._response(case, run_id, text, task.passages, model)
+            new.append(NewGeneration(case.key, 1, model, generated.record, response))
+            if text is None:
+                failed.append(queries.NewCase(task.position, case.key, f"no answer: {generated.record.status.value}"))
+        store_generations(connection, run_id, new, now)
+        queries.insert_cases(connection, self._suite_run_id, failed, now)
+
+    def _save_scores(
+        self, connection: Connection, begun: Begun, scored: Sequence[tuple[CaseTask, _Scored]], now: datetime
+    ) -> None:
+        verdicts = [
+            (self._response(task.case, begun.run.id, result.answer, task.passages, None), result.verdict)
+            for task, result in scored
+        ]
+        cases = [
+            _scored_case(task, result, stored[0], stored[1].judgment_id)
+            for (task, result), stored in zip(scored, store_verdicts(connection, begun, verdicts, now), strict=True)
+            if stored is not None
+        ]
+        queries.insert_cases(connection, self._suite_run_id, cases, now)
+
+    @property
+    def _source(self) -> str:
+        return f"suite:{self._suite.name}"
+
+    def _external_id(self, case: Case, run_id: int) -> str:
+        return f"suite{run_id}/{case.id}"
+
+    def _response(
+        self,
+        case: Case,
+        run_id: int,
+        answer: str,
+        passages: tuple[str, ...] | None,
+        model: str | None,
+        *,
+        derived_from: int | None = None,
+    ) -> Response:
+        return Response(
+            source=self._source,
+            external_id=self._external_id(case, run_id),
+            query=case.query,
+            answer=answer,
+            passages=passages,
+            reference=case.reference,
+            generator_model=model,
+            metadata={"suite": self._suite.name, "case": case.id},
+            kind=ResponseKind.CANDIDATE,
+            derived_from=derived_from,
+        )
+
+
+def _scored_case(task: CaseTask, scored: _Scored, response_id: int, judgment_id: int) -> queries.NewCase:
+    verdict = scored.verdict
+    score = next((each.value for each in verdict.scores if each.dimension == OVERALL), None)
+    reason: str | None = None
+    if verdict.status is not Status.OK:
+        reason = f"no score: {verdict.status.value}"
+    elif score is None:
+        reason = "no score: the judge gives no overall score"
+    checks = tuple(
+        queries.CheckOutcome(check.kind, check.wanted, failure is None)
+        for check in task.case.checks
+        for failure in [check.failure(scored.answer, task.case.query, task.passages)]
+    )
+    return queries.NewCase(task.position, task.case.key, reason, response_id, judgment_id, checks, score)
+
+
+async def run_suite_async(
+    store: Store,
+    suite: Suite,
+    candidate: Candidate | str | Callable[..., Any] | None = None,
+    *,
+    judge: Judge | None = None,
+    model: str | None = None,
+    base_url: str | None = None,
+    baseline: int | str | None = None,
+    **options: Unpack[RunOptions],
+) -> SuiteResult:
+    """Let a candidate answer the cases of a suite and a judge score the answers; store every step.
+
+    An unfinished run of the same suite, candidate and judge version continues; a finished run is repeated. The blocking
+    `run_suite` can be called in a test::
+
+        def test_the_assistant_answers_well(tmp_path):
+            store = judgeboard.open_store(tmp_path / "suite.db", create=True)
+            result = judgeboard.run_suite(store, judgeboard.read_suite("suite.yaml"), answer, model="gpt-4o-mini")
+            assert result.gate.code == 0, result.gate.reasons
+
+    ``candidate`` is a `Candidate` or an argument of `make_candidate` (default: the candidate of the suite). The default
+    ``judge`` is a rubric judge that uses ``model``. ``baseline`` is the number of the run to compare with, or "latest"
+    (see `find_baseline`). Answers are stored as responses of kind candidate. Both models are closed at the end.
+    ``options`` are fields of `RunOptions`. Raises NotFound if there is no such baseline, and BadInput if the candidate
+    is missing, or if candidate or judge are invalid.
+    """
+    chosen = candidate if candidate is not None else suite.candidate
+    if chosen is None:
+        raise BadInput("no candidate: give one, for example --candidate model:NAME")
+    answering = chosen if isinstance(chosen, Candidate) else make_candidate(chosen, base_url=base_url)
+    scoring = judge or make_judge("rubric", rubric=suite.rubric, model=model, base_url=base_url)
+    return await run_method(store, _SuiteMethod(suite, answering, scoring, baseline), **options)
+
+
+run_suite = blocking(run_suite_async)

@@ -1,0 +1,1 @@
+"""What Judgeboard loads by name: the foreign tools and the methods, a line each."""

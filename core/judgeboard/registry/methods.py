@@ -1,0 +1,191 @@
+"""The list of the methods, a line each, and what a method adds to the rest of Judgeboard.
+
+A method is a folder of `judgeboard.methods`, whose `__init__` has its `REGISTRATION`. Only its page imports the folder:
+commands, tables and all else are loaded by name, when they are used. Another package adds a method with an entry point.
+"""
+
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+KNOWN_METHODS = (
+    "audits",  # a stronger judge reviews verdicts of a judge
+    "control_answers",  # made answers that show what a judge does not notice
+    "juries",  # several judges, and their combined verdict
+    "self_reference",  # a judge answers a question itself before it compares two answers
+    "repeats",  # a judge judges the same answers again
+    "anchors",  # a fixed set of answers shows whether a judge drifts
+    "alignment",  # a model proposes better instructions for a judge
+    "suites",  # test cases, to which a candidate gives answers that a judge scores
+    "refining",  # better answers after feedback of a judge
+)
+"""The folders of the methods, in the order in which helps list their commands."""
+ENTRY_POINTS = "judgeboard.methods"
+"""The group of the entry points of other packages. Each names a `Registration`, without tables and pages of its own."""
+_NONE: Mapping[Any, Any] = MappingProxyType({})
+
+
+class Page(NamedTuple):
+    """A view of a method, which is a file in `views/` of the dashboard.
+
+    ``page`` is its page in the menu, ``tab`` the name of its tab there. The view stands before the page or view
+    ``before``. ``documentation`` is its page of the documentation.
+    """
+
+    page: str
+    tab: str
+    documentation: str
+    before: str
+
+
+class Dataset(NamedTuple):
+    """A shape of `judgeboard export --as`: the place of its `reports.datasets.Shape`, and its rows in words."""
+
+    shape: str
+    rows: str
+
+
+class Kind(NamedTuple):
+    """One kind of file to import: the module and name of its class (``home``), and its texts for people.
+
+    ``home`` is imported only when the kind is used, so that listing the kinds loads no database library. ``noun`` names
+    one record in a sentence. ``next_step`` is the command to run after an import (None: the next step is a page).
+    """
+
+    home: str
+    title: str
+    noun: str
+    help: str
+    next_step: str | None = None
+
+
+class JudgeOption(NamedTuple):
+    """An option of the command `judge`, with which a method judges in another way.
+
+    Its value is a text, or a whole number from the first of ``numbers`` to the second. ``run`` is the place of a
+    function that takes the value and a `cli.judging.Judging`, judges, and returns the exit code. If the option
+    ``names_models``, the judges have these models, and the NAME of the command is that of their combined verdicts.
+    """
+
+    name: str
+    help: str
+    run: str
+    metavar: str | None = None
+    numbers: tuple[int, int] | None = None
+    names_models: bool = False
+
+
+class JudgeSection(NamedTuple):
+    """A section of the page *Judges*: the place of a function of the dashboard, which takes a judge version.
+
+    It stands beside the checks, or ``below`` them over the whole width.
+    """
+
+    show: str
+    below: bool = False
+
+
+class Checks(NamedTuple):
+    """Health checks of judges: the place of a mapping of their names to their `health.record.TitledCheck`.
+
+    ``maker`` is the place of a function of the dashboard that shows how to make what these checks read: it takes the
+    `HealthPage` and those of the checks that are not measured.
+    """
+
+    checks: str
+    maker: str
+
+
+class Registration(NamedTuple):
+    """What a method adds. Each place is the name of a module, or of an object in it: ``module:object``.
+
+    Attributes:
+        tables: The module with the classes of its tables.
+        commands: The place of each command, by its heading in the help and its words, such as
+            ``("Measure", "compare", "judges")``.
+        pages: Its pages, by view.
+        judge_options: Its options of the command `judge`.
+        checks: Its health checks of judges.
+        judge_sections: Its sections of the page *Judges*.
+        item_sections: The places of the sections of its own on the page of an answer: classes of the dashboard with
+            ``read(response_id)``, ``link()`` from the answer to the section, and ``show(actions)``.
+        runs: What its runs do, by their kind, such as "Refining".
+        imports: Its kinds of files to import, by name.
+        exports: Its exported tables by name: the places of their `store.export.ExportTable`.
+        datasets: Its datasets of reviewed answers, by name.
+        reserves: A function that takes a connection, and returns the evidence groups whose labels no prompt may be made
+            or chosen with.
+        sample: A function that adds to the sample log of `judgeboard quickstart`, and yields what it did in lines:
+            it takes the store, and the folder of the sample log.
+    """
+
+    tables: str | None = None
+    commands: Mapping[tuple[str, ...], str] = _NONE
+    pages: Mapping[str, Page] = _NONE
+    judge_options: tuple[JudgeOption, ...] = ()
+    checks: Checks | None = None
+    judge_sections: tuple[JudgeSection, ...] = ()
+    item_sections: tuple[str, ...] = ()
+    runs: Mapping[str, str] = _NONE
+    imports: Mapping[str, Kind] = _NONE
+    exports: Mapping[str, str] = _NONE
+    datasets: Mapping[str, Dataset] = _NONE
+    reserves: str | None = None
+    sample: str | None = None
+
+
+@cache
+def registrations() -> tuple[Registration, ...]:
+    """Return what each method adds, those of other packages last."""
+    own = (import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS)
+    return (*own, *_of_other_packages())
+
+
+def _of_other_packages() -> Iterator[Registration]:
+    """Yield what methods of other packages add. A method that cannot be loaded is left out, with a warning."""
+    if not any(map(_names_entry_points, sys.path)):
+        return
+    from importlib.metadata import entry_points  # it takes a third of the time of a short command
+
+    for each in entry_points(group=ENTRY_POINTS):
+        try:
+            added = each.load()
+            if not isinstance(added, Registration):
+                raise TypeError("it is no Registration")
+            if added.tables is not None or added.pages:
+                raise ValueError("only methods of Judgeboard have tables and pages")
+        except Exception as error:  # noqa: BLE001 - whatever fails in code of others
+            logging.getLogger("judgeboard").warning("the method %s (%s) is left out: %s", each.name, each.value, error)
+        else:
+            yield added
+
+
+def _names_entry_points(folder: str) -> bool:
+    """Return whether a package that is installed in a folder of the search path adds methods."""
+    with suppress(OSError):
+        for name in os.listdir(folder or "."):  # noqa: PTH208 - every command does this, and `pathlib` is slow
+            if name.endswith(".dist-info"):
+                path = f"{folder or '.'}/{name}/entry_points.txt"
+                with suppress(FileNotFoundError), open(path, "rb") as file:  # noqa: PTH123
+                    if ENTRY_POINTS.encode() in file.read():
+                        return True
+    return False
+
+
+def load_method_tables() -> None:
+    """Load the tables of all methods."""
+    for each in registrations():
+        if each.tables is not None:
+            import_module(each.tables)
+
+
+def load_object(place: str) -> Any:
+    """Return the object at ``module:object``."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,73 @@
+"""The section of anchors on the page Judges."""
+
+from judgeboard.domain import Action
+from judgeboard.errors import NotFound
+from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.methods.anchors.report import AnchorReport, ChangedAnchor, anchor_report, stored_anchors
+from judgeboard.reports.output import Column, Columns, Table
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.runs import AskMode
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.session import reading
+from judgeboard_dashboard.widgets.navigation import item
+from judgeboard_dashboard.widgets.rejudge_form import judge_in_job
+from judgeboard_dashboard.widgets.tables import table
+from judgeboard_dashboard.widgets.texts import capital, caption, count, heading, note, when
+
+ANCHOR_COLUMNS: Columns[ChangedAnchor] = {
+    Column("Answer", width=150): lambda changed: changed.external_id,
+    Column("Question", width=230): lambda changed: changed.question,
+    Column("Now", width=65): lambda changed: changed.now,
+    Column("People", width=65): lambda changed: changed.people,
+}
+
+
+def anchors_section(version: StoredVersion) -> None:
+    """Show the drift of a judge version on the anchors, and the button to judge them again."""
+    if version.kind not in JUDGES.keys() - OFFLINE:
+        return
+    heading("Anchors")
+    try:
+        with reading() as connection:
+            anchors = stored_anchors(connection).response_ids
+    except NotFound as error:
+        caption("Anchors are a fixed set of answers. A judge that judges them repeatedly shows whether it drifts.")
+        caption(capital(str(error)))
+        return
+    try:
+        with reading() as connection:
+            _anchor_report(anchor_report(connection, judge_version=version.id))
+    except NotFound:
+        caption(f"{version.title} has no usable verdict on the {count(len(anchors), 'anchor')} yet.")
+    if permitted(Action.REJUDGE_MANY):
+        judge_in_job(
+            version,
+            RowFilter(response_ids=anchors),
+            AskMode.ANCHORS,
+            key="anchors",
+            noun="anchor",
+            label="Judge the anchors again",
+            command="judgeboard test anchors judge --help",
+        )
+
+
+def _anchor_report(report: AnchorReport) -> None:
+    if report.drift:
+        lead, colon, rest = report.sentence.partition(": ")
+        note(rest, lead=f"{lead}{colon}")
+    else:
+        caption(report.sentence)
+    for comparison in report.comparisons:
+        caption(*comparison.sentences)
+    if not report.changed:
+        caption(f"Run {report.run}, {when(report.at)}.", *report.warnings)
+        return
+    table(
+        Table.of(report.changed, ANCHOR_COLUMNS),
+        [item(changed.response_id) for changed in report.changed],
+        key=f"anchors_{report.run}",
+        name="anchors",
+        under=(f"Verdicts that changed since the first judging, by run {report.run}.", *report.warnings),
+        most=6,
+    )

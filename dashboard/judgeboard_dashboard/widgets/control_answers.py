@@ -1,0 +1,74 @@
+"""The section of control answers on the page Judges."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from judgeboard.domain import Action
+from judgeboard.errors import BadInput
+from judgeboard.health.record import Check
+from judgeboard.health.report import HealthPage
+from judgeboard.methods.control_answers.checks import control_answers_command, control_kinds
+from judgeboard.methods.control_answers.run import (
+    DEFAULT_N,
+    MadeControlAnswers,
+    controls_and_originals,
+    make_control_answers,
+)
+from judgeboard.runs.jobs import judge_spec
+from judgeboard.store.runs import AskMode
+from judgeboard_dashboard.gate import permitted
+from judgeboard_dashboard.session import ask_reviewer, reading, saving, store
+from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
+from judgeboard_dashboard.widgets.rejudge_form import judge_in_job
+from judgeboard_dashboard.widgets.texts import caption, command_block, count, rule_words
+
+MOST_CONTROLS = 1_000  # of a kind; the command makes more
+
+
+def make_section(health: HealthPage, checks: Sequence[Check]) -> None:
+    """Show how the control answers of these checks are made and judged: here, or in a terminal."""
+    version, command = health.record.version, control_answers_command(health.record, checks)
+    with reading() as connection:
+        usable = judge_spec(connection, version) is not None
+    if not usable or not permitted(Action.REJUDGE_MANY):
+        caption("To make the control answers for all of these checks:" if len(checks) > 1 else None)
+        command_block(command)
+        return
+    caption(
+        "Control answers are copies of logged answers, changed so that a judge should notice it, or should not. "
+        "Making them makes no model calls. They appear in no queue and in no figure of the log."
+    )
+    kinds = control_kinds(checks)
+    reviewer = ask_reviewer("Your name is stored with the control answers.")
+    if reviewer is None:
+        return
+    with st.container(key="controls_make", horizontal=True, vertical_alignment="bottom", gap="small"):
+        label = f"Control answers of each of {count(len(kinds), 'kind')}"
+        number = st.number_input(label, 1, MOST_CONTROLS, DEFAULT_N, 10, key="controls_n", width=260)
+        if st.button("Make control answers", key="controls_add", wrap=False):
+            with saving("Not made"):
+                made = make_control_answers(store(), kinds=kinds, n=int(number), actor=reviewer)
+                confirm("controls", _made_words(made))
+    confirmation("controls")
+    try:
+        with reading() as connection:
+            where = controls_and_originals(connection, kinds)
+    except BadInput:  # none yet
+        return
+    judge_in_job(
+        version,
+        where,
+        AskMode.PLAIN,
+        key="controls",
+        noun="answer",
+        label="Judge the control answers",
+        command="judgeboard test controls judge --help",
+    )
+
+
+def _made_words(made: Sequence[MadeControlAnswers]) -> str:
+    new, known = (sum(numbers) for numbers in zip(*((each.made, each.known) for each in made), strict=True))
+    none = [each.kind for each in made if not each.made + each.known]
+    suitable = f" No logged answer is suitable for {', '.join(map(rule_words, none))}." if none else ""
+    return f"Made: {count(new, 'control answer')}; {known:,} stored before.{suitable}"

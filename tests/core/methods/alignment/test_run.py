@@ -1,0 +1,476 @@
+"""Aligning a judge: a better prompt is shown to be better on held-out labels; too few labels and leaks show nothing."""
+
+import json
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Connection, select
+
+from aligned_log import (
+    CAREFUL,
+    KIND,
+    QUESTION,
+    STRONG,
+    asked_of,
+    is_good,
+    kind_judge,
+    measured_routes,
+    number_in,
+    numbers_of,
+    script,
+)
+from engines import on_sqlite
+from graded_log import BAD
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.plans import plan_labels
+from judgeboard.agreement.samples import LabelledAnswers
+from judgeboard.agreement.versus import compare_versions
+from judgeboard.cli.app import run
+from judgeboard.domain import JudgeInput, WhyDiffers
+from judgeboard.errors import BadInput
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
+from judgeboard.methods.alignment.candidate_prompts import PromptText
+from judgeboard.methods.alignment.run import MOST_LOOKS, Alignment, accept_candidate, align, alignment_page
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.stats.arrays import grouping
+from judgeboard.stats.paired import Conclusion, after_looks, conclusion, paired_shares
+from judgeboard.store.alignments import EvidenceRole, Look, evidence_role, record_look, stored_looks
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import ensure_version, get_version, list_versions
+from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE
+from judging_log import address
+from stored_rows import rows_of
+
+HELD_OUT, DEVELOP = EvidenceRole.HELD_OUT, EvidenceRole.DEVELOP
+
+
+@pytest.fixture
+def endpoint() -> Iterator[RecordingEndpoint]:
+    with RecordingEndpoint(script([CAREFUL])) as made:
+        yield made
+
+
+def aligned(store: Store, endpoint: RecordingEndpoint, candidates: int = 1, which: str = "rag v1") -> Alignment:
+    address_ = {"base_url": endpoint.base_url}
+    return align(store, which, candidates=candidates, model={"model": STRONG, **address_}, judge=address_)
+
+
+@on_sqlite
+def test_a_worsened_prompt_is_improved_on_held_out_labels(
+    store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(store, 80)
+    kind_judge(store, endpoint, tmp_path)
+    stored = len(rows_of(store, JUDGMENT))
+    result = aligned(store, endpoint)
+    held_out = numbers_of(HELD_OUT, 80)
+    assert (result.conclusion, result.exit_code, result.best, result.looks) == (Conclusion.BETTER, 0, 1, 1)
+    assert result.held_out is not None
+    assert result.held_out.counts.n == result.labelled["held_out"] == len(held_out)
+    assert len(result.mended) == result.held_out.counts.only_second > 10
+    assert result.broken == ()
+    assert result.sentence.startswith("rag candidate v1 is better than rag v1. ")
+    assert len(rows_of(store, JUDGMENT)) == stored, "verdicts of candidates raise no flags"
+    [proposal] = asked_of(endpoint, STRONG)
+    assert "CASE 1 QUESTION" in proposal
+    assert not any(f"route number {number} " in proposal.casefold() for number in held_out)
+
+
+@on_sqlite
+def test_an_accepted_prompt_is_the_next_version_and_leaves_out_what_it_was_made_from(
+    store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(store, 80)
+    kind_judge(store, endpoint, tmp_path)
+    result = aligned(store, endpoint)
+    assert result.look is not None
+    accepted = accept_candidate(store, result.look, "test")
+    assert accept_candidate(store, result.look, "test").id == accepted.id
+    assert (accepted.title, accepted.kind, accepted.model) == ("rag v2", "rag", "judge")
+    with store.reading() as connection:
+        page = alignment_page(connection, get_version(connection, "rag v1").id)
+        [look] = stored_looks(connection)
+    assert page is not None
+    assert (page.accepted, page.stored.id) == ("rag v2", result.look)
+    assert KIND in page.before
+    assert CAREFUL in page.after
+    assert page.answers.keys() == {*result.mended}
+    file = tmp_path / "accepted.md"
+    file.write_text(accepted.prompt or "")
+    judge_pending(store, make_judge("rag", model="judge", base_url=endpoint.base_url, prompt=file))
+    with store.reading() as connection:
+        assert [each.title for each in list_versions(connection) if each.name == "rag"] == ["rag v1", "rag v2"]
+        roles = {evidence_role(group) for group in _groups_of(connection, look.look.shown)}
+        assert roles == {EvidenceRole.DEVELOP}, "all that chose the prompt, and nothing that tested it"
+        assert LabelledAnswers(connection, accepted).left_out["develop"] == len(look.look.shown)
+        compared = compare_versions(connection, "rag v1", "rag v2")
+    assert compared.counts.n == 80 - len(look.look.shown)
+    agreement = measure_agreement(store, judge_versions=["rag v2"])
+    assert agreement.n == 80 - len(look.look.shown)
+    developed = len(look.look.shown)
+    assert agreement.left_out == {"develop": developed}
+    words = f"develop answers, whose labels made a judge's prompt ({developed})"
+    assert words in (agreement.left_out_sentence or "")
+    assert compared.left_out == {"develop": developed}
+    assert words in (compared.left_out_sentence or "")
+    judges = measure_agreement(store, of="judges")
+    assert (judges.n, judges.left_out) == (80 - developed, {"develop": developed})
+    with store.reading() as connection:
+        (plan,) = plan_labels(connection, 0.01, "kappa", versions=[accepted])
+    assert plan.made_prompt == {"rag v2": developed}
+    assert f"The prompt of rag v2 was made with {developed} answers, which the plan leaves out." in plan.sentences
+
+
+def _groups_of(connection: Connection, response_ids: Collection[int]) -> list[int]:
+    groups = select(RESPONSE.c.evidence_group).where(RESPONSE.c.id.in_(response_ids))
+    return list(connection.execute(groups).scalars())
+
+
+@on_sqlite
+def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
+    store: Store,
+    endpoint: RecordingEndpoint,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    measured_routes(store, 80)
+    kind_judge(store, endpoint, tmp_path)
+    judge = f'[judges.rag]\nmodel = "judge"\nbase_url = "{endpoint.base_url}"\nprompt = "kind.md"\n'
+    (tmp_path / "judgeboard.toml").write_text(judge)
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(tmp_path / "judgeboard.toml"))
+    again = ["judge", "rag", "--rejudge", "all", "--limit", "2", "--db", address(store)]
+    assert run(again) == 0
+    assert capsys.readouterr().out.startswith("rag v1, ")
+    result = aligned(store, endpoint)
+    assert result.look is not None
+    accept_candidate(store, result.look, "test")
+    assert run(again) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("rag v2, ")
+    assert (
+        "rag v2 is used, which was accepted for rag v1. To use that one: `judgeboard judge rag --judge-version 1"
+        in (shown.err)
+    )
+    assert CAREFUL in asked_of(endpoint, "judge")[-1]
+    assert run([*again, "--judge-version", "1"]) == 0
+    assert capsys.readouterr().out.startswith("rag v1, ")
+    assert run([*again, "--judge-version", "7"]) == 2
+    assert "rag v7" in capsys.readouterr().err
+    (tmp_path / "judgeboard.toml").write_text(f"{judge}temperature = 0.5\n")
+    assert run(again) == 0
+    assert capsys.readouterr().out.startswith("rag v3, "), "who changes the file wants what it says"
+
+
+@on_sqlite
+def test_a_candidate_is_accepted_in_a_terminal_as_on_the_page(
+    store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, ids = measured_routes(store, 80)
+    kind_judge(store, endpoint, tmp_path)
+    accept = ["align", "--judge-version", "rag", "--accept", "rag candidate v1", "--db", address(store)]
+    assert run(accept) == 2
+    assert "no judge version 'rag candidate v1'" in capsys.readouterr().err
+    look = aligned(store, endpoint).look
+    asked = len(endpoint.requests)
+    assert run([*accept, "--candidates", "2"]) == 2
+    assert "--accept makes no model calls: remove --candidates" in capsys.readouterr().err
+    for known in ("judged nothing yet", "1 judgment"):  # idempotent
+        assert run(accept) == 0
+        said = f"rag candidate v1 is accepted: it is rag v2, which has {known}."
+        assert capsys.readouterr().out.startswith(said)
+        accept[2] = "rag v1"  # "rag" now means the accepted version
+        if known == "judged nothing yet":
+            with store.reading() as connection:
+                accepted = get_version(connection, "rag v2")
+            log.say(accepted, {ids[0]: {"label": BAD}})
+    [event] = [row for row in rows_of(store, EVENT) if row["kind"] == "accept_aligned_judge"]
+    assert event["details"]["look"] == look
+    with store.reading() as connection:
+        [stored] = stored_looks(connection)
+        accepted = get_version(connection, "rag v2")
+    assert stored.accepted_id == accepted.id
+    assert len(endpoint.requests) == asked
+    with store.writing() as connection:
+        record_look(connection, replace(stored.look, conclusion="not_shown"), "test")
+    assert run([*accept, "--json"]) == 2
+    assert "not shown to be better" in capsys.readouterr().err
+
+
+def test_with_too_few_labels_no_model_is_asked(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured_routes(sqlite_store, 12)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    before = len(endpoint.requests)
+    words = ["--db", address(sqlite_store), "--base-url", endpoint.base_url, "--json"]
+    assert run(["align", "--judge-version", "rag", "--model", STRONG, *words]) == 2
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["conclusion"] == "not_shown"
+    assert shown["sentence"].startswith("Too few labels to align rag v1: ")
+    assert len(endpoint.requests) == before
+
+
+def test_align_says_before_its_calls_how_many_they_are_at_most(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured_routes(sqlite_store, 80)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    prices = tmp_path / "prices.toml"
+    prices.write_text(f'[models]\n"{STRONG}" = {{ input = 10, output = 20 }}\njudge = {{ input = 1, output = 2 }}\n')
+    before = len(endpoint.requests)
+    words = ["--db", address(sqlite_store), "--base-url", endpoint.base_url, "--candidates", "1"]
+    assert run(["align", "--judge-version", "rag", "--model", STRONG, "--prices", str(prices), *words]) == 0
+    calls = 1 + len(numbers_of(DEVELOP, 80)) + len(numbers_of(HELD_OUT, 80))
+    assert f"up to {calls} calls of {STRONG} and judge, at most about $ " in capsys.readouterr().err
+    assert len(endpoint.requests) - before == calls, "the estimate sends nothing"
+
+
+def test_a_judge_without_a_usable_verdict_is_not_called_equal_to_people(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(sqlite_store, 60)
+    endpoint.script = lambda _request, _number: completion("no verdict")
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    sentence = aligned(sqlite_store, endpoint, candidates=1).sentence
+    assert sentence == "Nothing to align: rag v1 has no usable verdict on a labelled develop answer."
+
+
+def test_a_difference_that_the_labels_cannot_show_is_not_claimed(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    """The candidate mends two of about twenty held-out answers and breaks none."""
+    few = {*numbers_of(HELD_OUT, 40)[:2], *numbers_of(DEVELOP, 40)[:2]}
+    measured_routes(sqlite_store, 40, bad=few.__contains__)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    result = aligned(sqlite_store, endpoint)
+    assert (result.conclusion, result.exit_code) == (Conclusion.NOT_SHOWN, 2)
+    assert (len(result.mended), result.broken) == (2, ())
+    assert result.sentence.startswith("Not shown yet whether rag candidate v1 is better or worse than rag v1")
+    assert "answers that both versions judged are needed, and there are only 20." in result.sentence
+
+
+def only_develop(system: str, task: str) -> float:
+    """Return the groundedness of a judge that the new prompt makes right on develop answers, and wrong on others."""
+    return float(is_good(task) == (number_in(task) in numbers_of(DEVELOP, 80))) if "Compare" in system else 1.0
+
+
+def test_a_prompt_that_fits_only_the_develop_answers_is_worse(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(sqlite_store, 80)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    endpoint.script = script([CAREFUL], only_develop)
+    result = aligned(sqlite_store, endpoint)
+    assert (result.conclusion, result.exit_code) == (Conclusion.WORSE, 1)
+    assert result.candidates[0].right == result.labelled["develop"]
+    assert result.look is not None
+    with pytest.raises(BadInput, match="not shown to be better"):
+        accept_candidate(sqlite_store, result.look, "test")
+
+
+def test_no_gain_on_develop_answers_spends_no_look(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(sqlite_store, 60)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    endpoint.script = script(["groundedness: give 1.0 always.", "groundedness: give 1.0 always."])
+    result = aligned(sqlite_store, endpoint, candidates=2)
+    assert result.exit_code == 2
+    assert "Held-out labels were not looked at." in result.sentence
+    assert [each.refused for each in result.candidates] == [None, "It repeats an earlier candidate."]
+    with sqlite_store.reading() as connection:
+        assert stored_looks(connection) == []
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        "How long is the famous route number {number} in this valley? Good.",
+        "HOW LONG is - the famous\u200b route, number {number}: good",
+        "Route number {number} in the valley has a length of {length} metres.",
+        "I think that it is {length} metres. This one is good.",
+        "The answer route-{number} is good.",
+    ],
+)
+def test_a_candidate_that_was_told_held_out_answers_is_refused(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, leak: str
+) -> None:
+    measured_routes(sqlite_store, 60)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    number = next(number for number in numbers_of(HELD_OUT, 60) if number % 2)
+    endpoint.script = script([f"{CAREFUL}\n{leak.format(number=number, length=1000 + number)}"])
+    asked = len(asked_of(endpoint, "judge"))
+    result = aligned(sqlite_store, endpoint)
+    assert (result.conclusion, result.exit_code, result.look) == (Conclusion.NOT_SHOWN, 2, None)
+    assert result.candidates[0].refused == f"It contains the labelled answer 'route-{number}'."
+    assert len(asked_of(endpoint, "judge")) == asked
+
+
+def test_a_judge_that_was_told_held_out_answers_is_not_aligned(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(sqlite_store, 60)
+    known = numbers_of(HELD_OUT, 60)[3]
+    kind_judge(sqlite_store, endpoint, tmp_path, f"{KIND} {QUESTION.format(known)} Bad.")
+    with pytest.raises(BadInput, match=f"contains the held-out answer 'route-{known}'"):
+        aligned(sqlite_store, endpoint)
+
+
+def test_a_leak_among_candidates_leaves_the_others(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(sqlite_store, 80)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    leak = f"{CAREFUL} It is route-{numbers_of(HELD_OUT, 80)[0]}."
+    # One proposal cannot be used, and neither can its repair, which comes last.
+    endpoint.script = script([leak, "# Task\nNo.", CAREFUL, "# Task\nNo."])
+    result = aligned(sqlite_store, endpoint, candidates=3)
+    assert sum(each.refused is not None for each in result.candidates) == 2
+    assert (result.conclusion, result.candidates[(result.best or 0) - 1].refused) == (Conclusion.BETTER, None)
+
+
+def test_looks_are_counted_and_corrected_and_end(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    measured_routes(sqlite_store, 80)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    first = aligned(sqlite_store, endpoint)
+    endpoint.script = script([f"{CAREFUL} Be strict."])
+    second = aligned(sqlite_store, endpoint)
+    assert (first.looks, second.looks) == (1, 2)
+    assert "97.5 % CI" in second.sentence
+    assert second.sentence.endswith("This is look 2 at these labels: interval and p are corrected for 2 looks.")
+    assert first.held_out is not None
+    assert second.held_out is not None
+    assert first.held_out.counts.p is not None
+    assert second.held_out.counts.p == pytest.approx(2 * first.held_out.counts.p)
+    assert (second.held_out.counts.change.low or 0) < (first.held_out.counts.change.low or 0)
+    with sqlite_store.writing() as connection:
+        look = stored_looks(connection)[0].look
+        for _ in range(MOST_LOOKS - 2):
+            record_look(connection, look, "test")
+    ended = aligned(sqlite_store, endpoint)
+    assert (ended.exit_code, ended.look) == (2, None)
+    assert "looked at 10 times" in ended.sentence
+
+
+def test_differences_are_grouped_by_the_reasons_of_people(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path
+) -> None:
+    log, ids = measured_routes(sqlite_store, 60, bad=lambda _number: False)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    reasons = (WhyDiffers.RUBRIC_UNCLEAR, WhyDiffers.FLUENT_TEXT, WhyDiffers.FLUENT_TEXT)
+    for number, reason in zip(numbers_of(DEVELOP, 60), reasons, strict=False):
+        log.review(ids[number], "jo", label=BAD, why_differs=reason)
+        log.review(ids[number], "ann", label=BAD)
+    result = aligned(sqlite_store, endpoint)
+    assert result.differences == {"fluent text": 2, "rubric unclear": 1}
+    [proposal] = asked_of(endpoint, STRONG)
+    assert proposal.index("Their reason: fluent text.") < proposal.index("Their reason: rubric unclear.")
+
+
+def test_recorded_replies_align_without_an_endpoint(
+    sqlite_store: Store, endpoint: RecordingEndpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured_routes(sqlite_store, 80)
+    kind_judge(sqlite_store, endpoint, tmp_path)
+    replies = tmp_path / "replies.jsonl"
+    lines: list[dict[str, Any]] = [
+        {"response_id": "candidate 1", "raw": {"why": "Compare numbers.", "instructions": CAREFUL}}
+    ]
+    for number in range(80):
+        raw = {"reasoning": "r", "groundedness": float(number % 2), "quality": 3}
+        lines.append({"response_id": f"candidate 1/route-{number}", "raw": raw})
+    replies.write_text("\n".join(map(json.dumps, lines)))
+    words = ["--db", address(sqlite_store), "--replies", str(replies), "--candidates", "1"]
+    assert run(["align", "--judge-version", "rag", "--model", "any", *words]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("rag candidate v1 is better than rag v1. ")
+    assert "candidate 1, best: right on" in printed
+    assert run(["versions", "prompt", "rag candidate v1", "--db", address(sqlite_store)]) == 0
+    assert CAREFUL in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("lexical", "it has no prompt to change"),
+        ("rating", "its verdicts are not good or bad"),
+        ("rubric", "its verdicts are not good or bad"),
+    ],
+)
+def test_other_kinds_of_judges_are_refused_with_the_kinds_that_can_be_aligned(
+    sqlite_store: Store, endpoint: RecordingEndpoint, kind: str, why: str
+) -> None:
+    asking = {} if kind == "lexical" else {"model": "judge", "base_url": endpoint.base_url}
+    with sqlite_store.writing() as connection:
+        version = ensure_version(connection, make_judge(kind, name="other", **asking).version)
+    with pytest.raises(BadInput, match=f"{kind}: {why}. Align a judge of the kind rag or grade"):
+        aligned(sqlite_store, endpoint, which=version.title)
+
+
+def test_a_role_is_fixed_by_the_evidence() -> None:
+    drawn = [evidence_role(group) for group in range(4_000)]
+    assert drawn == [evidence_role(group) for group in range(4_000)]
+    shares = [sum(role is each for role in drawn) / 4_000 for each in EvidenceRole]
+    assert shares == pytest.approx([0.5, 0.3, 0.2], abs=0.03)
+
+
+def test_common_words_and_short_ids_are_no_leak() -> None:
+    item = JudgeInput(1, "Is it?", "Yes.", ("The passages alone count, and what you know does not.",), external_id="12")
+    assert not PromptText("Yes. Is it? Give 12 of 12 if the passages alone count.").contains(item)
+    usual = "The passages alone count, and what you know does not."
+    assert PromptText(usual).contains(item)
+    assert not PromptText(f"Be strict. {usual}", usual).contains(item)
+    assert PromptText("ids: f00d").contains(item, "f00d")
+
+
+def test_the_best_of_many_equal_prompts_is_shown_better_on_its_own_labels_only() -> None:
+    """Why the held-out labels are looked at once: the choice itself finds a difference that is not there."""
+    random = np.random.default_rng(5)
+    groups = grouping(None, 200)
+    own, fresh = 0, 0
+    for _ in range(150):
+        first, *others = random.random((41, 200)) < 0.8
+        best = max(others, key=lambda right: right.sum())
+        own += conclusion(paired_shares(first, best, groups).change) is Conclusion.BETTER
+        again = random.random((2, 200)) < 0.8
+        fresh += conclusion(paired_shares(again[0], again[1], groups).change) is Conclusion.BETTER
+    assert own > 30
+    assert fresh < 12
+
+
+def test_more_looks_give_a_wider_interval() -> None:
+    random = np.random.default_rng(1)
+    first, second = random.random(100) < 0.6, random.random(100) < 0.8
+    groups = grouping(None, 100)
+    shares = paired_shares(first, second, groups)
+    assert after_looks(shares, groups, 1) == shares
+    third = after_looks(shares, groups, 3)
+    assert (third.change.low or 0) < (shares.change.low or 0) < (shares.change.high or 0) < (third.change.high or 0)
+    assert third.change.level == pytest.approx(1 - 0.05 / 3)
+    assert third.p == pytest.approx(3 * (shares.p or 0))
+
+
+def test_a_look_is_read_as_it_was_stored(sqlite_store: Store) -> None:
+    look = Look(
+        version_id=1,
+        candidate_id=2,
+        model="m",
+        number=1,
+        conclusion="better",
+        sentence="s",
+        held_out=2,
+        mended=(1,),
+        broken=(),
+        shown=(3,),
+    )
+    with sqlite_store.writing() as connection:
+        record_look(connection, look, "test")
+        assert [each.look for each in stored_looks(connection)] == [look]
+        assert stored_looks(connection, 5) == []

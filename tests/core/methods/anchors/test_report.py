@@ -1,0 +1,301 @@
+"""Anchors from draw to report: the same answers are judged again, no figure changes, and drift becomes visible."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from aligned_log import CAREFUL, QUESTION, STRONG, asked_of, kind_judge, measured_routes, script
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.alarms import acknowledge, alarm_sentence, open_alarms, watch
+from judgeboard.agreement.measure import every_judge
+from judgeboard.agreement.rates import measure_rate
+from judgeboard.cli.app import run
+from judgeboard.domain import Response, Role, RunState
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.llm.recording_endpoint import GOOD_VERDICT, RecordingEndpoint, Script, completion, failure
+from judgeboard.methods.alignment.run import align
+from judgeboard.methods.anchors.queries import AnchorCandidates, anchor_candidates, newest_anchors
+from judgeboard.methods.anchors.report import AnchorReport, anchor_report, make_anchors, stored_anchors
+from judgeboard.methods.anchors.tables import ANCHOR_SET
+from judgeboard.runs.judging import JudgingSummary, judge_pending
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.reviewers import store_reviewer
+from judgeboard.store.runs import AskMode
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import ANCHOR_JUDGMENT, CURRENT, FLAG, JUDGMENT, RESPONSE
+from judging_log import address, number_in, rag
+from stored_rows import rows_of
+
+ANSWERS = 120
+
+
+def saying(is_bad: Callable[[int], bool], model: str = "m-1") -> Script:
+    """A judge whose verdict depends on the number of the answer."""
+
+    def script(request: Any, _number: int) -> Any:
+        score = 0.1 if is_bad(number_in(request)) else 0.9
+        return completion(json.dumps({**GOOD_VERDICT, "groundedness": score}), model=model)
+
+    return script
+
+
+def every_third(number: int) -> bool:
+    return number % 3 == 0
+
+
+@pytest.fixture
+def log(graded_once: Any) -> GradedLog:
+    """A log that the judge judged as people do; half of the answers have labels."""
+    return graded_once("judged as people do", fill)[0]
+
+
+def fill(log: GradedLog) -> None:
+    store = log.store
+    with store.writing() as connection:
+        texts = [(f"Question {number}?", f"It is number-{number}.", (f"{number}.",)) for number in range(ANSWERS)]
+        store_responses(connection, [Response("log", str(number), *each) for number, each in enumerate(texts)])
+    with RecordingEndpoint(saying(every_third)) as endpoint:
+        judge_pending(store, rag(endpoint, api_key="k"))
+    labelled = rows_of(store, RESPONSE)[: ANSWERS // 2]
+    log.reviews({row["id"]: {"label": BAD if every_third(int(row["external_id"])) else GOOD} for row in labelled})
+
+
+def again(store: Store, script: Script, **options: Any) -> JudgingSummary:
+    with store.reading() as connection:
+        where = RowFilter(response_ids=stored_anchors(connection).response_ids)
+    with RecordingEndpoint(script) as endpoint:
+        judge = rag(endpoint, api_key="k")
+        return judge_pending(store, judge, where=where, mode=AskMode.ANCHORS, **options)
+
+
+def report(store: Store, **options: Any) -> AnchorReport:
+    with store.reading() as connection:
+        return anchor_report(connection, **options)
+
+
+def figures(store: Store) -> Any:
+    with store.reading() as connection:
+        agreement = list(every_judge(connection))
+    return agreement, measure_rate(store, judge_version="rag v1")
+
+
+def stored(store: Store) -> Any:
+    with store.reading() as connection:
+        current = connection.execute(select(CURRENT).order_by(CURRENT.c.response_id)).all()
+    return rows_of(store, JUDGMENT), current, rows_of(store, FLAG)
+
+
+@on_sqlite
+def test_labelled_answers_are_drawn_first_and_the_draw_can_be_repeated(log: GradedLog) -> None:
+    made = make_anchors(log.store, n=30, by="cli:mara")
+    assert (made.anchors, made.labelled, made.bad, made.evidence_groups) == (30, 30, 10, 30)
+    with log.store.reading() as connection:
+        first = stored_anchors(connection).response_ids
+    with pytest.raises(BadInput, match="--replace"):
+        make_anchors(log.store, n=30, by="cli:mara")
+    make_anchors(log.store, n=30, replace=True, by="cli:mara")
+    with log.store.reading() as connection:
+        assert stored_anchors(connection).response_ids == first
+    make_anchors(log.store, n=30, seed="other", replace=True, by="cli:mara")
+    with log.store.reading() as connection:
+        assert stored_anchors(connection).response_ids != first
+
+
+@on_sqlite
+def test_unlabelled_answers_fill_what_labels_leave_open(log: GradedLog) -> None:
+    made = make_anchors(log.store, n=80, by="cli:mara")
+    assert (made.anchors, made.labelled) == (80, 60)
+
+
+@on_sqlite
+def test_evidence_groups_are_drawn_whole(store: Store) -> None:
+    log = GradedLog(store)
+    groups = [group for group in range(30) for _ in range(4)]
+    ids = log.answers_of({"group": group} for group in groups)
+    first_of_odd_groups = {ids[4 * group] for group in range(1, 30, 2)}
+    log.reviews({id_: {"label": BAD if id_ in first_of_odd_groups else GOOD} for id_ in ids})
+    made = make_anchors(store, n=40, by="cli:mara")
+    assert (made.anchors, made.evidence_groups) == (40, 10)
+
+
+@on_sqlite
+def test_an_answer_in_a_prompt_is_no_anchor(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(20)
+    for id_ in ids:
+        log.review(id_, label=GOOD)
+    log.version("taught", examples=[{"response": ids[0]}])
+    make_anchors(store, n=20, by="cli:mara")
+    with store.reading() as connection:
+        assert stored_anchors(connection).response_ids == tuple(ids[1:])
+
+
+@on_sqlite
+def test_labels_that_align_used_make_no_anchors_and_anchors_stay_out_of_align(store: Store, tmp_path: Path) -> None:
+    _, ids = measured_routes(store, 80)
+    with RecordingEndpoint(script([CAREFUL] * 2)) as endpoint:
+        kind_judge(store, endpoint, tmp_path)
+        make_anchors(store, n=10, by="cli:mara")
+        with store.reading() as connection:
+            first = stored_anchors(connection).response_ids
+        local = {"base_url": endpoint.base_url}
+        aligned = align(store, "rag v1", candidates=1, model={"model": STRONG, **local}, judge=local)
+        asked = "\n".join(asked_of(endpoint, STRONG))
+    assert aligned.left_out == {"anchors": 10}
+    assert sum(aligned.labelled.values()) == 70
+    assert not {*first} & {*aligned.mended, *aligned.broken}
+    assert not any(QUESTION.format(ids.index(anchor)) in asked for anchor in first)
+    make_anchors(store, n=10, replace=True, by="cli:mara")
+    with store.reading() as connection:
+        assert stored_anchors(connection).response_ids == first
+    with store.writing() as connection:
+        unlabelled = store_responses(connection, [Response("log", f"new-{n}", f"{n}?", "a") for n in range(5)]).new
+    made = make_anchors(store, n=15, replace=True, by="cli:mara")
+    assert (made.left_out, made.anchors, made.labelled) == ({"align": 70}, 15, 10)
+    assert "70 labelled answers left out: `judgeboard align`" in made.sentence
+    with store.reading() as connection:
+        assert stored_anchors(connection).response_ids == (*first, *unlabelled)
+
+
+@on_sqlite
+def test_judging_the_anchors_again_changes_no_figure(log: GradedLog) -> None:
+    store = log.store
+    make_anchors(store, by="cli:mara")
+    before = figures(store), stored(store)
+    summary = again(store, saying(lambda _number: True))
+    assert (summary.selected, summary.ok, summary.state) == (60, 60, RunState.DONE)
+    assert len(rows_of(store, ANCHOR_JUDGMENT)) == 60
+    assert (figures(store), stored(store)) == before
+
+
+@on_sqlite
+def test_a_judge_that_stays_shows_no_drift_and_the_report_says_what_it_would_have_seen(log: GradedLog) -> None:
+    make_anchors(log.store, by="cli:mara")
+    again(log.store, saying(every_third))
+    drift = report(log.store)
+    assert (drift.drift, drift.exit_code, drift.changed) == (False, 0, ())
+    assert drift.sentence.startswith("No drift shown.")
+    assert drift.seen is not None
+    assert 0.1 < drift.seen < 0.5
+    (first,) = drift.comparisons
+    assert (first.change.n, first.change.agreement.n) == (60, 60)
+
+
+@on_sqlite
+def test_a_judge_that_becomes_strict_drifts_from_the_first_and_from_the_last_judging(log: GradedLog) -> None:
+    make_anchors(log.store, by="cli:mara")
+    again(log.store, saying(every_third))
+    again(log.store, saying(lambda _number: True))
+    drift = report(log.store)
+    assert (drift.drift, drift.exit_code) == (True, 1)
+    assert drift.sentence.startswith("Drift is shown: rag v1 calls more answers bad")
+    assert [(each.change.to_bad, each.change.to_good) for each in drift.comparisons] == [(40, 0), (40, 0)]
+    assert all({"direction", "agreement", "score"} <= set(each.shown) for each in drift.comparisons)
+    assert len(drift.changed) == 40
+    assert {(every_third(int(each.external_id)), each.now, each.people) for each in drift.changed} == {
+        (False, "bad", "good")
+    }
+    again(log.store, saying(lambda _number: True))
+    assert [len(each.shown) > 0 for each in report(log.store).comparisons] == [True, False]
+
+
+def test_a_stopped_run_goes_on_where_it_stopped(log: GradedLog) -> None:
+    make_anchors(log.store, by="cli:mara")
+
+    def refused_after_20(request: Any, number: int) -> Any:
+        return saying(every_third)(request, number) if number < 20 else failure(401, "no key")
+
+    first = again(log.store, refused_after_20, concurrency=1)
+    assert first.state is RunState.STOPPED
+    asked = len(rows_of(log.store, ANCHOR_JUDGMENT))
+    second = again(log.store, saying(every_third), concurrency=1)
+    assert (second.run_id, second.asked, second.state) == (first.run_id, 60, RunState.DONE)
+    assert 0 < asked < 60
+
+
+@on_sqlite
+def test_without_anchors_or_verdicts_the_report_says_what_to_do(log: GradedLog) -> None:
+    with pytest.raises(NotFound, match="anchors make"):
+        report(log.store)
+    make_anchors(log.store, by="cli:mara")
+    with pytest.raises(NotFound, match="anchors judge"):
+        report(log.store)
+
+
+@on_sqlite
+def test_another_model_behind_the_same_name_raises_one_alarm(log: GradedLog) -> None:
+    store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
+    assert watch(store, by="cli:mara", now=later).new == ()
+    make_anchors(store, by="cli:mara")
+    again(store, saying(every_third, model="m-2"))
+    result = watch(store, by="cli:mara", now=later)
+    (alarm,) = result.alarms
+    assert result.new == (alarm.id,)
+    assert (alarm.measure, alarm.evidence, alarm.rate_after) == ("model_changed", 60, pytest.approx(1 / 3))
+    assert "rag v1 from m-1 to m-2" in alarm_sentence(alarm)
+    assert watch(store, by="cli:mara", now=later).new == ()
+
+
+def test_a_model_that_changes_back_is_said_in_the_open_alarm_and_else_raises_another(log: GradedLog) -> None:
+    store, later = log.store, datetime(2030, 1, 1, tzinfo=UTC)
+    with store.writing() as connection:
+        lead = store_reviewer(connection, "page", "Lia", role=Role.LEAD)
+    make_anchors(store, by="cli:mara")
+
+    def changed(model: str) -> tuple[list[str], list[str]]:
+        """Judge the anchors with this model, and return the new and the open alarms in words."""
+        again(store, saying(every_third, model=model))
+        result = watch(store, by="cli:mara", now=later)
+        sentences = {alarm.id: alarm_sentence(alarm).partition("changed: ")[2] for alarm in result.alarms}
+        return [sentences[each] for each in result.new], list(sentences.values())
+
+    def acknowledged() -> None:
+        with store.reading() as connection:
+            (alarm,) = open_alarms(connection)
+        acknowledge(store, alarm.id, "The provider did it.", by=lead)
+
+    assert changed("m-2")[0] == ["rag v1 from m-1 to m-2."]
+    new, (still,) = changed("m-1")
+    assert new == []
+    assert still.startswith("rag v1 from m-1 to m-2. It has changed again since: m-1 since ")
+    acknowledged()
+    assert changed("m-1") == ([], []), "the alarm has said so"
+    assert changed("m-2")[0] == ["rag v1 again from m-1 to m-2."]
+    acknowledged()
+    assert changed("m-1")[0] == ["rag v1 from m-2 to m-1."]
+
+
+def test_the_commands_go_from_draw_to_report(log: GradedLog, capsys: pytest.CaptureFixture[str]) -> None:
+    database = ["--db", address(log.store)]
+    assert run(["test", "anchors", "make", "--n", "40", *database]) == 0
+    assert "40 anchors in 40 evidence groups: 40 with a label" in capsys.readouterr().out
+    assert run(["judge", "--judge", "lexical", *database]) == 0
+    assert run(["test", "anchors", "judge", "--judge", "lexical", *database]) == 0
+    assert "40 asked = 40 ok" in capsys.readouterr().out
+    assert run(["test", "anchors", "report", "--json", *database]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["judge"], shown["anchors"], shown["drift"]) == ("lexical v1", 40, False)
+    assert shown["comparisons"][0]["change"]["n"] == 40
+    with log.store.reading() as connection:
+        assert newest_anchors(connection) is not None
+
+
+def test_anchors_that_another_process_drew_in_the_meantime_are_kept(
+    log: GradedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drawn_meanwhile(*arguments: Any) -> AnchorCandidates:
+        monkeypatch.undo()
+        make_anchors(log.store, n=20, by="first")
+        return anchor_candidates(*arguments)
+
+    monkeypatch.setattr("judgeboard.methods.anchors.report.anchor_candidates", drawn_meanwhile)
+    with pytest.raises(BadInput, match="20 anchors were drawn on"):
+        make_anchors(log.store, n=30, by="second")
+    assert [row["by"] for row in rows_of(log.store, ANCHOR_SET)] == ["first"]

@@ -1,0 +1,210 @@
+"""Two stored judges compared, one auditing the other; on seven recorded detectors the published counts come out."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.domain import DimensionScore, Status
+from judgeboard.errors import BadInput
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion
+from judgeboard.methods.audits.report import AuditSample, audit_report, done_audits
+from judgeboard.methods.audits.run import audit_recorded
+from judgeboard.people.roster import raise_flags
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import JUDGMENT_REVIEW
+from query_plans import steps_of
+
+REVIEWED = JUDGMENT_REVIEW
+
+
+def marks(store: Store) -> list[tuple[int, int, bool | None]]:
+    with store.reading() as connection:
+        query = select(REVIEWED.c.judgment_id, REVIEWED.c.ask, REVIEWED.c.correct).order_by(REVIEWED.c.id)
+        return [tuple(row) for row in connection.execute(query)]
+
+
+def test_different_labels_are_a_mark_and_a_score_is_cut(log: GradedLog) -> None:
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(5)
+    log.say(rag, {id_: {"groundedness": g} for id_, g in zip(ids, (0.9, 0.9, 0.2, 0.5, 0.9), strict=True)})
+    labels = (GOOD, BAD, GOOD, GOOD, None)
+    log.say(nli, {id_: {"label": label, "quality": 3} for id_, label in zip(ids, labels, strict=True)})
+    report = audit_recorded(log.store, "nli", "rag")
+    assert [(ask, correct) for _, ask, correct in marks(log.store)] == [(0, True), (0, False), (0, False), (0, True)]
+    assert (report.audited, report.marked, report.graded) == (4, 2, 0)
+    assert "Not compared: 1, because the two judges have no measure in common." in report.notes
+    assert report.precision.reason == "people graded none of the audited answers"
+
+
+def test_what_is_compared_is_read_without_keeping_a_writer_out(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(2)
+    log.say_all(rag, ids, label=GOOD)
+    log.say_all(nli, ids, label=BAD)
+    first = audit_recorded(sqlite_store, "nli", "rag")
+    with sqlite_store.writing():  # nothing is new: who only reads never waits for it
+        assert audit_recorded(sqlite_store, "nli", "rag") == first
+
+
+@on_sqlite
+def test_a_second_time_stores_nothing_and_a_changed_mind_one_row(log: GradedLog) -> None:
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(3)
+    log.say_all(rag, ids, label=GOOD)
+    log.say_all(nli, ids, label=BAD)
+    first = audit_recorded(log.store, "nli", "rag")
+    assert len(marks(log.store)) == first.flags_raised == 3
+    assert audit_recorded(log.store, "nli", "rag") == first
+    assert len(marks(log.store)) == 3
+    log.say(nli, {ids[0]: {"label": GOOD}})
+    assert audit_recorded(log.store, "nli", "rag").flags_raised == 2
+    assert marks(log.store)[3][1:] == (1, True)
+    assert raise_flags(log.store).raised == 0
+
+
+@on_sqlite
+def test_what_the_supreme_judge_could_not_judge_is_counted(log: GradedLog) -> None:
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(4)
+    log.say_all(rag, ids, label=GOOD)
+    log.say(nli, {ids[0]: {"label": GOOD}, ids[1]: {"status": Status.UNPARSABLE}, ids[2]: {"status": Status.ERROR}})
+    report = audit_recorded(log.store, "nli", "rag")
+    assert [
+        getattr(report.account, name) for name in ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+    ] == [*(3, 1, 1, 0, 1, 1)]
+    assert (report.account.run_id, report.audited) == (None, 1)
+
+
+@on_sqlite
+def test_by_thresholds_two_scores_need_to_be_far_apart(log: GradedLog) -> None:
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(2)
+    log.say_all(rag, ids, groundedness=0.55)
+    log.say(nli, {ids[0]: {"groundedness": 0.45}, ids[1]: {"groundedness": 0.95}})
+    assert audit_recorded(log.store, "nli", "rag", by="thresholds").marked == 1
+    assert audit_recorded(log.store, "nli", "rag", by="label").marked == 1
+    with log.store.reading() as connection:
+        latest = select(REVIEWED.c.judgment_id, REVIEWED.c.correct).order_by(REVIEWED.c.id)
+        assert [row.correct for row in connection.execute(latest)] == [True, False, False, True]
+
+
+def test_nobody_audits_himself(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version("rag"), log.answers(1), label=GOOD)
+    with pytest.raises(BadInput, match="cannot audit itself"):
+        audit_recorded(sqlite_store, "rag", "rag v1")
+
+
+def test_scores_of_a_scale_of_its_own_are_verdicts_to_audit_and_failed_asks_are_none(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(2)
+    log.say_all(log.version("nli"), ids, label=GOOD)
+    log.say_all(log.version("rubric"), ids, scores=(DimensionScore("care", 2, "1-5"),))
+    log.say_all(log.version("broken"), ids, status=Status.ERROR)
+    assert audit_recorded(sqlite_store, "nli", "rubric").account.ok == 2
+    with pytest.raises(BadInput, match="broken v1 has no usable verdict"):
+        audit_recorded(sqlite_store, "nli", "broken")
+
+
+@pytest.mark.shared
+def test_the_published_counts_come_out(ragtruth: Store) -> None:
+    report = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
+    assert (report.tp, report.fp, report.fn, report.tn) == (155, 77, 115, 997)
+    assert report.precision.value == pytest.approx(0.6681, abs=5e-5)
+    assert report.recall.value == pytest.approx(0.5741, abs=5e-5)
+    assert (report.audited, report.graded, report.flags_raised) == (1344, 1344, 232)
+    for estimate in (report.precision, report.recall, report.false_alarm_rate):
+        # Answers of one question stand together, so the interval is wider than Wilson's of as many answers.
+        assert estimate.unit == "evidence group"
+        assert estimate.low < estimate.value < estimate.high
+    again = audit_recorded(ragtruth, "track_b_large", "track_a_deberta")
+    assert again == report
+
+
+@pytest.mark.shared
+def test_a_sample_of_a_recorded_audit_holds_a_tenth(ragtruth: Store) -> None:
+    report = audit_recorded(ragtruth, "track_b_modernbert", "track_a_deberta", sample=AuditSample(0.1, seed=1))
+    assert 90 < report.audited < 190
+
+
+def test_the_page_reads_what_was_reviewed_alone(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    rag, nli, ids = log.version("rag"), log.version("nli"), log.answers(30)
+    log.say_all(rag, ids, label=GOOD)
+    log.say_all(nli, ids[:3], label=BAD)
+    log.review_all(ids, label=BAD.value)
+    audit_recorded(sqlite_store, "nli", "rag")
+    with sqlite_store.reading() as connection, steps_of(sqlite_store, "SELECT") as steps:
+        (done,) = done_audits(connection)
+        report = audit_report(connection, *done, reviewed_only=True)
+    assert (report.audited, report.tp, report.account.not_reached) == (3, 3, 0)
+    reviewing = [step for statement, step in steps if "judgment_review" in statement or "judgment.id IN" in statement]
+    assert reviewing
+    assert not [step for step in reviewing if step.startswith(("SCAN judgment ", "SCAN response", "SCAN current"))]
+
+
+@on_sqlite
+def test_every_audit_is_found_the_latest_first(log: GradedLog) -> None:
+    ids = log.answers(2)
+    for name, label in (("rag", GOOD), ("nli", BAD), ("big", BAD)):
+        log.say_all(log.version(name), ids, label=label)
+    for supreme, audited in (("nli", "rag"), ("big", "nli"), ("big", "rag")):
+        audit_recorded(log.store, supreme, audited)
+    log.say(log.version("rag"), {ids[0]: {"label": BAD}})  # judged anew: its review is of an earlier verdict
+    with log.store.reading() as connection:
+        done = done_audits(connection)
+        assert [(each.audited.name, each.supreme.name) for each in done] == [
+            *(("rag", "big"), ("nli", "big"), ("rag", "nli"))
+        ]
+        assert [audit_report(connection, *each, reviewed_only=True).audited for each in done] == [1, 2, 1]
+
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "supreme_judge.py"
+
+
+@pytest.fixture
+def scene(monkeypatch: pytest.MonkeyPatch) -> Any:
+    spec = importlib.util.spec_from_file_location("supreme_judge_example", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)  # its dataclasses look themselves up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_scene_ends_in_precision_and_recall(scene: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    report = scene.main(["--runs", "30"])
+    turns = [scene.scripted_turn(number) for number in range(30)]
+    wrong = [not turn.teacher_is_right for turn in turns]
+    marked = [turn.teacher_is_right is not turn.reviewer_is_right for turn in turns]
+    assert report.tp == sum(a and b for a, b in zip(wrong, marked, strict=True)) > 0
+    assert report.fp == sum(b and not a for a, b in zip(wrong, marked, strict=True)) > 0
+    assert report.fn == sum(a and not b for a, b in zip(wrong, marked, strict=True)) > 0
+    assert report.graded == 30
+    assert report.precision.value == pytest.approx(report.tp / (report.tp + report.fp))
+    assert report.recall.value == pytest.approx(report.tp / (report.tp + report.fn))
+    assert (report.precision.method, report.recall.method) == ("Wilson", "Wilson")
+    printed = capsys.readouterr().out
+    assert "precision (marked verdicts that are wrong)" in printed
+    assert "recall (wrong verdicts that are marked)" in printed
+
+
+def test_three_calls_a_run_to_the_models_that_were_named(scene: Any) -> None:
+    def reply(request: dict[str, Any], number: int) -> ScriptedReply:
+        return completion(scene.scripted_reply(request["messages"], number))
+
+    with RecordingEndpoint(reply) as endpoint:
+        models = ["--model", "small", "--reviewer-model", "big", "--base-url", endpoint.base_url]
+        scene.main([*models, "--runs", "4"])
+        asked = [request.body["model"] for request in endpoint.requests]
+    assert sorted(asked) == ["big"] * 4 + ["small"] * 8
+    assert endpoint.requests[0].body["temperature"] == 1.0  # a student that always says the same teaches nothing
+
+
+def test_it_runs_as_a_program() -> None:
+    done = subprocess.run([sys.executable, EXAMPLE, "--runs", "3"], capture_output=True, text=True, check=True)
+    assert "teacher v1 audited by reviewer v1" in done.stdout

@@ -1,0 +1,288 @@
+"""Controls in a log: seeded, the same again, and never among what people review or measure."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines import on_sqlite
+from judgeboard.agreement.measure import every_judge
+from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
+from judgeboard.errors import BadInput
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
+from judgeboard.methods.control_answers.run import CONTROL_KINDS, Effect, judge_control_answers, make_control_answers
+from judgeboard.people.roster import ensure_reviewer, raise_flags
+from judgeboard.reports.output import to_json
+from judgeboard.reports.stats import measure
+from judgeboard.reviews.decisions import grade
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.health import list_controls
+from judgeboard.store.items import load_item
+from judgeboard.store.open_flags import queue_page
+from judgeboard.store.overview import overview
+from judgeboard.store.response_pages import response_page
+from judgeboard.store.settings import set_setting
+from judgeboard.store.storing import store_responses
+from judgeboard.trends.trend import trend
+from judging_log import judgments, rag, runs
+
+MONDAY = datetime(2026, 3, 2, tzinfo=UTC)
+
+
+def add(store: Store, count: int, *, first: int = 0, group: str | None = None) -> None:
+    rows = [
+        Response(
+            "log",
+            f"a{number}",
+            f"How long is rope {group or number}?",
+            f"I think rope {number} is {number + 10} m long, and it weighs {number + 60} grams a metre, dry.",
+            (f"Rope {group or number} is long.", "Ropes weigh 60 to 90 grams a metre."),
+            asked_at=MONDAY,
+            feedback=(Feedback(FeedbackKind.THUMBS, 0),),
+        )
+        for number in range(first, first + count)
+    ]
+    with store.writing() as connection:
+        store_responses(connection, rows)
+
+
+def controls(store: Store) -> dict[str, int]:
+    with store.reading() as connection:
+        return {each.external_id: each.original_id for each in list_controls(connection)}
+
+
+@on_sqlite
+def test_controls_are_made_once_and_know_their_original(store: Store) -> None:
+    add(store, 12)
+    made = make_control_answers(store, n=5)
+    assert [(each.kind, each.made, each.known) for each in made] == [
+        ("passages_removed", 5, 0),
+        ("other_answer", 5, 0),
+        ("truncated", 5, 0),
+        ("numbers_changed", 5, 0),
+        ("passages_reordered", 5, 0),
+        ("hedges_removed", 5, 0),
+    ]
+    first = controls(store)
+    assert len(first) == 30
+    for external_id, original_id in first.items():
+        with store.reading() as connection:
+            assert external_id.startswith(load_item(connection, original_id).response.external_id + "#control-")
+    assert all((each.made, each.known) == (0, 5) for each in make_control_answers(store, n=5))
+    assert controls(store) == first
+
+
+def test_the_seed_decides_which_answers_are_taken_and_more_are_added_to_them(sqlite_store: Store) -> None:
+    add(sqlite_store, 40)
+    make_control_answers(sqlite_store, kinds=["truncated"], n=5)
+    of_seed_0 = set(controls(sqlite_store).values())
+    make_control_answers(sqlite_store, kinds=["truncated"], n=5, seed=1)
+    assert {each for name, each in controls(sqlite_store).items() if name.endswith("-1")} != of_seed_0
+    (more,) = make_control_answers(sqlite_store, kinds=["truncated"], n=8)
+    assert (more.made, more.known) == (3, 5)
+    assert of_seed_0 < {each for name, each in controls(sqlite_store).items() if name.endswith("-0")}
+
+
+def test_each_evidence_is_taken_once_before_any_is_taken_twice(sqlite_store: Store) -> None:
+    add(sqlite_store, 30, group="x")
+    add(sqlite_store, 4, first=100)
+    make_control_answers(sqlite_store, kinds=["passages_removed"], n=5)
+    taken = {name.split("#")[0] for name in controls(sqlite_store)}
+    assert {"a100", "a101", "a102", "a103"} < taken
+
+
+def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None:
+    with sqlite_store.writing() as connection:
+        store_responses(connection, [Response("log", "plain", "q", "Certainly.", None)])
+    add(sqlite_store, 3)
+    by_name = {each.kind: each.made for each in make_control_answers(sqlite_store, n=50)}
+    assert by_name == dict.fromkeys(by_name, 3) | {"other_answer": 4}
+    only = make_control_answers(sqlite_store, kinds=["truncated"], where=RowFilter(ids=("plain",)))
+    assert [each.made for each in only] == [0]
+
+
+@on_sqlite
+def test_a_judge_is_asked_about_controls_and_about_originals_it_has_not_judged(store: Store) -> None:
+    add(store, 6)
+    make_control_answers(store, kinds=["truncated", "hedges_removed"], n=3)
+    with RecordingEndpoint(always(verdict(groundedness=0.1, quality=1))) as endpoint:
+        judge_pending(store, rag(endpoint), where=RowFilter(ids=("a0", "a1", "a2")), concurrency=2)
+        summary = judge_control_answers(store, rag(endpoint), concurrency=2)
+        originals = set(controls(store).values())
+        asked = {row["response_id"] for row in judgments(store)}
+        again = judge_control_answers(store, rag(endpoint), concurrency=2)
+    assert originals < asked
+    assert len(asked) == 3 + summary.asked
+    assert (summary.ok, summary.not_reached, again.selected) == (summary.selected, 0, 0)
+    assert runs(store)[-1]["filter"]["where"]["kinds"] == ["control", "log"]
+
+
+def figures(store: Store) -> str:
+    """What Overview, Queue, Responses, Trends, Agreement and the report show."""
+    with store.reading() as connection:
+        queue, responses = queue_page(connection, RowFilter()), response_page(connection, RowFilter())
+        shown: list[Any] = [
+            queue.total,
+            responses.total,
+            responses.lines,
+            trend(connection),
+            trend(connection, measure="flagged_share"),
+            list(every_judge(connection)),
+            # What the judge was asked of late, and what that cost, counts controls: it was asked about them.
+            replace(overview(connection, None, datetime.now(UTC).date()), judged=()),
+        ]
+    return repr(shown) + to_json(measure(store))
+
+
+@on_sqlite
+def test_controls_and_their_verdicts_move_nothing_that_is_shown_of_the_log(store: Store) -> None:
+    with store.writing() as connection:
+        set_setting(connection, "random_share", 1, "test")
+    add(store, 12)
+    judge_pending(store, make_judge("lexical"))
+    raise_flags(store)
+    mara = ensure_reviewer(store, "page", "Mara")
+    for response_id in range(1, 13):
+        given_grade = Grade(label=Label.GROUNDED, groundedness=0.9, quality=3)
+        grade(store, response_id=response_id, reviewer=mara, grade=given_grade, request_key=f"g{response_id}")
+    before = figures(store)
+    make_control_answers(store, n=6)
+    judge_control_answers(store, make_judge("lexical"))
+    raise_flags(store)
+    assert len(judgments(store)) == 12 + 36
+    assert figures(store) == before
+
+
+def test_what_is_forgotten_is_forgotten_in_its_controls_too(sqlite_store: Store) -> None:
+    add(sqlite_store, 3)
+    make_control_answers(sqlite_store, kinds=["truncated"])
+    with sqlite_store.writing() as connection:
+        assert len(forget_response(connection, "a1", actor="test")) == 2
+    with sqlite_store.reading() as connection:
+        (made,) = (each for each in list_controls(connection) if each.external_id.startswith("a1#"))
+        assert made.kind == "truncated"
+        assert load_item(connection, made.response_id).response.answer == ""
+
+
+def test_what_cannot_be_made_is_said(sqlite_store: Store) -> None:
+    with pytest.raises(BadInput, match="the kinds are passages_removed"):
+        make_control_answers(sqlite_store, kinds=["upside_down"])
+    with pytest.raises(BadInput, match="n must"):
+        make_control_answers(sqlite_store, n=0)
+    with pytest.raises(BadInput, match="test controls make"):
+        judge_control_answers(sqlite_store, make_judge("lexical"))
+    assert make_control_answers(sqlite_store, kinds=["truncated"])[0].made == 0
+
+
+PASSAGES = ("Dyneema melts at 145 degrees.", "Nylon melts at 220 degrees.", "Slings age.")
+ANSWER = "I think Dyneema melts at 145 degrees [1]. Nylon, probably, melts at 220 degrees, as passage 2 says."
+
+
+def answered(query: str, answer: str, passages: tuple[str, ...] | None) -> Response:
+    return Response("log", "1", query, answer, passages)
+
+
+ORIGINAL = answered("When does Dyneema melt?", ANSWER, PASSAGES)
+DONOR = answered("Who was first on Everest?", "Hillary and Norgay.", ("They were.",))
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=120)
+
+
+def changed(kind: str, answer: str = ANSWER, passages: tuple[str, ...] | None = PASSAGES) -> Response | None:
+    return CONTROL_KINDS[kind].change(answered(ORIGINAL.query, answer, passages), DONOR)
+
+
+def test_without_passages_nothing_is_left_to_stand_on() -> None:
+    assert changed("passages_removed") == replace(ORIGINAL, passages=())
+    assert changed("passages_removed", passages=()) is None
+    assert changed("passages_removed", passages=None) is None
+
+
+def test_the_answer_of_another_question_stands_on_the_same_passages() -> None:
+    assert changed("other_answer") == replace(ORIGINAL, answer=DONOR.answer)
+    same = CONTROL_KINDS["other_answer"].change
+    assert same(ORIGINAL, replace(DONOR, query=ORIGINAL.query)) is None, "another answer to it may be as good"
+    assert same(ORIGINAL, replace(DONOR, answer=f" {ANSWER} ")) is None
+    assert same(ORIGINAL, replace(DONOR, answer="\n")) is None
+
+
+def test_a_truncated_answer_breaks_off_within_a_sentence() -> None:
+    made = changed("truncated")
+    assert made is not None
+    assert made.answer == "I think Dyneema melts at 145 degrees [1]. Nylon"
+    assert changed("truncated", "Yes, it does. At 145 degrees.") is None, "half of a short answer may be an answer"
+    two = changed("truncated", "It melts at one hundred degrees. It melts at one hundred degrees.")
+    assert two is not None
+    assert two.answer == "It melts at one hundred"
+    assert changed("truncated", "長" * 80) == replace(ORIGINAL, answer="長" * 40)
+
+
+def test_numbers_change_all_of_them_and_only_where_they_say_something() -> None:
+    made = changed("numbers_changed")
+    assert made is not None
+    assert made.answer == ANSWER.replace("145", "478").replace("220", "553")
+    assert changed("numbers_changed", "It is 1,200.50 m.") == replace(ORIGINAL, answer="It is 4,533.83 m.")
+    assert changed("numbers_changed", "90 and 90 again") == replace(ORIGINAL, answer="33 and 33 again")
+    assert changed("numbers_changed", "1. First, see [2].\n2. Then passage 3.") is None
+    assert changed("numbers_changed", "No number at all.") is None
+
+
+def test_passages_come_in_reverse_where_that_changes_anything() -> None:
+    assert changed("passages_reordered") == replace(ORIGINAL, passages=PASSAGES[::-1])
+    for passages in (None, (), ("one",), ("same", "same"), ("a", "b", "a")):
+        assert changed("passages_reordered", passages=passages) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "plain"),
+    [
+        (ANSWER, "Dyneema melts at 145 degrees [1]. Nylon melts at 220 degrees, as passage 2 says."),
+        ("It seems that it melts. Perhaps, it burns.", "It melts. It burns."),
+        ("As far as I know, it is long.\nIn my opinion it is probably too long.", "It is long.\nIt is too long."),
+        ("I'm not sure, but it melts.", "It melts."),
+    ],
+)
+def test_hedges_go_and_the_statement_stays(answer: str, plain: str) -> None:
+    assert changed("hedges_removed", answer) == replace(ORIGINAL, answer=plain)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["It melts at 145 degrees.", "I think so.", "Yes, probably.", "It may be long.", "Unthinkable.", "Perhaps."],
+)
+def test_what_has_no_hedge_that_can_go_is_no_control(answer: str) -> None:
+    assert changed("hedges_removed", answer) is None
+
+
+@given(answer=TEXTS, passages=st.none() | st.lists(TEXTS, max_size=4).map(tuple), query=TEXTS)
+def test_a_control_differs_from_its_original_and_is_the_same_every_time(
+    answer: str, passages: tuple[str, ...] | None, query: str
+) -> None:
+    original = answered(query, answer, passages)
+    for kind in CONTROL_KINDS.values():
+        made = kind.change(original, DONOR)
+        assert made == kind.change(original, DONOR)
+        if made is not None:
+            assert made != original
+            assert made.query == query
+            assert made.answer.strip()[:1] or kind.effect is Effect.NEUTRAL or made.answer == answer
+
+
+@given(st.integers(0, 10**12))
+def test_a_changed_number_has_as_many_digits_and_none_at_its_place(number: int) -> None:
+    made = changed("numbers_changed", f"There are {number} of them.")
+    assert made is not None
+    (digits,) = re.findall(r"\d+", made.answer)
+    assert len(digits) == len(str(number))
+    assert all(new != old for new, old in zip(digits, str(number), strict=True))
+
+
+def test_each_known_bad_control_says_which_score_it_must_lower() -> None:
+    for kind in CONTROL_KINDS.values():
+        assert (kind.lowers in {"groundedness", "quality"}) == (kind.effect is Effect.KNOWN_BAD)

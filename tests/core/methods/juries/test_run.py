@@ -1,0 +1,570 @@
+"""Juries of stored judges: what is kept, how far they agree, and what no longer counts as a disagreement."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import insert, select
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.agreement.rates import measure_rate
+from judgeboard.cli.app import run
+from judgeboard.domain import DimensionScore, FlagState, Label, Preference, ResponseKind, Status, Verdict
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.flags.rules import why
+from judgeboard.health.report import measure_health
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, failure, verdict
+from judgeboard.methods.juries.command import jury_lines
+from judgeboard.methods.juries.run import combined, compare_by_jury, judge_by_jury, stored_jury_report
+from judgeboard.people.roster import flags_to_supersede, raise_flags
+from judgeboard.reports.output import text_lines
+from judgeboard.reports.rates import rate_lines
+from judgeboard.reports.stats import agreement_words, judgments_table, measure
+from judgeboard.stats.estimates import complement, percent_words
+from judgeboard.store.comparisons import load_comparisons
+from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.hidden_rows import Seen
+from judgeboard.store.judge_versions import get_version
+from judgeboard.store.settings import set_setting
+from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
+from judging_log import address, store_answers
+from pair_log import add_pairs, record
+from queue_case import queue_case
+from recordings import DETECTORS
+
+
+def of_jury(store: Store, name: str = "jury") -> list[dict[str, Any]]:
+    """The jury's judgments, in the order of storing."""
+    query = select(JUDGMENT).join(VERSION, VERSION.c.id == JUDGMENT.c.judge_version_id).where(VERSION.c.name == name)
+    with store.reading() as connection:
+        return [dict(row._mapping) for row in connection.execute(query.order_by(JUDGMENT.c.id))]
+
+
+def disagreements(store: Store) -> list[str]:
+    with store.reading() as connection:
+        query = select(FLAG.c.state).where(FLAG.c.rule == "judges_disagree").order_by(FLAG.c.id)
+        return list(connection.execute(query).scalars())
+
+
+def stored_flags(store: Store) -> list[dict[str, Any]]:
+    with store.reading() as connection:
+        return [row._asdict() for row in connection.execute(select(FLAG).order_by(FLAG.c.id))]
+
+
+def three(log: GradedLog, n: int, *said: dict[str, Any]) -> list[int]:
+    """Answers on which the judges one, two, three say the same each."""
+    ids = log.answers(n)
+    for name, scores in zip(("one", "two", "three"), said, strict=True):
+        log.say_all(log.version(name), ids, **scores)
+    return ids
+
+
+@on_sqlite
+def test_the_jurys_verdict_is_a_judge_version_that_names_its_members(log: GradedLog) -> None:
+    ids = three(log, 2, {"groundedness": 0.1}, {"groundedness": 0.9, "quality": 4}, {"groundedness": 0.8})
+    report = judge_by_jury(log.store, ["one", "two", "three"])
+    assert (report.items, report.account.ok, report.split) == (2, 2, 0)
+    rows = of_jury(log.store)
+    assert [(row["response_id"], row["groundedness"], row["quality"]) for row in rows] == [
+        (id_, 0.8, None) for id_ in ids
+    ]
+    with log.store.reading() as connection:
+        version = get_version(connection, report.jury.judge_version)
+    assert (version.kind, version.title) == ("jury", "jury v1")
+    assert version.params["members"] == sorted(log.version(name).fingerprint for name in ("one", "two", "three"))
+    assert version.params["rule"]["label"] == "majority, a tie is split"
+    assert report.spread["groundedness"].value == pytest.approx(0.8)
+
+
+@on_sqlite
+def test_a_second_time_keeps_nothing_new_and_a_changed_mind_one_more(log: GradedLog) -> None:
+    ids = three(log, 3, {"quality": 4}, {"quality": 4}, {"quality": 1})
+    first = judge_by_jury(log.store, ["one", "two", "three"])
+    again = judge_by_jury(log.store, ["three", "two", "one", "two v1"])  # in no order, and nobody twice
+    assert again.jury.judge_version == first.jury.judge_version
+    assert len(of_jury(log.store)) == 3
+    log.say(log.version("two"), {ids[1]: {"quality": 1}})
+    judge_by_jury(log.store, ["one", "two", "three"])
+    assert [(row["response_id"], row["ask"], row["quality"]) for row in of_jury(log.store)][3:] == [(ids[1], 1, 1)]
+
+
+@on_sqlite
+def test_a_tie_is_counted_and_is_no_verdict(log: GradedLog) -> None:
+    ids = log.answers(3)
+    log.say_all(log.version("one"), ids, label=GOOD)
+    log.say(log.version("two"), {ids[0]: {"label": GOOD}, ids[1]: {"label": BAD}, ids[2]: {"status": Status.ERROR}})
+    log.review_all(ids, label=GOOD.value)
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert (report.account.ok, report.account.unparsable, report.split) == (1, 2, 1)
+    assert [(row["status"], row["error"]) for row in of_jury(log.store)][1] == ("unparsable", "split")
+    assert (report.labelled, report.unanimous_items) == (2, 1)
+    assert report.jury.accuracy.n == 1
+
+
+def test_a_split_of_the_primary_judge_says_so(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(1)
+    log.say_all(log.version("one"), ids, label=GOOD)
+    log.say_all(log.version("two"), ids, label=BAD)
+    judge_by_jury(sqlite_store, ["one", "two"])
+    with sqlite_store.writing() as connection:
+        set_setting(connection, "primary_judge", "jury", "test")
+    assert raise_flags(sqlite_store).raised_by_rule["judge_failed"] == 1
+    with sqlite_store.reading() as connection:
+        flag = connection.execute(select(FLAG).where(FLAG.c.rule == "judge_failed")).one()
+    assert why(flag.rule, flag.details, flag.params) == ("The judge gave no usable verdict: its members were split.")
+
+
+def test_an_answer_waits_until_every_member_was_asked(log: GradedLog) -> None:
+    ids = log.answers(2)
+    made = log.answers(1, kind=ResponseKind.CONTROL)
+    for name in ("one", "two"):
+        log.say_all(log.version(name), [*ids, *made] if name == "one" else [ids[0], *made], label=GOOD)
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert (report.items, report.account.not_reached) == (1, 1)
+    assert [row["response_id"] for row in of_jury(log.store)] == [ids[0]]
+
+
+@on_sqlite
+def test_verdicts_and_answers_left_out_add_up_to_the_log(log: GradedLog) -> None:
+    ids = log.answers(9)
+    log.say_all(log.version("one"), ids[:8], label=GOOD)
+    log.say_all(log.version("two"), ids[:3], label=GOOD)
+    log.say(log.version("two"), {ids[3]: {"label": BAD}, ids[4]: {"status": Status.ERROR}, ids[5]: {"quality": 2}})
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert report.left_out == {
+        "labels tied": 1,
+        "no measure from more than half of the members": 2,
+        "not judged by every member": 2,
+        "judged by no member": 1,
+    }
+    assert report.account.ok + sum(report.left_out.values()) == report.answers == 9
+    with log.store.reading() as connection:
+        stored = stored_jury_report(connection, get_version(connection, "jury"))
+    assert (stored.left_out, stored.answers) == (report.left_out, 9)
+    assert any(
+        "3 of 9 answers have a verdict of the jury. Left out: labels tied (1), " in each for each in jury_lines(report)
+    )
+
+
+@on_sqlite
+def test_jury_and_members_are_held_to_people_on_the_same_answers(log: GradedLog) -> None:
+    ids = log.answers(10, query_type="english")
+    others = log.answers(10)
+    log.say_all(log.version("one"), others, label=GOOD)  # nobody else was asked about these
+    german = log.answers(10, query_type="german")
+    for name in ("one", "two", "three"):
+        log.say_all(log.version(name), [*ids, *german], label=GOOD)
+    log.review_all(ids, label=GOOD.value)
+    log.review_all([*others, *german], label=BAD.value)
+    judge_by_jury(log.store, ["one", "two", "three"])  # the jury has a verdict on the german ones too
+    report = judge_by_jury(log.store, ["one", "two", "three"], where=RowFilter(query_types=("english",)))
+    assert report.items == 10
+    for each in (report.jury, *report.members):
+        assert (each.accuracy.value, each.accuracy.n, each.kappa.n) == (1.0, 10, 10), each.version.title
+
+
+def two_judges(log: GradedLog) -> list[int]:
+    """240 answers. Two judges call the first 80 bad, and tie on every sixth of the others; some of both are right."""
+    ids = log.answers(240)
+    verdicts = [BAD if at < 80 else GOOD for at in range(240)]
+    other = [GOOD if at >= 80 and at % 6 == 0 else BAD if at < 80 or at % 6 == 1 else GOOD for at in range(240)]
+    log.say(log.version("one"), {each: {"label": label} for each, label in zip(ids, verdicts, strict=True)})
+    log.say(log.version("two"), {each: {"label": label} for each, label in zip(ids, other, strict=True)})
+    return ids
+
+
+def flagged(log: GradedLog, ids: list[int], rule: str) -> None:
+    row = {"query_type": "", "source": "log", "rule": rule, "created_at": datetime(2026, 3, 1, tzinfo=UTC)}
+    row |= {"state": FlagState.OPEN, "severity": 0.5}
+    with log.store.writing() as connection:
+        connection.execute(insert(FLAG), [row | {"response_id": each, "raise_key": f"{rule} {each}"} for each in ids])
+
+
+def labelled(log: GradedLog, ids: list[int]) -> None:
+    """Every fourth answer is bad, of those that one judge calls bad three of four."""
+    log.reviews({each: {"label": BAD if (each % 4 == 0) == (each > ids[79]) else GOOD} for each in ids})
+
+
+@on_sqlite
+def test_figures_with_people_are_those_of_agreement_on_all_answers_with_a_verdict_of_the_jury(log: GradedLog) -> None:
+    ids = two_judges(log)
+    flagged(log, ids[:80], "low_groundedness")
+    flagged(log, ids[80:140], "random_sample")
+    labelled(log, ids[:140])
+    report = judge_by_jury(log.store, ["one", "two"])
+    agreement = measure_agreement(log.store, judge_versions=["jury"])
+    figures = agreement.statistics["agreement"], agreement.statistics["kappa"], report.account.ok
+    assert agreement.graded, "the labels are weighted"
+    assert agreement.answers == report.account.ok < 240
+    assert [each.accuracy for each in (report.jury, *report.members)] == [figures[0]] * 3
+    for each in (report.jury, *report.members):
+        assert (each.accuracy, each.kappa, each.answers) == figures, "a member is compared on the jury's answers"
+    assert (report.wrong_together, report.wrong_together_answers) == (complement(figures[0]), report.account.ok)
+    lines = list(jury_lines(report))
+    assert lines[2].startswith(f"with people, in all {report.account.ok} answers: accuracy {percent_words(figures[0])}")
+    assert f"unanimous on {report.account.ok} of 240 answers judged by all members" in lines[3]
+    assert any(each.startswith("two v1 alone on the same answers: accuracy ") for each in lines)
+
+
+@on_sqlite
+def test_figures_without_an_interval_name_the_part_with_too_few_labels(log: GradedLog) -> None:
+    ids = two_judges(log)
+    flagged(log, ids[:80], "low_groundedness")
+    flagged(log, ids[80:90], "random_sample")
+    labelled(log, ids[:90])
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert report.jury.answers is None
+    with_people = next(each for each in jury_lines(report) if each.startswith("with people"))
+    assert with_people.startswith("with people, on the 89 graded answers, which are no random sample: accuracy ")
+    line = "\N{EN DASH} means: 134 answers that no rule flagged have 9 labels, at least 10 needed."
+    assert line in list(rate_lines(measure_rate(log.store, judge_version="jury")))
+    in_stats = "The graded answers are no random sample: flags or people chose them. So their rows do not show which"
+    assert any(each.startswith(in_stats) for each in agreement_words(measure(log.store)))
+
+
+@on_sqlite
+def test_a_stored_jury_is_no_further_judge_beside_its_members(log: GradedLog) -> None:
+    two_judges(log)
+    before = measure_agreement(log.store, of="judges")
+    jury = judge_by_jury(log.store, ["one", "two"]).jury.judge_version
+    after = measure_agreement(log.store, of="judges")
+    assert (after.sentence, after.statistics, after.judge_versions) == (
+        before.sentence,
+        before.statistics,
+        before.judge_versions,
+    )
+    with pytest.raises(BadInput, match="jury v1 combines the verdicts of other judges, so it is no further judge"):
+        measure_agreement(log.store, of="judges", judge_versions=[jury, "one"])
+    with pytest.raises(BadInput, match="jury v1 is a jury, and a jury cannot be a member of a jury"):
+        judge_by_jury(log.store, [jury, "one"], name="second")
+
+
+@on_sqlite
+def test_a_tie_is_named_as_a_tie_wherever_unusable_verdicts_are_counted(log: GradedLog) -> None:
+    two_judges(log)
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert report.split == 26
+    check = next(each for each in measure_health(log.store, "jury").checks if each.name == "unusable")
+    assert check.sentence.startswith("26 of 240 verdicts are unusable: 26 ties. ")
+    titles, jury, *others = [line.split() for line in text_lines(judgments_table(measure(log.store)))]
+    assert titles == ["Judge", "version", "ok", "unparsable", "refused", "error", "tied", "Cost"]
+    assert jury[:7] == ["jury", "v1", "214", "0", "0", "0", "26"]
+    assert [each[6] for each in others] == ["\N{EN DASH}", "\N{EN DASH}"]
+
+
+@on_sqlite
+def test_figures_of_chosen_labels_say_that_the_answers_are_no_random_sample(log: GradedLog) -> None:
+    ids = two_judges(log)
+    flagged(log, ids[:80], "low_groundedness")
+    labelled(log, ids[:100])
+    report = judge_by_jury(log.store, ["one", "two"])
+    assert measure_agreement(log.store, judge_versions=["jury"]).answers is None
+    n = report.jury.accuracy.n
+    assert n < 100
+    assert [(each.accuracy, each.answers) for each in report.members] == [(report.jury.accuracy, None)] * 2
+    words = "\n".join(jury_lines(report))
+    assert f"with people, on the {n} graded answers, which are no random sample: accuracy " in words
+    assert f"wrong according to people, on the {n} graded answers, which are no random sample: " in words
+
+
+@on_sqlite
+def test_answers_that_the_viewer_reviews_blind_do_not_count_in_the_figures_of_a_jury(store: Store) -> None:
+    case = queue_case(store)
+    ids = case.flagged(*([0.1] * 100))
+    log = GradedLog(store)
+    for name in ("one", "two"):
+        log.say_all(log.version(name), ids, label=BAD)
+    log.review_all(ids, label=BAD.value)
+    case.queue("q", assigned=(case.mara,), max_items=40, blind_people=True, blind_judge=True, order="oldest")
+    mara = Seen(store, case.mara.id)
+    report = judge_by_jury(store, ["one", "two"], seen=mara)
+    agreement = measure_agreement(mara, judge_versions=["jury"])
+    assert (report.account.ok, len(of_jury(store))) == (100, 100), "the verdicts of all answers are combined"
+    assert report.jury.accuracy == agreement.statistics["agreement"]
+    assert (report.jury.accuracy.n, report.jury.answers) == (60, None) == (agreement.n, agreement.answers)
+    assert judge_by_jury(store, ["one", "two"]).jury.answers == 100
+
+
+@on_sqlite
+def test_judges_can_agree_and_be_wrong_together(log: GradedLog) -> None:
+    ids = three(log, 20, {"label": GOOD}, {"label": GOOD}, {"label": GOOD})
+    log.review_all(ids[:15], label=BAD.value)
+    log.review_all(ids[15:], label=GOOD.value)
+    report = judge_by_jury(log.store, ["one", "two", "three"])
+    assert (report.unanimous.value, report.wrong_together.value, report.wrong_together.n) == (1.0, 0.75, 20)
+    assert report.jury.accuracy.value == 0.25
+    assert report.fleiss_kappa.value is None
+
+
+@on_sqlite
+def test_a_score_stands_for_a_label_among_judges_and_that_is_said(log: GradedLog) -> None:
+    three(log, 4, {"label": BAD}, {"groundedness": 0.3}, {"groundedness": 0.7})
+    report = judge_by_jury(log.store, ["one", "two", "three"])
+    assert (report.labelled, report.unanimous_items) == (4, 0)
+    assert report.notes[0] == (
+        "two v1 gives no label on 4 answers and does not vote on the label there. For agreement, its "
+        "groundedness below 0.5 counts as hallucinated."
+    )
+    assert {row["label"] for row in of_jury(log.store)} == {None}  # never derived on write: one label is no quorum
+
+
+@on_sqlite
+def test_a_jury_is_a_measurement_and_changes_no_flag(log: GradedLog) -> None:
+    three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", 0.05, "test")  # stored, and not applied yet
+    before = stored_flags(log.store)
+    assert {flag["state"] for flag in before} == {"open"}
+    for members in (["one", "two", "three"], ["one", "two"]):  # all judges, and one outside
+        judge_by_jury(log.store, members)
+        assert stored_flags(log.store) == before
+    with log.store.writing() as connection:
+        set_setting(connection, "low_groundedness", None, "test")
+    raise_flags(log.store)
+    assert stored_flags(log.store) == before
+
+
+def test_a_jury_as_the_primary_judge_counts_in_place_of_its_members(log: GradedLog) -> None:
+    three(log, 1, {"groundedness": 0.1}, {"groundedness": 0.9}, {"groundedness": 0.95})
+    judge_by_jury(log.store, ["one", "two", "three"])
+    assert disagreements(log.store) == ["open"]
+    with log.store.writing() as connection:
+        set_setting(connection, "primary_judge", "jury", "test")
+    assert flags_to_supersede(log.store) == raise_flags(log.store).superseded == 2
+    assert disagreements(log.store) == ["superseded"]
+    with log.store.writing() as connection:
+        set_setting(connection, "primary_judge", None, "test")
+    raise_flags(log.store)
+    assert disagreements(log.store) == ["superseded", "open"], "taken back with its cause"
+
+
+def test_a_jury_needs_two_known_judges(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version("one"), log.answers(1), label=GOOD)
+    with pytest.raises(BadInput, match="two different members"):
+        judge_by_jury(sqlite_store, ["one", "one v1"])
+    with pytest.raises(NotFound, match="nobody"):
+        judge_by_jury(sqlite_store, ["one", "nobody"])
+
+
+def judge(store: Store, endpoint: RecordingEndpoint, *words: str) -> int:
+    model = ["--base-url", endpoint.base_url, "--concurrency", "4", "--db", address(store)]
+    return run(["judge", "--jury", "m1,m2,m3", *model, *words])
+
+
+def by_model(request: dict[str, Any], _number: int) -> ScriptedReply:
+    return verdict(**{"m1": {"quality": 1}, "m2": {"quality": 3}, "m3": {"quality": 4}}[request["model"]])
+
+
+def test_every_member_is_asked_once_as_a_judge_of_its_own(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 5)
+    with RecordingEndpoint(by_model) as endpoint:
+        assert judge(sqlite_store, endpoint) == 0
+        assert len(endpoint.requests) == 15
+        assert "jury v1 of rag m1 v1, rag m2 v1, rag m3 v1: 5 answers = 5 ok" in capsys.readouterr().out
+        assert judge(sqlite_store, endpoint) == 0
+        assert len(endpoint.requests) == 15
+    assert [row["quality"] for row in of_jury(sqlite_store)] == [3] * 5
+    assert {row["run_id"] for row in of_jury(sqlite_store)} == {None}
+
+
+def test_a_stopped_jury_goes_on_and_combines_at_its_end(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 4)
+    with RecordingEndpoint() as endpoint:
+        endpoint.script = lambda request, number: by_model(request, number) if number < 6 else failure(401, "key")
+        assert judge(sqlite_store, endpoint) == 2
+        assert of_jury(sqlite_store) == []
+        asked = len([each for each in endpoint.requests if each.body["model"] == "m1"])
+        endpoint.script = by_model
+        assert judge(sqlite_store, endpoint) == 0
+    assert asked == len([each for each in endpoint.requests if each.body["model"] == "m1"]) == 4
+    assert len(of_jury(sqlite_store)) == 4
+
+
+@pytest.fixture
+def limited(tmp_path: Path) -> list[str]:
+    """Options with a cost limit. A call costs 0.00012, so that the runs of a command stop with the fourth call."""
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\n" + "".join(f"m{number} = {{ input = 1, output = 1 }}\n" for number in (1, 2, 3)))
+    return ["--prices", str(prices), "--max-cost", "0.0004", "--concurrency", "1"]
+
+
+def test_the_cost_limit_of_a_jury_is_for_the_runs_that_a_command_begins_or_continues(
+    sqlite_store: Store, limited: list[str]
+) -> None:
+    store_answers(sqlite_store, 3)
+    with RecordingEndpoint(by_model) as endpoint:
+        codes = [judge(sqlite_store, endpoint, *limited) for _ in range(3)]
+    assert codes == [2, 2, 0]
+    assert [each.body["model"] for each in endpoint.requests] == ["m1"] * 3 + ["m2"] * 3 + ["m3"] * 3
+    assert len(of_jury(sqlite_store)) == 3
+
+
+def test_a_call_of_unknown_cost_does_not_hide_the_cost_of_the_other_calls_from_the_limit(
+    sqlite_store: Store, limited: list[str]
+) -> None:
+    store_answers(sqlite_store, 3)
+    with RecordingEndpoint() as endpoint:
+        endpoint.script = lambda request, number: by_model(request, number) if number < 1 else failure(401, "key")
+        assert judge(sqlite_store, endpoint, "--concurrency", "1") == 2
+        endpoint.script, before = by_model, len(endpoint.requests)
+        assert judge(sqlite_store, endpoint, *limited) == 2
+        assert [each.body["model"] for each in endpoint.requests][before:] == ["m1", "m1", "m2", "m2"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["judge", "--jury", "m1"], "two different models"),
+        (["judge", "--jury", "m1,m1"], "two different models"),
+        (["judge", "--jury", "m1,m2", "--model", "m3"], "remove --model"),
+        (["judge", "--jury", "m1,m2", "--repeats", "3"], "--repeats"),
+        (["judge", "--jury", "m1,m2", "--max-cost", "1"], "--prices"),
+        (["judge"], "choose a judge, or give --model NAME, for example: `judgeboard judge "),
+        (["compare", "judges", "a", "b"], "no judge version 'a'"),
+    ],
+)
+def test_a_bad_option_is_2_and_one_line(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+) -> None:
+    extra = ["--base-url", "https://models.example.org/v1"] if words[0] == "judge" else []
+    assert run([*words, *extra, "--db", address(sqlite_store)]) == 2
+    shown = capsys.readouterr()
+    assert says in shown.err
+    assert "Traceback" not in shown.err
+
+
+def test_a_refused_key_is_said_once_for_all(sqlite_store: Store) -> None:
+    store_answers(sqlite_store, 2)
+    with RecordingEndpoint(always(failure(401, "bad key"))) as endpoint:
+        assert judge(sqlite_store, endpoint) == 2
+    assert {each.body["model"] for each in endpoint.requests} == {"m1"}
+
+
+@pytest.mark.shared
+def test_seven_recorded_detectors_as_a_jury(ragtruth: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", "judges", *DETECTORS, "--json", "--db", address(ragtruth)]
+    assert run(words) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["jury"]["accuracy"]["value"] == pytest.approx(0.8512, abs=5e-5)
+    assert result["jury"]["kappa"]["value"] == pytest.approx(0.6730, abs=5e-5)
+    assert result["fleiss_kappa"]["value"] == pytest.approx(0.4260, abs=5e-5)
+    assert (result["unanimous_items"], result["labelled"], result["unanimous"]["n"]) == (301, 1344, 1344)
+    assert (result["account"]["asked"], result["account"]["ok"], result["split"], result["account"]["not_reached"]) == (
+        1344,
+        1344,
+        0,
+        0,
+    )
+    assert result["notes"] == []
+    assert run(words) == 0
+    assert json.loads(capsys.readouterr().out) == result
+    with ragtruth.reading() as connection:
+        assert set(connection.execute(select(FLAG.c.state)).scalars()) <= {"open", "confirmed", "dismissed"}
+
+
+FAILED = Verdict(Status.ERROR, error="timeout")
+
+
+def said(**given: Any) -> Verdict:
+    return Verdict(Status.OK, **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "median"),
+    [([0.1, 0.9, 0.8], 0.8), ([0.25, 0.5, 0.75, 1.0], 0.625), ([0.2, 0.4], pytest.approx(0.3))],
+)
+def test_groundedness_is_the_median_and_of_an_even_jury_the_mean_of_the_middle_two(given: Any, median: Any) -> None:
+    assert combined([said(groundedness=each) for each in given]).groundedness == median
+
+
+@pytest.mark.parametrize(("given", "median"), [([4, 1, 3], 3), ([4, 3], 3), ([1, 2, 4, 4], 2)])
+def test_quality_is_the_lower_median_and_stays_on_its_scale(given: list[int], median: int) -> None:
+    assert combined([said(quality=each) for each in given]).quality == median
+
+
+def test_labels_go_by_majority_and_a_tie_is_split() -> None:
+    assert combined([said(label=GOOD), said(label=BAD), said(label=BAD)]).label is BAD
+    tie = combined([said(label=GOOD, groundedness=0.9), said(label=BAD, groundedness=0.1)])
+    assert (tie.status, tie.error, tie.label, tie.groundedness) == (Status.UNPARSABLE, "split", None, None)
+    assert tie.reasoning == "label: grounded 1, hallucinated 1; groundedness: 0.1, 0.9"
+
+
+def test_a_tie_that_a_failed_member_leaves_is_split_too() -> None:
+    assert combined([said(label=GOOD), said(label=BAD), FAILED]).error == "split"
+
+
+def test_a_measure_needs_more_than_half_of_all_members() -> None:
+    two = combined([said(quality=2), said(quality=4, label=GOOD), FAILED])
+    assert (two.status, two.quality, two.label) == (Status.OK, 2, None)
+    one = combined([said(quality=2), FAILED, FAILED])
+    assert (one.status, one.quality) == (Status.UNPARSABLE, None)
+    assert one.error == "no quorum: 1 of 3 members gave a usable verdict, no measure has more than half"
+    half = combined([said(quality=2), said(groundedness=0.5)])
+    assert half.status is Status.UNPARSABLE
+
+
+def test_scores_on_dimensions_are_combined_by_dimension_and_scale() -> None:
+    def rubric(**scores: float | None) -> Verdict:
+        return said(scores=tuple(DimensionScore(name, value, "1-5") for name, value in scores.items()))
+
+    given = [rubric(safety=5, accuracy=2), rubric(safety=3, accuracy=None), rubric(safety=4)]
+    (score,) = combined(given).scores
+    assert (score.dimension, score.value, score.scale) == ("safety", 4, "1-5")
+
+
+def test_what_the_members_gave_is_kept() -> None:
+    given = [said(label=GOOD, groundedness=0.2, quality=4), said(label=GOOD, groundedness=0.9, quality=3)]
+    verdict = combined([*given, said(label=BAD, groundedness=0.4, quality=4)])
+    assert verdict.reasoning == "label: grounded 2, hallucinated 1; groundedness: 0.2, 0.4, 0.9; quality: 3, 4, 4"
+    assert verdict.cost_micro == 0
+
+
+verdicts = st.builds(
+    Verdict,
+    st.just(Status.OK),
+    groundedness=st.none() | st.floats(0, 1),
+    quality=st.none() | st.integers(1, 4),
+    label=st.none() | st.sampled_from(Label),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(verdicts | st.just(FAILED), min_size=2, max_size=7), st.randoms())
+def test_the_order_of_the_members_never_counts(given_: list[Verdict], random: Any) -> None:
+    shuffled = random.sample(given_, len(given_))
+    assert combined(shuffled) == combined(given_)
+
+
+@on_sqlite
+def test_a_jury_on_pairs_votes_in_each_order_and_needs_a_majority_of_its_members(store: Store) -> None:
+    ids = add_pairs(store, 6, gold=Preference.A)
+    record(store, ids, {"ab": "aabt-a", "ba": "aaaat "}, name="one")
+    record(store, ids, {"ab": "aabb-a", "ba": "abbat "}, name="two")
+    record(store, ids, {"ab": "btaaaa", "ba": "ab-t- "}, name="three")
+    report = compare_by_jury(store, ["one", "two", "three"])
+    with store.reading() as connection:
+        version = get_version(connection, "jury")
+        rows = {row.pair_id: row for row in load_comparisons(connection, [version.id])}
+        assert latest_events(connection, EventFilter(kind="combine"), limit=1)[0].details["pairs"] == 6
+    votes = ["".join("-" if side is None else side[0] for side in (rows[id_].ab, rows[id_].ba)) for id_ in ids[:5]]
+    assert votes == ["aa", "ab", "b-", "-a", "-t"], "a tie of votes and a single vote are no verdict"
+    (group,) = report.groups
+    assert (report.judge, group.counts.pairs, group.counts.unmeasured) == ("jury v1", 6, 4)
+    assert (group.accuracy.n, group.people.value) == (2, None)
+    assert compare_by_jury(store, ["three", "two", "one"]) == report, "a second time stores nothing"
+    with pytest.raises(BadInput, match="no pair was compared"):
+        compare_by_jury(store, ["one", "two"], where=RowFilter(sources=("other",)))

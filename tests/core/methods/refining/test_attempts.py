@@ -1,0 +1,321 @@
+"""Attempts at a better answer: when they end, which is kept, how they are read again, which a person selects."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engines import on_sqlite
+from judgeboard.domain import JudgeInput, Status, StepRecord
+from judgeboard.errors import BadInput, DecisionRefused, NotFound
+from judgeboard.judges.rating import Rating
+from judgeboard.llm.asking import Replied
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.methods.refining.attempts import AttemptSequence, attempt_sequences, deselect_attempt, select_attempt
+from judgeboard.methods.refining.queries import selected_attempts
+from judgeboard.methods.refining.refine import (
+    Prompt,
+    Refinement,
+    RefineRule,
+    _RefineLogged,
+    attempt_id,
+    attempt_replies,
+    attempt_until_good,
+    refine_pending,
+)
+from judgeboard.methods.refining.reflect import Outcome, ReflectRule, outcome_of, reflect_pending
+from judgeboard.people.roster import ensure_reviewer
+from judgeboard.runs.generation import Messages, read_prompts
+from judgeboard.runs.method import Begun
+from judgeboard.runs.runner import Answered
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.responses import Origin
+from judgeboard.store.runs import start_or_continue_method_run
+from judgeboard.store.tables import EVENT
+from judging_log import judgments
+from refining_log import both, generator, judge, made, ratings, refinements, scored, standing, store_bad
+from stored_rows import rows_of
+
+OK, BAD = StepRecord(Status.OK), StepRecord(Status.UNPARSABLE)
+RATINGS = st.lists(st.sampled_from([None, 1, 2, 3, 4]), min_size=6, max_size=6)
+RULES = st.builds(RefineRule, st.integers(1, 4), st.integers(0, 5), st.sampled_from(["last", "best"]))
+
+
+def play(
+    ratings: list[int | None], rule: RefineRule, done: list[Refinement] | None = None, stop_after: int | None = None
+) -> tuple[list[Refinement], int]:
+    calls = 0
+
+    async def answer(_messages: Messages, number: int) -> Replied[str]:
+        nonlocal calls
+        calls += 1
+        return Replied(f"try {number}", OK)
+
+    async def rate(_answer: str, number: int) -> Replied[Rating]:
+        nonlocal calls
+        calls += 1
+        given_rating = ratings[number - 1]
+        return Replied(None, BAD) if given_rating is None else Replied(Rating(given_rating, "", f"after {number}"), OK)
+
+    async def keep(_attempt: Refinement) -> bool:
+        return stop_after is None or calls < stop_after
+
+    messages = ({"role": "user", "content": "q"},)
+    attempts = asyncio.run(attempt_until_good(answer, rate, messages, rule, done=done or (), keep=keep))
+    return attempts, calls
+
+
+@given(RATINGS, RULES)
+@settings(max_examples=60, deadline=None)
+def test_attempts_end_at_the_first_success_or_at_the_limit(ratings: list[int | None], rule: RefineRule) -> None:
+    attempts, calls = play(ratings, rule)
+    good = [place for place, rating in enumerate(ratings, start=1) if rule.succeeds(rating)]
+    expected = min([*good[:1], rule.max_repeats + 1])
+    assert (len(attempts), calls) == (expected, 2 * expected)
+    assert rule.passed(attempts) == rule.succeeds(ratings[expected - 1])
+    kept = rule.selected(attempts)
+    assert kept is not None
+    if rule.passed(attempts) or rule.keep == "last":
+        assert kept.number == expected
+    else:
+        assert (ratings[kept.number - 1] or 0) == max(rating or 0 for rating in ratings[:expected])
+
+
+@given(RATINGS, RULES, st.integers(1, 12))
+@settings(max_examples=60, deadline=None)
+def test_a_call_that_goes_on_repeats_nothing_and_ends_the_same(
+    ratings: list[int | None], rule: RefineRule, stop_after: int
+) -> None:
+    whole, calls = play(ratings, rule)
+    first, before = play(ratings, rule, stop_after=stop_after)
+    second, after = play(ratings, rule, done=first)
+    assert second == whole
+    assert before + after == calls
+
+
+def test_the_new_answer_is_kept_only_where_it_is_strictly_better_grounded() -> None:
+    assert outcome_of(0.5, 0.50001) is Outcome.KEPT_NEW
+    assert outcome_of(0.5, 0.5) is Outcome.KEPT_ORIGINAL
+    assert outcome_of(0.0, 0.0) is Outcome.KEPT_ORIGINAL
+    assert outcome_of(0.5, None) is Outcome.SECOND_FAILED
+
+
+@given(st.text(), st.integers(0, 10**9), st.integers(1, 50))
+def test_the_recorded_reply_of_a_prompt_is_that_of_the_attempt(prompt_id: str, run_id: int, number: int) -> None:
+    replies = {prompt_id: [f"reply {place}" for place in range(1, 51)]}
+    assert attempt_replies(replies, attempt_id(prompt_id, run_id, number)) == [f"reply {number}"]
+
+
+def test_ids_that_are_stored_stay_what_they_are() -> None:
+    assert attempt_id("a", 12, 3) == "a~refine-12-3"
+
+
+def test_an_attempt_at_an_attempt_belongs_to_that_attempt() -> None:
+    assert attempt_replies({"a~refine-1-2": ["1", "2", "3", "4"]}, "a~refine-1-2~refine-3-4") == ["4"]
+
+
+@pytest.mark.parametrize("text", ["", "a", "a~refine-1", "a~refine-1-", "a~refine-1-2x", "a~reflect-1"])
+def test_another_id_has_the_replies_recorded_for_it(text: str) -> None:
+    assert attempt_replies({text: ["own"]}, text) == ["own"]
+    assert attempt_replies({"a": ["one", "two"]}, f"{text}?") == ()
+
+
+@pytest.fixture
+def refined(store: Store) -> Store:
+    """A log of one answer that was refined in two attempts, by run 1."""
+    store_bad(store)
+    with RecordingEndpoint(ratings(2, 4)) as endpoint:
+        refine_pending(store, judge("rating", endpoint), generator(endpoint))
+    return store
+
+
+def say(store: Store, name: str, number: int | None, key: str) -> int:
+    who: dict[str, Any] = {"run_id": 1, "subject": "1", "reviewer": ensure_reviewer(store, "page", name)}
+    if number is None:
+        return deselect_attempt(store, **who, request_key=key)
+    return select_attempt(store, **who, number=number, request_key=key)
+
+
+def selected(store: Store) -> list[tuple[str, int]]:
+    with store.reading() as connection:
+        return [(one.reviewer, one.number) for one in selected_attempts(connection, [1])]
+
+
+@on_sqlite
+def test_a_person_says_changes_and_takes_back_and_every_word_stays(refined: Store) -> None:
+    say(refined, "Mara", 1, "a")
+    assert selected(refined) == [("Mara", 1)]
+    say(refined, "Mara", 0, "b")
+    assert selected(refined) == [("Mara", 0)]
+    say(refined, "Jon", 2, "c")
+    assert selected(refined) == [("Jon", 2), ("Mara", 0)]
+    say(refined, "Mara", None, "d")
+    assert selected(refined) == [("Jon", 2)]
+    say(refined, "Mara", 2, "e")
+    assert selected(refined) == [("Mara", 2), ("Jon", 2)]
+    assert [(row["number"], row["withdrawn"], row["replaces"]) for row in standing(refined)] == [
+        (1, False, None),
+        (0, False, 1),
+        (2, False, None),
+        (0, True, 2),
+        (2, False, None),
+    ]
+    kinds = [row["kind"] for row in rows_of(refined, EVENT)]
+    assert kinds.count("select_attempt") == 4
+    assert kinds.count("deselect_attempt") == 1
+
+
+def test_a_press_is_stored_once(refined: Store) -> None:
+    assert say(refined, "Mara", 1, "a") == say(refined, "Mara", 1, "a")
+    assert say(refined, "Mara", None, "b") == say(refined, "Mara", None, "b")
+    assert len(standing(refined)) == 2
+    with pytest.raises(BadInput, match="another request"):
+        say(refined, "Jon", 1, "a")
+
+
+@on_sqlite
+def test_what_cannot_be_selected_is_refused(refined: Store) -> None:
+    with pytest.raises(NotFound):
+        say(refined, "Mara", 3, "a")
+    with pytest.raises(DecisionRefused, match="nothing to undo"):
+        say(refined, "Mara", None, "b")
+    reviewer = ensure_reviewer(refined, "page", "Mara")
+    with pytest.raises(NotFound):
+        select_attempt(refined, run_id=1, subject="7", number=1, reviewer=reviewer, request_key="c")
+    assert standing(refined) == []
+
+
+@on_sqlite
+def test_forgetting_an_answer_blanks_its_attempts_and_keeps_their_ratings(refined: Store) -> None:
+    with refined.writing() as connection:
+        forgotten = forget_response(connection, "0", actor="Mara")
+    assert len(forgotten) == 3
+    assert {(row["answer"], row["messages"]) for row in made(refined)} == {(None, None)}
+    assert [(row["rating"], row["feedback"]) for row in refinements(refined)] == [(2, None), (4, None)]
+
+
+REPLIES = {"a": ["first", "second"], "a~refine-7-1": ["its own", "repaired"], "line\nbreak": ["x"]}
+
+
+@pytest.mark.parametrize(
+    ("subject", "found"),
+    [
+        ("a~refine-1-1", ["first"]),
+        ("a~refine-1-2", ["second"]),
+        ("a~refine-1-3", []),
+        ("a~refine-7-1", ["its own", "repaired"]),
+        ("a~refine-7-2", ["second"]),
+        ("a", ["first", "second"]),
+        ("b~refine-1-1", []),
+        ("b", []),
+        ("line\nbreak~refine-1-1", ["x"]),
+    ],
+)
+def test_a_line_of_a_prompt_is_for_an_attempt_and_an_attempt_may_have_its_own(subject: str, found: list[str]) -> None:
+    assert list(attempt_replies(REPLIES, subject)) == found
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_prompt(tmp_path: Path) -> None:
+    file = tmp_path / "prompts.jsonl"
+    file.write_text('\ufeff{"id": "u1", "prompt": "first"}\r\nplain\r\n', encoding="utf-8")
+    assert [(one.item.external_id, one.item.query) for one in read_prompts(file)] == [("u1", "first"), ("2", "plain")]
+
+
+def test_only_line_feeds_end_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "prompts.jsonl"
+    file.write_text('{"id": "a", "prompt": "one\u2028two\u0085three"}\nfive\u2028six', encoding="utf-8")
+    assert [one.item.query for one in read_prompts(file)] == ["one\u2028two\u0085three", "five\u2028six"]
+
+
+def test_a_line_that_is_nested_too_deeply_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "prompts.jsonl"
+    file.write_text('{"prompt": "one"}\n' + '{"a":' * 100_000, encoding="utf-8")
+    with pytest.raises(BadInput, match="line 2: not JSON"):
+        read_prompts(file)
+
+
+PAID_OK = StepRecord(Status.OK, raw="raw", cost_micro=100)
+
+
+def sequences(store: Store, response_id: int) -> tuple[AttemptSequence, ...]:
+    with store.reading() as connection:
+        return attempt_sequences(connection, response_id)
+
+
+@on_sqlite
+def test_attempts_at_a_prompt_of_a_file_begin_with_no_answer(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "prompts.txt"
+    file.write_text("How warm is it?")
+    with RecordingEndpoint(ratings(3, 2, 1)) as endpoint:
+        rule = RefineRule(max_repeats=2, keep="best")
+        asked = read_prompts(file)
+        refine_pending(store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule)
+    [sequence] = sequences(store, made(store)[1]["id"])
+    assert [(one.number, one.rating, one.kept) for one in sequence.attempts] == [
+        (1, 3, True),
+        (2, 2, False),
+        (3, 1, False),
+    ]
+    assert (sequence.method, sequence.made, sequence.cost_micro) == ("refine", 3, 0)
+    assert sequence.passed is False
+
+
+@pytest.mark.parametrize(("success_rating", "made_attempts", "passed"), [(3, 2, True), (4, 3, False)])
+def test_whether_it_passed_is_by_the_rating_that_its_run_asked_for(
+    sqlite_store: Store, tmp_path: Path, success_rating: int, made_attempts: int, passed: bool
+) -> None:
+    file = tmp_path / "prompts.txt"
+    file.write_text("How warm is it?")
+    with RecordingEndpoint(ratings(2, 3, 1)) as endpoint:
+        rule = RefineRule(success_rating=success_rating, max_repeats=2)
+        asked = read_prompts(file)
+        refine_pending(sqlite_store, judge("rating", endpoint), generator(endpoint), prompts=asked, rule=rule)
+    [sequence] = sequences(sqlite_store, made(sqlite_store)[0]["id"])
+    assert (sequence.made, sequence.passed) == (made_attempts, passed)
+
+
+def test_every_run_is_a_sequence_of_its_own_the_newest_first(sqlite_store: Store) -> None:
+    store_bad(sqlite_store)
+    for text, groundedness in (("granite", 0.9), ("basalt", 0.1)):
+        script = both(lambda _request, text=text: text, scored({text: (groundedness, 4)}))
+        with RecordingEndpoint(script) as endpoint:
+            writer = generator(endpoint, temperature=groundedness)
+            reflect_pending(sqlite_store, judge("rag", endpoint), writer, rule=ReflectRule())
+    newest, first = sequences(sqlite_store, 1)
+    assert (newest.passed, first.passed) == (None, None)
+    assert [one.kept for one in newest.attempts] == [True, False]
+    assert [one.kept for one in first.attempts] == [False, True]
+    assert [(one.name, one.groundedness) for one in first.attempts] == [("the original", 0.2), ("attempt 1", 0.9)]
+    assert sequences(sqlite_store, made(sqlite_store)[0]["id"]) == (first,)
+
+
+def test_what_another_process_said_of_another_text_is_not_stored(store: Store) -> None:
+    with RecordingEndpoint() as endpoint, store.writing() as connection:
+        method = _RefineLogged(judge("rating", endpoint), generator(endpoint), RefineRule(), RowFilter())
+        version = ensure_version(connection, method.judge.version)
+        run = start_or_continue_method_run(connection, "refine", version, {"x": 1}, selected=1, actor="test")
+    prompt = Prompt("a", Origin(JudgeInput(0, "q", "", None, external_id="a"), "prompts"), run.id, "writer")
+    mine = Refinement(1, "mine", PAID_OK)
+    theirs = Refinement(1, "theirs", PAID_OK)
+    rating = Rating(4, "good", "")
+    begun = Begun(store, version, run)
+
+    def save(attempt: Refinement) -> None:
+        with store.writing() as connection:
+            method.save(connection, begun, [Answered(prompt, attempt, attempt.latest)])
+
+    save(mine)
+    save(theirs)
+    save(replace(theirs, rating=rating, judging=PAID_OK))
+    assert [row["answer"] for row in made(store)] == ["mine"]
+    assert (refinements(store), judgments(store)) == ([], [])
+    save(replace(mine, rating=rating, judging=PAID_OK))
+    assert [row["outcome"] for row in refinements(store)] == ["passed"]
+    assert [row["quality"] for row in judgments(store)] == [4]

@@ -1,0 +1,187 @@
+"""Self-reflection in a live pipeline: one answer, one second try, the better grounded of the two."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+import judgeboard
+from endpoint_scripts import in_turn
+from engines import on_sqlite
+from judgeboard.domain import RunState
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion, verdict
+from judgeboard.methods.refining.attempts import attempt_sequences
+from judgeboard.methods.refining.queries import stored_attempts
+from judgeboard.methods.refining.reflect import Outcome
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.items import load_item
+from judgeboard.store.overview import count_responses
+from judgeboard.store.responses import log_answers
+from judgeboard.store.runs import list_runs
+from judgeboard.store.tables import FLAG, RESPONSE
+
+QUERY = "At what temperature does Dyneema melt?"
+BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."
+GOOD = "Dyneema melts at about 145 degrees."
+PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
+MESSAGES = [{"role": "user", "content": QUERY}]
+
+
+class Generate:
+    """Writes an answer and keeps what it was asked."""
+
+    def __init__(self, answer: Any = GOOD) -> None:
+        self.answer = answer
+        self.asked: list[Any] = []
+
+    def __call__(self, messages: Any) -> Any:
+        self.asked.append(messages)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_a_bad_answer_is_replaced_by_a_better_grounded_one() -> None:
+    generate = Generate()
+    result = judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, MESSAGES, generate=generate)
+    assert (result.answer, result.kept, result.other) == (GOOD, "new", BAD)
+    assert result.after is not None
+    assert (result.before.groundedness or 0) < (result.after.groundedness or 0)
+    assert generate.asked == [MESSAGES]
+
+
+def logged(store: Store) -> list[str]:
+    """The external ids of the answers of the log, which rules, the queue and figures read."""
+    with store.reading() as connection:
+        return sorted(answer.external_id for answer in log_answers(connection, "shop"))
+
+
+def open_flags(store: Store) -> list[tuple[str, str]]:
+    with store.reading() as connection:
+        query = select(RESPONSE.c.external_id, FLAG.c.rule).join_from(FLAG, RESPONSE).where(FLAG.c.state == "open")
+        return sorted((external_id, rule) for external_id, rule in connection.execute(query))
+
+
+@on_sqlite
+def test_the_kept_new_answer_is_the_logged_one_and_the_original_is_an_attempt(store: Store) -> None:
+    result = judgeboard.reflect_blocking(
+        QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(), store=store, source="shop", external_id="q1"
+    )
+    assert (result.kept, result.external_id) == ("new", "q1")
+    assert logged(store) == ["q1"], "the original never reached the reader"
+    with store.reading() as connection:
+        (run,) = list_runs(connection)
+        ((attempt,),) = stored_attempts(connection, run.id).values()
+        assert attempt.response_id is not None
+        (sequence,) = attempt_sequences(connection, attempt.response_id)
+        assert attempt_sequences(connection, attempt.root_response_id or 0) == (sequence,)
+        served = load_item(connection, attempt.response_id)
+    assert (run.kind, run.state) == ("reflect", RunState.DONE)
+    assert [(each.answer, each.kept) for each in sequence.attempts] == [(BAD, False), (GOOD, True)]
+    scores = [result.before.groundedness, result.after and result.after.groundedness]
+    assert [each.groundedness for each in sequence.attempts] == scores
+    assert (served.response.answer, [each.groundedness for each in served.judgments]) == (GOOD, scores[1:])
+    assert open_flags(store) == [], "rules read the answer that was served"
+    with store.writing() as connection:
+        forget_response(connection, "q1", actor="ann")
+        texts = connection.execute(select(RESPONSE.c.answer)).scalars().all()
+    assert texts == [None, None], "the original is forgotten with the answer that replaced it"
+
+
+@on_sqlite
+def test_a_bad_answer_that_is_served_is_flagged(store: Store) -> None:
+    """Of all answers, those that reach a reader need people most."""
+    worse = Generate("Marble engines sing about violet dunes and nobody listens at all.")
+    for id_, generate in (("q1", worse), ("q2", Generate("  "))):
+        result = judgeboard.reflect_blocking(
+            QUERY, BAD, PASSAGES, MESSAGES, generate=generate, store=store, source="shop", external_id=id_
+        )
+        assert (result.answer, result.kept) == (BAD, "original")
+    judgeboard.reflect_blocking(
+        QUERY, GOOD * 2, PASSAGES, MESSAGES, generate=Generate(), store=store, source="shop", external_id="q3"
+    )
+    assert logged(store) == ["q1", "q2", "q3"], "an answer without an attempt is served too"
+    assert {id_ for id_, rule in open_flags(store) if rule == "low_groundedness"} == {"q1", "q2"}
+    with store.reading() as connection:
+        (run,) = list_runs(connection)
+        assert len(stored_attempts(connection, run.id)) == 2, "one run a day has them all"
+
+
+@on_sqlite
+def test_an_answer_with_a_used_id_is_refused_and_changes_nothing(store: Store) -> None:
+    judgeboard.reflect_blocking(QUERY, GOOD * 2, PASSAGES, generate=Generate(), store=store, external_id="q1")
+    with pytest.raises(judgeboard.JudgeboardError, match="another answer with the id 'q1'"):
+        judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=Generate(), store=store, external_id="q1")
+    with store.reading() as connection:
+        assert count_responses(connection) == 1
+
+
+def test_an_async_generator_and_the_awaited_form_give_the_same() -> None:
+    async def generate(_messages: Any) -> str:
+        return GOOD
+
+    awaited = asyncio.run(judgeboard.reflect(QUERY, BAD, PASSAGES, MESSAGES, generate=generate))
+    assert (awaited.answer, awaited.kept) == (GOOD, "new")
+
+
+@pytest.mark.parametrize(
+    ("new", "outcome"),
+    [
+        (f" {BAD}\n", Outcome.IDENTICAL),
+        ("  ", Outcome.NO_ANSWER),
+        (RuntimeError("the model is out"), Outcome.NO_ANSWER),
+        ("Marble engines sing about violet dunes and nobody listens at all.", Outcome.KEPT_ORIGINAL),
+    ],
+)
+def test_the_original_is_kept_where_nothing_better_comes(new: Any, outcome: Outcome) -> None:
+    result = judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(new))
+    assert (result.answer, result.kept, result.outcome) == (BAD, "original", outcome)
+    assert (result.after is None) == (outcome is not Outcome.KEPT_ORIGINAL)
+    if isinstance(new, Exception):
+        assert result.error == "RuntimeError: the model is out"
+
+
+def test_a_failed_second_judgment_keeps_the_original() -> None:
+    replies = [verdict(groundedness=0.1, quality=1), completion("no"), completion("no")]
+    with RecordingEndpoint(in_turn(replies)) as endpoint:
+        result = judgeboard.reflect_blocking(
+            QUERY, BAD, PASSAGES, MESSAGES, generate=Generate(), judge="rag", model="m", base_url=endpoint.base_url
+        )
+    assert (result.answer, result.outcome, result.other) == (BAD, Outcome.SECOND_FAILED, GOOD)
+
+
+@pytest.mark.parametrize(
+    ("answer", "passages", "query_type"),
+    [
+        (BAD, PASSAGES, "simple"),
+        ("too short", PASSAGES, "complex"),
+        (BAD, None, "complex"),
+        (GOOD * 2, PASSAGES, "complex"),
+    ],
+    ids=["simple", "short", "groundedness unmeasured", "good"],
+)
+def test_an_answer_that_is_not_eligible_is_judged_and_left(answer: str, passages: Any, query_type: str) -> None:
+    generate, rule = Generate(), judgeboard.ReflectRule(query_types=("complex",))
+    result = judgeboard.reflect_blocking(
+        QUERY, answer, passages, MESSAGES, generate=generate, query_type=query_type, rule=rule
+    )
+    assert (result.answer, result.kept, result.outcome, generate.asked) == (answer, "original", None, [])
+    assert result.before.quality is not None
+
+
+def test_missing_messages_are_rebuilt() -> None:
+    generate = Generate()
+    judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=generate)
+    [[message]] = generate.asked
+    assert QUERY in message["content"]
+    assert PASSAGES[0] in message["content"]
+
+
+def test_blocking_inside_an_event_loop_names_the_coroutine() -> None:
+    async def inside() -> None:
+        judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=Generate())
+
+    with pytest.raises(judgeboard.JudgeboardError, match=r"await judgeboard\.reflect"):
+        asyncio.run(inside())

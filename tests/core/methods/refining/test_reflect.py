@@ -1,0 +1,385 @@
+"""Self-reflection over a log: who is asked again, which answer is kept, what is stored, where the command goes on."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from engines import on_sqlite
+from judgeboard.domain import Response, RunState, Status, Verdict
+from judgeboard.errors import BadInput, UnknownPrice
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion, failure
+from judgeboard.methods.refining.reflect import ReflectRule, ReflectSummary, reflect_pending
+from judgeboard.runs.judging import make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.storing import store_judgments, store_responses
+from judgeboard.store.tables import FLAG, JUDGMENT, RESPONSE
+from judging_log import judgments, runs, store_answers
+from refining_log import (
+    LONG,
+    asked,
+    both,
+    generations,
+    generator,
+    is_judging,
+    judge,
+    judged,
+    made,
+    rated,
+    refinements,
+    scored,
+    store_bad,
+    written,
+)
+from stored_rows import rows_of
+
+BETTER = "It is granite, as the passage says."
+
+
+def reflect(store: Store, script: Script, **options: Any) -> tuple[ReflectSummary, RecordingEndpoint]:
+    writer = options.pop("writer", {})
+    with RecordingEndpoint(script) as endpoint:
+        summary = reflect_pending(
+            store, judge("rag", endpoint), generator(endpoint, **writer), **{"concurrency": 2} | options
+        )
+    return summary, endpoint
+
+
+def writing(text: str = BETTER, **scores: tuple[float, int]) -> Script:
+    return both(lambda _request: text, scored(scores or {"granite": (0.9, 4)}))
+
+
+def judge_first(store: Store, **said: Any) -> None:
+    """Give every answer of the log a verdict of the judge version that the tests use."""
+    with RecordingEndpoint() as endpoint, store.writing() as connection:
+        version = ensure_version(connection, judge("rag", endpoint).version)
+        ids = connection.execute(select(RESPONSE.c.id)).scalars()
+        stored_verdict = Verdict(**{"status": Status.OK, "groundedness": 0.2, "quality": 2} | said)
+        store_judgments(connection, version, None, [NewJudgment(id_, 0, 0, stored_verdict) for id_ in ids])
+
+
+@on_sqlite
+def test_a_better_grounded_answer_is_kept_and_everything_is_stored(store: Store) -> None:
+    store_bad(store)
+    summary, endpoint = reflect(store, writing())
+    assert (summary.eligible, summary.regenerated, summary.kept_new, summary.kept_original) == (1, 1, 1, 0)
+    assert (summary.calls, summary.account.asked, summary.account.ok) == (3, 3, 3)
+    assert summary.account.not_reached == 0
+    [new] = made(store)
+    assert (new["source"], new["external_id"], new["answer"]) == ("log", f"0~reflect-{summary.account.run_id}", BETTER)
+    assert (new["generator_model"], new["derived_from"]) == ("writer", 1)
+    assert [(row["id"], row["groundedness"]) for row in judgments(store)] == [("0", 0.2), (new["external_id"], 0.9)]
+    [row] = refinements(store)
+    before, after = (one["id"] for one in rows_of(store, JUDGMENT))
+    assert (row["method"], row["outcome"]) == ("reflect", "kept_new")
+    assert (row["root_response_id"], row["response_id"]) == (1, new["id"])
+    assert (row["judgment_before_id"], row["judgment_id"]) == (before, after)
+    [call] = generations(store)
+    assert (call["status"], call["response_id"], call["prompt_tokens"]) == ("ok", new["id"], 100)
+    assert len(endpoint.requests) == 3
+
+
+@on_sqlite
+def test_an_answer_that_is_judged_already_takes_two_calls(store: Store) -> None:
+    store_bad(store, 3)
+    judge_first(store)
+    summary, endpoint = reflect(store, writing())
+    assert (summary.calls, len(endpoint.requests), summary.kept_new) == (6, 6, 3)
+
+
+def test_the_generator_is_asked_the_same_messages_by_its_own_settings(sqlite_store: Store) -> None:
+    store_bad(sqlite_store)
+    _, endpoint = reflect(sqlite_store, writing())
+    [request] = written(endpoint)
+    assert request["messages"] == list(asked(0))
+    assert "temperature" not in request
+    assert request["max_tokens"] == 2048
+
+
+def test_a_temperature_is_sent_where_it_is_given(sqlite_store: Store) -> None:
+    store_bad(sqlite_store)
+    _, endpoint = reflect(sqlite_store, writing(), writer={"temperature": 0.7, "max_output": 99})
+    [request] = written(endpoint)
+    assert (request["temperature"], request["max_tokens"]) == (0.7, 99)
+
+
+@pytest.mark.parametrize("groundedness", [0.2, 0.1], ids=["equal", "lower"])
+def test_only_a_strictly_higher_groundedness_replaces_the_original(sqlite_store: Store, groundedness: float) -> None:
+    store_bad(sqlite_store)
+    summary, _ = reflect(sqlite_store, writing(granite=(groundedness, 4)))
+    assert (summary.kept_new, summary.kept_original, summary.second_failed) == (0, 1, 0)
+    assert [row["outcome"] for row in refinements(sqlite_store)] == ["kept_original"]
+
+
+def test_a_failed_second_judgment_keeps_the_original(sqlite_store: Store) -> None:
+    store_bad(sqlite_store)
+    script = both(
+        lambda _request: BETTER, lambda answer: completion("Good!") if "granite" in answer else scored({})(answer)
+    )
+    summary, _ = reflect(sqlite_store, script)
+    assert (summary.regenerated, summary.kept_new, summary.kept_original, summary.second_failed) == (1, 0, 1, 1)
+    assert [row["outcome"] for row in refinements(sqlite_store)] == ["second_failed"]
+    assert [row["status"] for row in judgments(sqlite_store)] == ["ok", "unparsable"]
+    assert summary.calls == 4, "the repair is a call too"
+
+
+def test_an_identical_answer_is_counted_and_not_judged(sqlite_store: Store) -> None:
+    store_bad(sqlite_store)
+    judge_first(sqlite_store)
+    summary, endpoint = reflect(sqlite_store, writing(f"{LONG} number-0.\n"))
+    assert (summary.eligible, summary.identical, summary.regenerated, summary.calls) == (1, 1, 0, 1)
+    assert not any(is_judging(request.body) for request in endpoint.requests)
+    assert made(sqlite_store) == []
+
+
+def test_a_generator_that_gives_nothing_leaves_the_original_and_is_counted(sqlite_store: Store) -> None:
+    store_bad(sqlite_store)
+    judge_first(sqlite_store)
+    summary, _ = reflect(sqlite_store, both(lambda _request: failure(400, "too long"), scored({})))
+    assert (summary.eligible, summary.no_answer, summary.regenerated, summary.account.error) == (1, 1, 0, 1)
+    assert [row["response_id"] for row in generations(sqlite_store)] == [None]
+
+
+def test_rows_without_messages_are_counted_and_rebuilt_only_when_that_is_wanted(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, 2, messages=None)
+    summary, endpoint = reflect(sqlite_store, writing())
+    assert (summary.eligible, summary.no_messages, summary.regenerated) == (2, 2, 0)
+    assert written(endpoint) == []
+    again, endpoint = reflect(sqlite_store, writing())
+    assert (again.eligible, again.no_messages, again.calls, endpoint.requests) == (2, 2, 0, [])
+    rebuilt, endpoint = reflect(sqlite_store, writing(), rebuild_messages=True)
+    assert (rebuilt.no_messages, rebuilt.kept_new) == (0, 2)
+    assert {"What is rock 0?" in str(one["messages"]) for one in written(endpoint)} == {True, False}
+    assert all("It is a rock." in str(one["messages"]) for one in written(endpoint))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"quality": 3},
+        {"quality": None},
+        {"groundedness": None},
+        {"status": Status.UNPARSABLE, "groundedness": None, "quality": None},
+    ],
+    ids=["good enough", "no quality", "no groundedness", "no usable verdict"],
+)
+def test_what_is_good_enough_or_unmeasured_is_not_eligible(sqlite_store: Store, said: dict[str, Any]) -> None:
+    store_bad(sqlite_store)
+    judge_first(sqlite_store, **said)
+    summary, endpoint = reflect(sqlite_store, writing())
+    assert (summary.eligible, summary.calls, endpoint.requests) == (0, 0, [])
+    assert runs(sqlite_store) == [], "a command that finds nothing to do leaves nothing behind"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"query_type": "simple"}, {"answer": "x" * 49}, {"passages": None}],
+    ids=["another type", "too short", "no passages"],
+)
+def test_answers_of_another_kind_are_not_even_judged(sqlite_store: Store, fields: dict[str, Any]) -> None:
+    store_bad(sqlite_store, **fields)
+    summary, endpoint = reflect(sqlite_store, writing(), rule=ReflectRule(query_types=("complex",)))
+    assert (summary.eligible, endpoint.requests) == (0, [])
+
+
+def test_the_thresholds_are_parameters(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, query_type="QA", answer="x" * 10)
+    judge_first(sqlite_store, quality=3)
+    summary, _ = reflect(sqlite_store, writing(), rule=ReflectRule(3, 10, ("QA", "complex")))
+    assert summary.kept_new == 1
+
+
+def test_without_query_types_answers_of_every_type_are_improved(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, query_type="QA")
+    summary, _ = reflect(sqlite_store, writing())
+    assert summary.kept_new == 1
+
+
+def test_fifty_characters_are_enough(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, answer="ö" * 50)
+    summary, _ = reflect(sqlite_store, writing())
+    assert summary.kept_new == 1
+
+
+def test_an_original_that_turns_out_good_takes_one_call(sqlite_store: Store) -> None:
+    store_bad(sqlite_store)
+    summary, endpoint = reflect(sqlite_store, both(lambda _request: BETTER, scored({}, (0.9, 4))))
+    assert (summary.eligible, summary.calls, len(endpoint.requests)) == (0, 1, 1)
+
+
+def test_a_filter_narrows_and_another_judge_version_begins_anew(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, 3)
+    narrowed, endpoint = reflect(sqlite_store, writing(), where=RowFilter(ids=("1",)))
+    assert (narrowed.eligible, len(endpoint.requests)) == (1, 3)
+    rest, endpoint = reflect(sqlite_store, writing())
+    assert (rest.eligible, len(endpoint.requests)) == (2, 6), "what is settled is not done again"
+    other, _ = reflect(sqlite_store, writing(), writer={"temperature": 1.0})
+    assert (other.eligible, other.calls) == (3, 6), "another generator is another question"
+
+
+def test_another_rule_reaches_what_is_left_and_repeats_nothing(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, 2)
+    with sqlite_store.writing() as connection:
+        store_responses(
+            connection, [Response("other", "x", "Why?", f"{LONG} number-x.", ("It is a rock.",), "complex")]
+        )
+    first, _ = reflect(sqlite_store, writing())
+    assert (first.kept_new, first.no_messages) == (2, 1)
+    rest, endpoint = reflect(sqlite_store, writing(), rebuild_messages=True, rule=ReflectRule(max_quality=3))
+    assert (rest.kept_new, len(endpoint.requests)) == (1, 2)
+
+
+def test_the_same_command_again_asks_nothing_and_tries_again_what_failed(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, 2)
+    script = both(
+        lambda request: failure(400, "no") if "rock 1" in str(request) else BETTER, scored({"granite": (0.9, 4)})
+    )
+    first, _ = reflect(sqlite_store, script)
+    assert (first.kept_new, first.no_answer) == (1, 1)
+    second, endpoint = reflect(sqlite_store, writing())
+    assert (second.kept_new, len(endpoint.requests)) == (1, 2)
+    third, endpoint = reflect(sqlite_store, writing())
+    assert (third.eligible, endpoint.requests) == (0, [])
+
+
+def test_a_stopped_run_goes_on_with_what_is_missing(store: Store) -> None:
+    store_bad(store, 6)
+    judge_first(store)
+    bad_key = both(lambda _request: BETTER, lambda _answer: failure(401, "no such key"))
+    stopped, _ = reflect(store, bad_key)
+    assert stopped.account.state is RunState.STOPPED
+    assert (stopped.eligible, stopped.regenerated, stopped.account.not_reached) == (6, 0, 6)
+    kept = len(generations(store))
+    assert kept > 0
+    summary, endpoint = reflect(store, writing())
+    assert summary.account.run_id == stopped.account.run_id
+    assert (summary.kept_new, len(written(endpoint))) == (6, 6 - kept), "no answer is made twice"
+    assert len(endpoint.requests) == 12 - kept
+
+
+def test_a_stopped_run_goes_on_though_the_log_has_grown(sqlite_store: Store) -> None:
+    store_bad(sqlite_store, 3)
+    judge_first(sqlite_store)
+    stopped, _ = reflect(sqlite_store, both(lambda _request: BETTER, lambda _answer: failure(401, "no such key")))
+    kept = len(generations(sqlite_store))
+    store_answers(sqlite_store, 2, first=10)
+    with sqlite_store.writing() as connection:
+        newcomer = Response(
+            "log", "new", "What is it?", f"{LONG} new.", ("A rock.",), query_type="complex", messages=asked(9)
+        )
+        store_responses(connection, [newcomer])
+    summary, endpoint = reflect(sqlite_store, writing())
+    assert summary.account.run_id == stopped.account.run_id
+    assert (summary.kept_new, len(written(endpoint))) == (3, 3 - kept), "no answer is made twice"
+    newer, endpoint = reflect(sqlite_store, writing())
+    assert newer.account.run_id != stopped.account.run_id
+    assert [str(request["messages"][-1]["content"]) for request in written(endpoint)] == ["What is rock 9?"]
+
+
+def test_made_answers_raise_no_flag_and_are_no_part_of_the_log(sqlite_store: Store) -> None:
+    store_bad(sqlite_store)
+    reflect(sqlite_store, writing(granite=(0.0, 1)))
+    assert {row["response_id"] for row in rows_of(sqlite_store, FLAG)} == {1}
+    again, endpoint = reflect(sqlite_store, writing())
+    assert (again.eligible, endpoint.requests) == (0, []), "a made answer is not made anew"
+
+
+def test_a_cost_limit_needs_both_prices(sqlite_store: Store, tmp_path: Any) -> None:
+    store_bad(sqlite_store)
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\nreader = { input = 1, output = 1 }\n")
+    with RecordingEndpoint() as endpoint:
+        remote = generator(endpoint, prices=prices, base_url="https://models.example.org/v1")
+        with pytest.raises(UnknownPrice, match="writer"):
+            reflect_pending(sqlite_store, judge("rag", endpoint, prices=prices), remote, max_cost=1)
+    assert endpoint.requests == []
+
+
+def test_the_cost_of_both_models_is_summed(sqlite_store: Store, tmp_path: Any) -> None:
+    store_bad(sqlite_store)
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\nreader = { input = 1, output = 1 }\nwriter = { input = 10, output = 10 }\n")
+    with RecordingEndpoint(writing()) as endpoint:
+        summary = reflect_pending(
+            sqlite_store, judge("rag", endpoint, prices=prices), generator(endpoint, prices=prices), max_cost=1
+        )
+    assert summary.account.cost_micro == 2 * 120 + 1200
+
+
+@pytest.mark.parametrize("changes", [{"max_quality": 5}, {"min_chars": -1}])
+def test_a_rule_out_of_its_range_is_refused(changes: dict[str, int]) -> None:
+    with pytest.raises(BadInput):
+        ReflectRule(**changes)
+
+
+def test_offline_judges_reflect_too(sqlite_store: Store) -> None:
+    store_bad(
+        sqlite_store, answer="Marble dunes sing about violet engines while nobody in the harbour listens to them."
+    )
+    with RecordingEndpoint(lambda _request, _number: completion("It is a rock.")) as endpoint:
+        summary = reflect_pending(sqlite_store, make_judge("lexical"), generator(endpoint))
+    assert (summary.kept_new, summary.calls) == (1, 1)
+
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "weather.py"
+
+
+@pytest.fixture
+def weather() -> Any:
+    spec = importlib.util.spec_from_file_location("weather_example", EXAMPLE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_scene_runs_as_its_docstring_says() -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONUTF8": "1"}
+    )
+    attempts = re.findall(r"attempt \d: It is (-?\d+) °C in Paris\.\n  rated (\d)", done.stdout)
+    assert attempts == [("-255", "1"), ("-125", "1"), ("15", "4")]
+    assert done.stdout.endswith("passed: It is 15 °C in Paris.\n")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_impossible_temperatures_fail_and_15_passes_whenever_it_comes(weather: Any, seed: int) -> None:
+    result = weather.main(["--seed", str(seed)])
+    assert (result.passed, result.answer) == (True, "It is 15 °C in Paris.")
+    assert all("15" not in one.answer for one in result.attempts[:-1])
+    assert all(one.rating.rating == 1 for one in result.attempts[:-1])
+
+
+def test_a_limit_ends_the_scene_without_an_exception(weather: Any) -> None:
+    result = weather.main(["--seed", "6", "--max-repeats", "1"])
+    assert (result.passed, len(result.attempts), result.answer) == (False, 2, "It is -125 °C in Paris.")
+
+
+def test_models_at_an_endpoint_play_the_scene_with_a_real_tool_call(weather: Any) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Paris"}'}}
+
+    def script(request: dict[str, Any], _number: int) -> ScriptedReply:
+        messages = request["messages"]
+        if request["model"] == "reader":
+            return rated(4 if " 15 °C" in judged(request) else 1, "ask again")
+        if messages[-1]["role"] == "tool":
+            return completion(f"It is {messages[-1]['content']} in Paris.")
+        reply = json.loads(json.dumps(completion("").body))
+        reply["choices"][0]["message"] |= {"content": None, "tool_calls": [call]}
+        reply["choices"][0]["finish_reason"] = "tool_calls"
+        return ScriptedReply(reply)
+
+    with RecordingEndpoint(script) as endpoint:
+        result = weather.main(["--model", "writer", "--judge-model", "reader", "--base-url", endpoint.base_url])
+    assert (result.passed, result.answer, len(result.attempts)) == (True, "It is 15 °C in Paris.", 3)

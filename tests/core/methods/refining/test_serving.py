@@ -1,0 +1,345 @@
+"""One call between an assistant and its reader: what the reader sees, what is recorded, and what may fail."""
+
+import asyncio
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, cast
+
+import pytest
+from sqlalchemy import select
+
+import judgeboard
+from endpoint_scripts import in_turn
+from engines import on_sqlite
+from judgeboard.domain import Claim, DimensionScore, ResponseKind
+from judgeboard.judges.evidence_alignment import REFLECTIONS, served_words
+from judgeboard.judges.judge import fingerprint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, always, verdict
+from judgeboard.methods.refining.attempts import attempt_sequences
+from judgeboard.methods.refining.reflect import Outcome
+from judgeboard.methods.refining.serving import ServedAnswer
+from judgeboard.store.engine import Store
+from judgeboard.store.items import Item, load_item
+from judgeboard.store.judge_versions import list_versions
+from judgeboard.store.judgments import dimension_scores
+from judgeboard.store.tables import RESPONSE
+from sent_traces import receiving
+
+QUERY = "At what temperature does Dyneema melt?"
+BAD = "Marble dunes sing about violet engines while nobody in the harbour listens."
+GOOD = "Dyneema melts at about 145 degrees."
+PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
+DISCLAIMER = "❓ Insufficient data for this answer, use with caution"
+WARNING = "⚠️ Some content may go beyond available data"
+
+
+def items(store: Store) -> list[Item]:
+    """The answers of the log."""
+    with store.reading() as connection:
+        ids = connection.execute(select(RESPONSE.c.id).where(RESPONSE.c.kind == ResponseKind.LOG).order_by("id"))
+        return [load_item(connection, id_) for id_ in ids.scalars()]
+
+
+@on_sqlite
+def test_a_bad_answer_gets_a_disclaimer_a_verdict_and_a_flag(store: Store) -> None:
+    served = judgeboard.serve_answer_blocking(
+        QUERY, BAD, PASSAGES, store=store, source="shop", metadata={"tenant": "a"}, generator_model="m"
+    )
+    assert (served.text, served.answer, served.level) == (f"{DISCLAIMER}\n\n{BAD}", BAD, "disclaimer")
+    [item] = items(store)
+    assert (item.response.external_id, item.response.source, item.response.answer) == (
+        served.external_id,
+        "shop",
+        BAD,
+    ), "stored without notice"
+    assert (
+        item.response.metadata["tenant"],
+        item.response.metadata["served"]["notice"],
+        item.response.generator_model,
+    ) == (
+        "a",
+        "disclaimer",
+        "m",
+    )
+    [judgment] = item.judgments
+    assert served.verdict is not None
+    assert judgment.groundedness == served.verdict.groundedness == item.response.metadata["served"]["groundedness"]
+    assert "low_groundedness" in {flag.rule for flag in item.flags}
+
+
+@on_sqlite
+def test_a_better_second_answer_is_served_and_the_page_can_say_so(store: Store) -> None:
+    served = judgeboard.serve_answer_blocking(
+        QUERY, BAD, PASSAGES, generate=lambda _messages: GOOD, query_type="complex", store=store
+    )
+    assert (served.text, served.level) == (GOOD, "full")
+    [item] = items(store)
+    assert (item.response.answer, item.response.metadata["served"]["reflection"]) == (GOOD, "kept_new")
+    with store.reading() as connection:
+        [attempts] = attempt_sequences(connection, item.response_id)
+    assert [attempt.answer for attempt in attempts.attempts] == [BAD, GOOD]
+    assert served_words(item.response.metadata) == (
+        "The reader saw no notice (groundedness 1.00 at that time). Self-reflection replaced the first answer."
+    )
+
+
+def test_the_rule_says_which_answers_get_a_second_one() -> None:
+    asked: list[Any] = []
+    for query_type in ("unspecified", "simple"):
+        served = judgeboard.serve_answer_blocking(
+            QUERY, BAD, PASSAGES, generate=asked.append, rule=judgeboard.ReflectRule(query_types=("complex",)),
+            query_type=query_type, record=False,
+        )  # fmt: skip
+        assert (served.answer, served.level, asked) == (BAD, "disclaimer", [])
+    for rule in (judgeboard.ReflectRule(query_types=("simple",)), judgeboard.ReflectRule()):
+        served = judgeboard.serve_answer_blocking(
+            QUERY, BAD, PASSAGES, generate=lambda _: GOOD, rule=rule, query_type="simple", record=False
+        )
+        assert served.answer == GOOD, "without query types, all count"
+
+
+@on_sqlite
+def test_each_step_is_optional(store: Store) -> None:
+    plain = judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, judge=None, store=store)
+    assert (plain.text, plain.level, plain.verdict) == (BAD, "unmeasured", None)
+    without = judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, notice=False, store=store)
+    assert (without.text, without.level) == (BAD, "disclaimer")
+    judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, record=False, store=store)
+    first, second = items(store)
+    assert (first.judgments, first.response.metadata["served"]) == ((), {"notice": "unmeasured"})
+    assert (len(second.judgments), "notice" in second.response.metadata["served"]) == (1, False)
+
+
+@pytest.mark.parametrize(("score", "start", "level"), [(0.8, "", "full"), (0.6, WARNING, "warning")])
+def test_the_notice_goes_by_the_verdict_of_a_model(score: float, start: str, level: str) -> None:
+    with RecordingEndpoint(always(verdict(groundedness=score, quality=3))) as endpoint:
+        served = judgeboard.serve_answer_blocking(
+            QUERY, GOOD, PASSAGES, judge="rag", model="m", base_url=endpoint.base_url, record=False
+        )
+    assert served.text.startswith(start or GOOD)
+    assert served.level == level
+
+
+def test_without_a_store_the_server_gets_the_answer_and_what_the_reader_saw() -> None:
+    with RecordingEndpoint(always(ScriptedReply({"stored": True}))) as server:
+        client = judgeboard.Client(server.base_url.removesuffix("/v1"), delay_s=0)
+        served = asyncio.run(
+            judgeboard.serve_answer(QUERY, BAD, [{"text": PASSAGES[0], "rank": 1}], client=client, source="shop")
+        )
+        assert client.flush(60)
+    [body] = server.requests[0].body
+    assert (body["external_id"], body["answer"], body["source"]) == (served.external_id, BAD, "shop")
+    assert body["metadata"]["served"]["notice"] == "disclaimer"
+    assert body["context"] == [{"text": PASSAGES[0], "rank": 1}]
+
+
+class Own:
+    """A judge of the user, with everything that a verdict can have."""
+
+    version = judgeboard.JudgeVersion("mine", "own", "m-1", {"temperature": 0})
+    address = None
+    priced = False
+    verdicts: ClassVar = {
+        "ok": judgeboard.Verdict(
+            status=judgeboard.Status.OK,
+            groundedness=0.25,
+            quality=2,
+            label=judgeboard.Label.HALLUCINATED,
+            reasoning="why",
+            raw="{}",
+            claims=(Claim(BAD, judgeboard.ClaimStatus.UNSUPPORTED, BAD, None, None, 0, len(BAD)),),
+            scores=(DimensionScore("tone", 4.0, "1-5", "polite"), DimensionScore("depth", None, "1-5")),
+        ),
+        "error": judgeboard.Verdict(status=judgeboard.Status.ERROR, error="no"),
+    }
+
+    def __init__(self, status: str) -> None:
+        self.status = status
+
+    async def judge(self, _item: judgeboard.JudgeInput) -> judgeboard.Verdict:
+        return self.verdicts[self.status]
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("status", "rules"), [("ok", {"low_groundedness", "low_quality"}), ("error", {"judge_failed"})]
+)
+def test_without_a_store_the_server_gets_the_whole_verdict_and_flags_the_answer(
+    store: Store, status: str, rules: set[str]
+) -> None:
+    with RecordingEndpoint(always(ScriptedReply({"stored": True}))) as server:
+        client = judgeboard.Client(server.base_url.removesuffix("/v1"), delay_s=0, source="shop")
+        judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, judge=Own(status), client=client)
+        assert client.flush(60)
+    assert [request.path for request in server.requests] == ["/api/responses", "/api/judgments"]
+    with receiving(store) as http:
+        for request in server.requests:
+            reply = http.post(request.path, json=request.body).json()
+            assert (reply["stored"], reply["other_fields"]) == (1, {})
+    [item] = items(store)
+    [judgment] = item.judgments
+    sent = Own.verdicts[status]
+    for name in ("status", "groundedness", "quality", "label", "reasoning", "claims", "raw", "error"):
+        assert getattr(judgment, name) == getattr(sent, name), name
+    assert rules <= {flag.rule for flag in item.flags}
+    with store.reading() as connection:
+        [version] = list_versions(connection)
+        assert tuple(dimension_scores(connection, [judgment.id]).get(judgment.id, ())) == sent.scores
+    recorded = {"recorded": fingerprint(Own.version)}
+    assert (version.name, version.model, version.params, item.response.source) == ("mine", "m-1", recorded, "shop")
+
+
+class Broken:
+    """A judge, a model or a database that fails."""
+
+    version = None
+    address = None
+
+    async def judge(self, _item: Any) -> None:
+        raise RuntimeError("the key is sk-not-for-the-log")
+
+    def writing(self) -> None:
+        raise OSError("the disk is full")
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ({"judge": Broken()}, "the key is sk-not-for-the-log"),
+        ({"judge": "oracle"}, "there is no judge of kind 'oracle'"),
+        ({"judge": "rag", "model": "m", "base_url": "http://127.0.0.1:9/v1", "tries": 1}, None),
+        ({"passages": 7}, "not iterable"),
+        ({"messages": [{"role": "system", "content": "be brief"}]}, "no message of the user"),
+        ({"within_s": 0.05, "judge": "slow"}, "not enough time"),
+        ({"store": Broken(), "record": True}, "the disk is full"),
+    ],
+)
+def test_the_reader_gets_the_answer_whatever_fails(
+    fault: dict[str, Any], reason: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Slow(Broken):
+        async def judge(self, _item: Any) -> None:
+            await asyncio.sleep(60)
+
+    if fault.get("judge") == "slow":
+        fault = fault | {"judge": Slow()}
+    arguments = {"passages": PASSAGES, "record": False} | fault
+    began = time.monotonic()
+    with caplog.at_level(logging.WARNING, "judgeboard"):
+        served = judgeboard.serve_answer_blocking(QUERY, GOOD, **arguments)
+    assert served.text == GOOD
+    assert time.monotonic() - began < 30
+    assert reason is None or reason in caplog.text
+
+
+@on_sqlite
+def test_what_was_judged_counts_also_if_the_second_answer_takes_too_long(store: Store) -> None:
+    async def generate(_messages: Any) -> str:
+        await asyncio.sleep(60)
+        return GOOD
+
+    served = judgeboard.serve_answer_blocking(
+        QUERY, BAD, PASSAGES, generate=generate, query_type="complex", within_s=1, store=store
+    )
+    assert (served.answer, served.level) == (BAD, "disclaimer")
+    [item] = items(store)
+    assert len(item.judgments) == 1
+
+
+@pytest.fixture
+def released() -> Iterator[threading.Event]:
+    """An event for functions that block until the test is over."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def returns_meanwhile(call: Callable[[], ServedAnswer]) -> ServedAnswer:
+    """The result of a blocking call that has to return while something else still blocks."""
+    results: list[ServedAnswer] = []
+    thread = threading.Thread(target=lambda: results.append(call()), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert results, "the call waits for what blocks"
+    return results[0]
+
+
+@on_sqlite
+def test_the_reader_does_not_wait_for_a_locked_database_and_the_answer_is_recorded_later(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    judgeboard.serve_answer_blocking(QUERY, GOOD, PASSAGES, store=store)
+    other = sqlite3.connect(str(store.engine.url.database), isolation_level=None)
+    other.execute("begin immediate")
+    with caplog.at_level(logging.WARNING, "judgeboard"):
+        served = returns_meanwhile(
+            lambda: judgeboard.serve_answer_blocking(QUERY, BAD, PASSAGES, within_s=0.5, store=store)
+        )
+        assert (served.level, other.in_transaction, len(items(store))) == ("disclaimer", True, 1)
+        assert f"the answer {served.external_id} is not recorded yet" in caplog.text
+    other.execute("rollback")
+    other.close()
+    for thread in threading.enumerate():
+        if thread.name == "judgeboard-call":
+            thread.join(30)
+    assert [item.response.external_id for item in items(store)][1:] == [served.external_id]
+
+
+def test_a_recording_that_fails_in_the_background_is_logged(
+    caplog: pytest.LogCaptureFixture, released: threading.Event
+) -> None:
+    class Stuck:
+        def writing(self) -> None:
+            released.wait(60)
+            raise OSError("the disk is full")
+
+    def serve() -> ServedAnswer:
+        return judgeboard.serve_answer_blocking(QUERY, BAD, judge=None, within_s=0.1, store=cast(Store, Stuck()))
+
+    with caplog.at_level(logging.WARNING, "judgeboard"):
+        served = returns_meanwhile(serve)
+        released.set()
+        for thread in threading.enumerate():
+            if thread.name == "judgeboard-call":
+                thread.join(30)
+    assert f"the answer {served.external_id} was not recorded: OSError: the disk is full" in caplog.text
+
+
+def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(released: threading.Event) -> None:
+    def generate(_messages: Any) -> str:
+        released.wait(60)
+        return GOOD
+
+    def serve() -> ServedAnswer:
+        return judgeboard.serve_answer_blocking(
+            QUERY, BAD, PASSAGES, generate=generate, query_type="complex", within_s=1, record=False
+        )
+
+    served = returns_meanwhile(serve)
+    assert (served.answer, served.level, released.is_set()) == (BAD, "disclaimer", False)
+
+
+@on_sqlite
+def test_the_failed_judgment_of_a_served_answer_is_flagged(store: Store) -> None:
+    with RecordingEndpoint(in_turn([ScriptedReply({"error": "no"}, 500)] * 9)) as endpoint:
+        served = judgeboard.serve_answer_blocking(
+            QUERY, GOOD, PASSAGES, judge="rag", model="m", base_url=endpoint.base_url, tries=1, store=store
+        )
+    assert (served.text, served.level) == (GOOD, "unmeasured")
+    [item] = items(store)
+    assert "judge_failed" in {flag.rule for flag in item.flags}
+
+
+@pytest.mark.parametrize("metadata", [{}, {"served": 3}, {"served": {"notice": ["x"], "groundedness": "high"}}])
+def test_metadata_of_other_tools_describe_no_notice(metadata: dict[str, Any]) -> None:
+    assert served_words(metadata) is None
+
+
+def test_each_outcome_of_a_reflection_has_its_words() -> None:
+    assert [*REFLECTIONS] == [*Outcome]

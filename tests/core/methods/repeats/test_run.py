@@ -1,0 +1,304 @@
+"""One judge asked the same several times: what is asked, what is kept, what it comes to."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from engines import on_sqlite
+from graded_log import BAD, GOOD, GradedLog
+from held_endpoint import HeldEndpoint
+from judgeboard.agreement.measure import measure_agreement
+from judgeboard.cli.app import run
+from judgeboard.domain import DimensionScore, JudgeVersion, ResponseKind, Status, Verdict
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.health.report import measure_health
+from judgeboard.llm.recording_endpoint import (
+    RecordingEndpoint,
+    Script,
+    ScriptedReply,
+    always,
+    completion,
+    failure,
+    verdict,
+)
+from judgeboard.methods.repeats.command import repeats_lines
+from judgeboard.methods.repeats.run import judge_repeats, repeats_report
+from judgeboard.runs.judging import JudgingSummary, judge_pending
+from judgeboard.store.engine import Store
+from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.opening import open_store
+from judgeboard.store.storing import store_judgments
+from judgeboard.store.tables import FLAG, JUDGMENT, VERSION
+from judging_log import address, asked, judgments, number_in, rag, runs, store_answers
+from killed_command import AT_ONCE, killed_then_repeated, stored
+
+
+def repeat(store: Store, script: Script, times: int = 3, **options: Any) -> tuple[JudgingSummary, RecordingEndpoint]:
+    chosen = {name: options.pop(name) for name in ("prices",) if name in options}
+    with RecordingEndpoint(script) as endpoint:
+        return judge_repeats(store, rag(endpoint, **chosen), times, **{"concurrency": 2} | options), endpoint
+
+
+def version(store: Store, name: str, **params: Any) -> StoredVersion:
+    with store.writing() as connection:
+        return ensure_version(connection, JudgeVersion(name, "rubric", params=params))
+
+
+def add(store: Store, of: StoredVersion, response_id: int, *verdicts: Verdict) -> None:
+    with store.writing() as connection:
+        store_judgments(
+            connection, of, None, [NewJudgment(response_id, 0, number, each) for number, each in enumerate(verdicts)]
+        )
+
+
+def scored(value: float | None) -> Verdict:
+    return Verdict(Status.OK, scores=(DimensionScore("score", value, "1-5"),))
+
+
+def by_name(rows: list[dict[str, Any]], store: Store) -> dict[str, list[dict[str, Any]]]:
+    with store.reading() as connection:
+        names = {row.id: row.name for row in connection.execute(select(VERSION.c.id, VERSION.c.name))}
+    return {name: [row for row in rows if names[row["judge_version_id"]] == name] for name in names.values()}
+
+
+@on_sqlite
+def test_each_answer_is_asked_so_often_and_one_verdict_is_made_of_it(store: Store) -> None:
+    store_answers(store, 4)
+    qualities = iter([1, 4, 4] * 4)
+    summary, endpoint = repeat(store, lambda _request, _number: verdict(quality=next(qualities)), concurrency=1)
+    assert (summary.selected, summary.ok, len(endpoint.requests)) == (12, 12, 12)
+    assert set(asked(endpoint).values()) == {3}
+    rows = by_name(judgments(store), store)
+    assert Counter((row["id"], row["repeat"]) for row in rows["rag"]) == Counter(
+        (str(answer), number) for answer in range(4) for number in range(3)
+    )
+    assert [(row["repeat"], row["quality"]) for row in rows["rag x3"]] == [(0, 4)] * 4
+    again, endpoint = repeat(store, always(verdict()))
+    assert (again.selected, endpoint.requests) == (0, [])
+    assert len(runs(store)) == 1
+
+
+def test_what_was_asked_before_is_repeat_0_and_more_repeats_are_filled_up(sqlite_store: Store) -> None:
+    store_answers(sqlite_store, 3)
+    with RecordingEndpoint() as endpoint:
+        judge_pending(sqlite_store, rag(endpoint))
+    assert len(repeat(sqlite_store, always(verdict()))[1].requests) == 6
+    assert len(repeat(sqlite_store, always(verdict()), 5)[1].requests) == 6
+    assert {row["repeat"] for row in judgments(sqlite_store)} == {0, 1, 2, 3, 4}
+
+
+def test_a_stopped_run_of_repeats_goes_on_where_it_ended(store: Store, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
+    store_answers(store, 10)
+    first, endpoint = repeat(store, always(verdict()), prices=prices, max_cost=0.0006)
+    done = len(endpoint.requests)
+    assert (first.state, first.not_reached) == ("stopped", 30 - done)
+    second, endpoint = repeat(store, always(verdict()), prices=prices)
+    assert (len(endpoint.requests), second.asked, len(runs(store))) == (30 - done, 30, 1)
+    assert len(by_name(judgments(store), store)["rag x3"]) == 10
+
+
+def test_a_stopped_run_of_repeats_goes_on_though_answers_were_made_and_have_been_stored(sqlite_store: Store) -> None:
+    store_answers(sqlite_store, 2)
+    first, endpoint = repeat(
+        sqlite_store, lambda _request, number: verdict() if number < 4 else failure(401, "no"), concurrency=1
+    )
+    assert (first.state, len(endpoint.requests)) == ("stopped", 5)
+    store_answers(sqlite_store, 1, first=5, kind=ResponseKind.CONTROL)
+    store_answers(sqlite_store, 1, first=6)
+    second, endpoint = repeat(sqlite_store, always(verdict()))
+    assert (second.asked, len(endpoint.requests), len(runs(sqlite_store))) == (6, 2, 1)
+    third, endpoint = repeat(sqlite_store, always(verdict()))
+    assert (asked(endpoint), len(runs(sqlite_store)), third.ok) == ({6: 3}, 2, 3)
+
+
+def test_only_complete_answers_are_combined_and_a_limit_takes_the_first(sqlite_store: Store) -> None:
+    store_answers(sqlite_store, 5)
+    summary, endpoint = repeat(sqlite_store, always(verdict()), limit=2)
+    assert sorted(asked(endpoint)) == [0, 1]
+    assert summary.ok == 6
+    assert len(by_name(judgments(sqlite_store), sqlite_store)["rag x3"]) == 2
+
+
+def test_repeats_are_no_second_opinion_and_repeat_0_is_current(sqlite_store: Store) -> None:
+    store_answers(sqlite_store, 1)
+    scores = iter([1.0, 0.1, 0.0])
+    repeat(sqlite_store, lambda _request, _number: verdict(groundedness=next(scores)), concurrency=1)
+    with sqlite_store.reading() as connection:
+        assert "judges_disagree" not in set(connection.execute(select(FLAG.c.rule)).scalars())
+    combined = by_name(judgments(sqlite_store), sqlite_store)["rag x3"]
+    assert combined[0]["groundedness"] == 0.1
+
+
+def test_self_consistency_beside_accuracy(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    rag_, ids = log.version("rag", temperature=0.7), log.answers(16)
+    for place, id_ in enumerate(ids):
+        labels = (GOOD, GOOD, GOOD) if place > 3 else (GOOD, BAD, GOOD)
+        add(sqlite_store, rag_, id_, *(Verdict(Status.OK, label=label) for label in labels))
+    log.review_all(ids[:12], label=BAD.value)
+    with sqlite_store.reading() as connection:
+        report = repeats_report(connection, version="rag")
+    assert (report.main.measure, report.main.items, report.repeats, report.temperature) == ("label", 16, 3, 0.7)
+    assert report.main.self_consistency.value == 0.75
+    assert report.main.self_consistency.method == "Wilson"
+    agreement = measure_agreement(sqlite_store, judge_versions=["rag"])
+    assert report.main.accuracy == agreement.statistics["agreement"]
+    assert (report.main.accuracy.value, report.main.accuracy_answers) == (0.0, agreement.answers) == (0.0, None)
+    assert "; agreement with people, on the 12 graded answers, which are no random sample: 0 % " in " ".join(
+        repeats_lines(report)
+    )
+    log.review_all(ids[12:], label=GOOD.value)
+    with sqlite_store.reading() as connection:
+        report = repeats_report(connection, version="rag")
+    assert "; agreement with people, in all 16 answers: 25 % " in " ".join(repeats_lines(report))
+    assert report.main.spread.value == 0.25
+    assert report.notes == ("The repeats were made at temperature 0.7.",)
+
+
+def test_an_item_with_an_unusable_repeat_is_counted_apart(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    rag_, ids = log.version("rag"), log.answers(3)
+    add(sqlite_store, rag_, ids[0], scored(2), scored(2))
+    add(sqlite_store, rag_, ids[1], scored(2), Verdict(Status.UNPARSABLE))
+    add(sqlite_store, rag_, ids[2], scored(4), scored(None))
+    with sqlite_store.reading() as connection:
+        report = repeats_report(connection, version="rag")
+    assert (report.main.items, report.main.incomplete, report.main.self_consistency.value) == (1, 2, 1.0)
+    assert (report.account.ok, report.account.unparsable) == (5, 1)
+    assert report.main.accuracy.reason == "people do not grade score"
+
+
+def test_answers_and_those_left_out_add_up_to_all_that_were_judged_repeatedly(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = GradedLog(sqlite_store)
+    rag_, ids = log.version("rag"), log.answers(16)
+    for place, id_ in enumerate(ids[:15]):
+        add(sqlite_store, rag_, id_, scored(2), scored(2 if place else None))
+    add(sqlite_store, rag_, ids[15], Verdict(Status.ERROR, error="timeout"), Verdict(Status.UNPARSABLE))
+    with sqlite_store.reading() as connection:
+        report = repeats_report(connection, version="rag")
+    left_out = {"no value in some repeat": 1, "no value in any repeat": 1}
+    assert (report.main.items, report.main.left_out, report.answers) == (14, left_out, 16)
+    assert all(each.items + sum(each.left_out.values()) == report.answers for each in report.measures)
+    result = measure_agreement(sqlite_store, of="repeats")
+    assert result.n + sum(result.left_out.values()) == report.answers
+    words = "Left out: no usable verdict in some repeat (1), no usable verdict in any repeat (1)."
+    assert result.left_out_sentence == words
+    assert run(["test", "repeats", "--judge-version", "rag", "--db", address(sqlite_store)]) == 1
+    printed = capsys.readouterr().out
+    assert "  Left out: no value in some repeat (1), no value in any repeat (1)." in printed
+
+
+def test_all_versions_of_a_name_are_pooled_also_on_answers_of_no_log(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(4, kind=ResponseKind.CANDIDATE)
+    first, second = version(sqlite_store, "gpt-4", rubric=1), version(sqlite_store, "gpt-4", rubric=2)
+    add(sqlite_store, first, ids[0], scored(1), scored(1), scored(1))
+    add(sqlite_store, first, ids[1], scored(4), scored(4), scored(5))
+    add(sqlite_store, second, ids[2], scored(5), scored(5), scored(5))
+    add(sqlite_store, second, ids[3], scored(3))  # asked once: no repeat
+    with sqlite_store.reading() as connection:
+        pooled = repeats_report(connection, name="gpt-4")
+        alone = repeats_report(connection, version="gpt-4 v1")
+    assert (pooled.main.measure, pooled.main.items, len(pooled.versions)) == ("score", 3, 2)
+    assert pooled.main.self_consistency.value == pytest.approx(2 / 3)
+    assert pooled.main.krippendorff_alpha.value == pytest.approx(0.9685, abs=1e-4)
+    assert pooled.notes == ("The temperature of these repeats is not known.",)
+    assert alone.main.items == 2
+
+
+def test_who_was_not_asked_twice_is_told_how(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    log.say_all(log.version("rag"), log.answers(1), label=GOOD)
+    with sqlite_store.reading() as connection:
+        with pytest.raises(NotFound, match="judge --judge rag --repeats 3"):
+            repeats_report(connection, version="rag")
+        with pytest.raises(NotFound, match="no judge 'nobody'; known: rag"):
+            repeats_report(connection, name="nobody")
+    with pytest.raises(BadInput, match="2 or more"):
+        repeat(sqlite_store, always(verdict()), 1)
+
+
+def test_who_is_not_found_is_answered_with_those_that_were_asked_more_than_once(sqlite_store: Store) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(1)
+    add(sqlite_store, log.version("rag"), ids[0], scored(2), scored(2))
+    log.say_all(log.version("nli"), ids, label=GOOD)
+    with sqlite_store.reading() as connection:
+        with pytest.raises(NotFound, match=r"^no judge 'nobody'; asked more than once: rag v1$"):
+            repeats_report(connection, name="nobody")
+        with pytest.raises(NotFound, match=r"^no judge version 'nobody'; asked more than once: rag v1$"):
+            repeats_report(connection, version="nobody")
+
+
+def test_the_commands(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    store_answers(sqlite_store, 3)
+    db = ["--db", address(sqlite_store)]
+
+    def script(request: dict[str, Any], number: int) -> ScriptedReply:
+        return completion("hm") if number_in(request) == 2 else verdict(quality=4 if number % 2 else 3)
+
+    with RecordingEndpoint(script) as endpoint:
+        model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
+        assert run(["judge", *model, "--repeats", "3", *db]) == 0
+    assert "rag v1, 3 repeats: 9 asked = 6 ok + 3 unparsable" in capsys.readouterr().out
+    assert run(["test", "repeats", "--judge-version", "rag", "--json", *db]) == 0
+    result = json.loads(capsys.readouterr().out)
+    counts = [result["account"][name] for name in ("asked", "ok", "unparsable")]
+    assert [*counts, result["main"]["items"], result["temperature"]] == [9, 6, 3, 2, 0]
+    assert {each["measure"] for each in result["measures"]} == {"quality", "groundedness"}
+    for name in ("self_consistency", "krippendorff_alpha", "spread", "accuracy"):
+        assert {"value", "low", "high", "n", "method"} <= set(result["main"][name])
+    assert run(["test", "repeats", "--name", "rag", "--json", *db]) == 0
+    assert json.loads(capsys.readouterr().out)["measures"] == result["measures"]
+    for words, says in (
+        ([], "choose a judge"),
+        (["--judge-version", "a", "--name", "b"], "choose a judge"),
+        (["--judge", "rag"], "No such option"),  # elsewhere --judge is a kind
+    ):
+        assert run(["test", "repeats", *words, *db]) == 2
+        assert says in capsys.readouterr().err
+
+
+def test_an_error_in_a_repeat_is_1(sqlite_store: Store) -> None:
+    store_answers(sqlite_store, 1)
+    with RecordingEndpoint(always(failure(400, "too long"))) as endpoint:
+        model = ["--judge", "rag", "--model", "m", "--base-url", endpoint.base_url]
+        assert run(["judge", *model, "--repeats", "2", "--db", address(sqlite_store)]) == 1
+
+
+@pytest.mark.shared
+def test_prometheus_says_the_same_on_half_of_the_items(public_database: Callable[..., Path]) -> None:
+    with closing(open_store(public_database(("prometheus.samples", "repeats")))) as store:
+        with store.reading() as connection:
+            (name,) = set(connection.execute(select(VERSION.c.name)).scalars())
+            report = repeats_report(connection, name=name)
+        checks = measure_health(store, name).checks
+    assert (report.main.items, len(report.versions), report.repeats) == (640, 117, 3)
+    assert report.main.self_consistency.value == pytest.approx(0.531, abs=5e-4)
+    assert report.main.krippendorff_alpha.value == pytest.approx(0.8516, abs=5e-5)
+    (same,) = (each for each in checks if each.name == "self_consistency")
+    assert same.statistic == report.main.self_consistency
+
+
+ANSWERS, REPEATS = 8, 3
+
+
+def test_repeats_go_on_after_a_kill(sqlite_store: Store, endpoint: HeldEndpoint) -> None:
+    store_answers(sqlite_store, ANSWERS)
+    words = ["judge", "--judge", "grade", "--model", "m", "--repeats", str(REPEATS)]
+    endpoint.reply = completion("incorrect 0")
+    killed_then_repeated(sqlite_store, endpoint, JUDGMENT, *words)
+    assert stored(sqlite_store, JUDGMENT) == ANSWERS * REPEATS
+    assert endpoint.asked.total() <= ANSWERS * REPEATS + AT_ONCE
+    assert [row["state"] for row in runs(sqlite_store)] == ["done"]

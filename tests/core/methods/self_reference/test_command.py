@@ -1,0 +1,385 @@
+"""`judgeboard compare ssr`, as a person types it: what it says before, its JSON, and being killed in the middle."""
+
+import json
+import os
+import pty
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from forked_commands import ReadCommand
+from held_endpoint import held_endpoint
+from judgeboard.cli.app import run
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, ScriptedReply, completion, failure
+from judgeboard.methods.self_reference.tables import SAMPLE
+from judgeboard.store.engine import Store
+from judgeboard.store.tables import COMPARISON
+from judging_log import address, runs, time_passes, until
+from solving_log import OPTIONS, TORN, Solver
+from stored_rows import row_count
+
+AT_ONCE = 2
+PAIRS = "a file of pairs"
+COUNTS = ("asked", "ok", "unparsable", "refused", "error", "not_reached")
+
+
+def pairs_file(folder: Path, count: int) -> str:
+    rows = [
+        {
+            "id": f"q{number}",
+            "question": f"Question-{number}?",
+            "options": OPTIONS,
+            "reference": "B",
+            "answer_a": f"left-{number}",
+            "answer_b": f"right-{number}",
+            "gold": "a",
+            "query_type": "geo",
+        }
+        for number in range(count)
+    ]
+    file = folder / "pairs.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(file)
+
+
+def words(endpoint: RecordingEndpoint, store: Store, file: str, *more: str) -> list[str]:
+    model = ["--model", "scripted", "--base-url", endpoint.base_url, "--concurrency", str(AT_ONCE)]
+    return ["compare", "ssr", "--pairs", file, *model, "--db", address(store), *more]
+
+
+def stored(store: Store) -> int:
+    """How many samples and verdicts are stored."""
+    return row_count(store, SAMPLE, COMPARISON)
+
+
+def test_json_alone_with_all_that_was_promised_and_the_calls_said_before(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\nscripted = { input = 1, output = 1 }\n")
+    with RecordingEndpoint(Solver({0: TORN})) as endpoint:
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--prices", str(prices))
+        assert run([*command, "--json", "--by", "category"]) == 0
+        assert len(endpoint.requests) == 27
+    out, err = capsys.readouterr()
+    result = json.loads(out)
+    assert "3 items, 27 calls; at most about $ 0." in err
+    assert [result["account"][name] for name in COUNTS] == [27, 27, 0, 0, 0, 0]
+    assert (result["items"], result["calls_planned"], result["ties"], result["no_answer"]) == (3, 27, 1, 0)
+    assert set(result["conditions"]["C"]) == {"accuracy", "on", "off", "splits", "unmeasured", "not_asked"}
+    assert {"value", "low", "high", "n", "method", "unit"} < set(result["conditions"]["C"]["accuracy"])
+    assert len(result["slices"]) == 4
+    assert [(row["agree"], row["n"], row["right"]) for row in result["calibration"]] == [
+        (5, 2, 2),
+        (4, 0, 0),
+        (3, 0, 0),
+        (2, 1, 0),
+        (1, 0, 0),
+    ]
+    assert [row["category"] for row in result["categories"]] == ["geo"]
+    assert [row["tau"] for row in result["sweep"]] == [0.2, 0.4, 0.6, 0.8, 1.0]
+    assert result["tuned"]["optimistic"] is True
+    assert result["account"]["cost"] > 0
+
+
+def test_the_same_command_asks_nothing_twice_and_recorded_needs_no_model(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(Solver()) as endpoint:
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3), "--conditions", "c")
+        assert run([*command, "--limit", "2"]) == 0
+        assert "2 items, 14 calls; cost $ 0 (own endpoint)" in capsys.readouterr().err
+        assert run(command) == 0
+        assert "3 items, 21 calls, 14 of them stored; " in capsys.readouterr().err
+        assert len(endpoint.requests) == 21
+    assert run(["compare", "ssr", "--recorded", "--sweep", "--db", address(sqlite_store)]) == 0
+    printed = capsys.readouterr().out
+    assert "ssr v1: 21 asked = 21 ok" in printed
+    assert "A no reference: the judge was not asked" in printed
+    assert "C selective: 100 %" in printed
+    assert "gate threshold 3 of 5: on for 100 %" in printed
+
+
+def test_after_an_outage_the_command_says_what_is_stored_and_rejudge_asks_again(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(lambda *_: failure(400, "no such thing")) as endpoint:
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 1))
+        assert run(command) == 1
+        asked = len(endpoint.requests)
+        capsys.readouterr()
+        assert run(command) == 1
+        assert len(endpoint.requests) == asked
+        printed = capsys.readouterr().out
+        assert "5 asked = 0 ok + 0 unparsable + 0 refused + 5 error" in printed
+        assert "the call for a sample failed: 1 question." in printed
+        endpoint.script = Solver()
+        assert run([*command, "--rejudge", "failed"]) == 0
+        assert run(command) == 0
+    assert "9 asked = 9 ok" in capsys.readouterr().out
+
+
+def test_killed_in_the_middle_the_same_command_repeats_only_the_calls_in_flight(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    with held_endpoint(Solver({0: TORN})) as held:
+        held.hold_after(13)
+        server = held.server
+        command = words(server, sqlite_store, pairs_file(tmp_path, 4))
+        with ReadCommand(*command) as first:
+            until(lambda: len(server.requests) == 13 + AT_ONCE and stored(sqlite_store) == 13, "13 stored, 2 in flight")
+            first.send_signal(signal.SIGKILL)
+        time_passes(sqlite_store)
+        held.release()
+        assert run([*command, "--json"]) == 0
+        assert len(server.requests) == 4 * 9 + AT_ONCE
+    assert stored(sqlite_store) == 4 * 9
+    assert [(row["state"], row["selected"]) for row in runs(sqlite_store)] == [("done", 4 * 9)]
+
+
+def test_on_a_terminal_it_asks_before_the_first_call_unless_told_not_to(
+    sqlite_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = pty.openpty()
+    with (
+        RecordingEndpoint(Solver()) as endpoint,
+        os.fdopen(ours, "wb", buffering=0) as keyboard,
+        os.fdopen(theirs, encoding="utf-8") as terminal,
+    ):
+        monkeypatch.setattr(sys, "stdin", terminal)
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 1))
+        keyboard.write(b"n\n")
+        assert run(command) == 0
+        assert endpoint.requests == []
+        assert run([*command, "--yes"]) == 0
+        assert len(endpoint.requests) == 9
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ([], "--pairs FILE to ask a judge, or --recorded"),
+        (["--recorded", "--pairs", "x"], "--pairs FILE to ask a judge, or --recorded"),
+        (["--recorded", "--model", "m"], "makes no model calls: remove --model"),
+        (["--pairs", "x", "--judge-version", "j", "--model", "m"], "--judge-version needs --recorded"),
+        (["--pairs", "x", "--model", "m"], "no file x"),
+        (["--pairs", PAIRS], "needs a model"),
+        (["--recorded", "--conditions", "X"], "A, B or C"),
+        (["--recorded"], "no judge has samples yet"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_that_says_why(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str], given: list[str], why: str
+) -> None:
+    given = [pairs_file(tmp_path, 1) if word == PAIRS else word for word in given]
+    assert run(["compare", "ssr", *given, "--db", address(sqlite_store)]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_pairs_are_made_from_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = tmp_path / "questions.jsonl"
+    good = {"id": 1, "question": "Capital of Italy?", "options": OPTIONS, "answer": "Rome"}
+    questions.write_text(json.dumps(good) + "\n" + json.dumps({**good, "answer": "Athens"}) + "\n")
+    assert run(["compare", "make-pairs", "--questions", str(questions)]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["reference"] == "B"
+    assert "1 pair made, 1 question left out" in err
+    assert "line 2: its correct option 'Athens' is not one of its 4 options" in err
+    target = tmp_path / "made.jsonl"
+    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(target)]) == 0
+    assert target.read_text() == out
+    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(tmp_path / "no" / "x")]) == 2
+
+
+def test_a_generator_writes_answers_that_reason_and_conclude_with_an_option(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions, pairs = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl"
+    rows = [{"id": n, "question": f"Capital {n}?", "options": OPTIONS, "answer": "Rome"} for n in range(5)]
+    questions.write_text("\n".join(map(json.dumps, rows)))
+    wanted: list[str] = []
+
+    def script(request: dict[str, Any], _number: int) -> ScriptedReply:
+        text = request["messages"][-1]["content"]
+        letter, number = re.search(r"option ([A-D])\.", text)[1], int(re.search(r"Capital (\d)", text)[1])
+        wanted.append(letter)
+        said = {
+            1: f"It is well known.\nAnswer: ({letter}) {OPTIONS['ABCD'.index(letter)]}",
+            2: "I would rather not choose.",
+            3: "All evidence points there.\n**Final answer:** B",
+            4: "All evidence points elsewhere.\nThe answer is A.",
+        }
+        return completion(said.get(number, f"The first step shows it.\nAnswer: {letter}"))
+
+    with RecordingEndpoint(script) as endpoint:
+        command = ["compare", "make-pairs", "--questions", str(questions), "-o", str(pairs), "--concurrency", "1"]
+        assert run([*command, "--generator", "gpt-4o-mini", "--base-url", endpoint.base_url]) == 0
+    err = capsys.readouterr().err
+    assert re.search(r"^5 items, 10 calls; at most about \$ 0\.\d+\n", err), "said first"
+    assert "10 calls, cost $ 0.0" in err
+    assert err.endswith(
+        "2 pairs made, 3 questions left out\n"
+        "  1 question: an answer whose conclusion cannot be read\n"
+        "  1 question: two right conclusions\n"
+        "  1 question: two wrong conclusions\n"
+    )
+    made = [json.loads(line) for line in pairs.read_text().splitlines()]
+    assert [pair["id"] for pair in made] == ["0", "1"]
+    for pair in made:
+        right, wrong = pair["gold"], {"a": "b", "b": "a"}[pair["gold"]]
+        assert pair[f"concludes_{right}"] == pair["reference"] == "B"
+        assert pair[f"concludes_{wrong}"] != "B"
+        assert (pair["model_a"], pair["model_b"]) == ("gpt-4o-mini", "gpt-4o-mini")
+    assert made[0][f"answer_{made[0]['gold']}"] == "The first step shows it.\nAnswer: B"
+    assert wanted.count("B") == 5
+    replies = tmp_path / "replies.jsonl"
+    lines = [
+        {"response_id": f"0/{made[0][f'concludes_{side}']}", "raw": made[0][f"answer_{side}"]} for side in ("a", "b")
+    ]
+    replies.write_text("\n".join(map(json.dumps, lines)))
+    recorded = ["--generator", "gpt-4o-mini", "--generator-replies", str(replies)]
+    assert run([*command, *recorded]) == 1, "some calls failed"
+    assert json.loads(pairs.read_text()) == made[0]
+    err = capsys.readouterr().err
+    assert "1 pair made, 4 questions left out\n  4 questions: a call without an answer" in err
+    assert "cost" not in err, "recorded answers cost nothing"
+    assert run(["import", str(pairs), "--kind", "pairs", "--db", str(tmp_path / "x.db")]) == 0
+    assert run([*command, "--timeout", "5", "--yes"]) == 2
+    refused = capsys.readouterr().err
+    assert "make-pairs calls a model only with --generator: remove --concurrency, --timeout, --yes" in refused
+
+
+def conclude(request: dict[str, Any], _number: int) -> ScriptedReply:
+    """An answer with the conclusion that was asked for."""
+    letter = re.search(r"option ([A-D])\.", request["messages"][-1]["content"])
+    assert letter is not None
+    return completion(f"The first step shows it.\nAnswer: {letter[1]}")
+
+
+def generating(folder: Path, endpoint: RecordingEndpoint, count: int = 8) -> list[str]:
+    rows = [{"id": n, "question": f"Capital {n}?", "options": OPTIONS, "answer": "Rome"} for n in range(count)]
+    questions = folder / "questions.jsonl"
+    questions.write_text("\n".join(map(json.dumps, rows)))
+    files = ["--questions", str(questions), "-o", str(folder / "made.jsonl")]
+    generator = ["--generator", "scripted", "--generator-base-url", endpoint.base_url, "--concurrency", "1"]
+    return ["compare", "make-pairs", *files, *generator]
+
+
+def test_a_generator_that_stops_early_ends_with_the_exit_codes_of_other_runs_and_writes_no_empty_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, prices = tmp_path / "made.jsonl", tmp_path / "prices.toml"
+    prices.write_text("[models]\nscripted = { input = 0, output = 20_000 }\n")  # 0.6 dollars a call
+    with RecordingEndpoint(conclude) as endpoint:
+        command = [*generating(tmp_path, endpoint), "--prices", str(prices)]
+        assert run([*command, "--max-cost", "0.1"]) == 2
+        assert not made.exists()
+        assert f"0 pairs made, 8 questions left out; {made} was not written" in capsys.readouterr().err
+        assert run([*command, "--max-cost", "3"]) == 2
+        calls = len(endpoint.requests) - 1
+        err = capsys.readouterr().err
+    pairs = calls // 2
+    assert 0 < pairs < 8
+    assert len(made.read_text().splitlines()) == pairs
+    assert f"stopped: the cost limit is reached; {16 - calls} calls not made. The same command" in err
+    assert f"{pairs} pairs made, {8 - pairs} questions left out\n" in err
+    assert f"  {8 - pairs} questions: answers that were not asked for\n" in err
+
+
+def test_ctrl_c_writes_the_pairs_so_far_and_ends_with_130(tmp_path: Path) -> None:
+    with held_endpoint(conclude) as held:
+        held.hold_after(5)
+        with ReadCommand(*generating(tmp_path, held.server)) as process:
+            until(lambda: len(held.server.requests) == 6, "1 in flight")
+            process.send_signal(signal.SIGINT)
+            until(lambda: "waiting for 1 running call" in process.stderr.readline(), "the stop is known")
+            held.release()
+            err = process.stderr.read()
+        assert process.returncode == 130
+    assert "stopped: Ctrl-C; 10 calls not made." in err
+    assert len((tmp_path / "made.jsonl").read_text().splitlines()) == 3
+
+
+def test_calls_to_an_own_machine_cost_nothing_and_both_lines_say_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(conclude) as endpoint:
+        assert run(generating(tmp_path, endpoint, 1)) == 0
+    err = capsys.readouterr().err
+    assert "1 item, 2 calls; cost $ 0 (own endpoint)\n" in err
+    assert "\n2 calls, cost $ 0 (own endpoint)\n" in err
+
+
+MMLU_PRO = [
+    {
+        "question_id": 70 + number,
+        "question": f"{country}: which is its capital?",
+        "options": OPTIONS,
+        "answer": "ABCD"[number],
+        "answer_index": number,
+        "cot_content": "",
+        "category": "geography",
+        "src": "ori",
+    }
+    for number, country in enumerate(("France", "Italy"))
+]
+
+
+@pytest.mark.parametrize("name", ["mmlu.jsonl", "mmlu.parquet"])
+def test_the_rows_of_mmlu_pro_make_pairs_that_are_judged_in_a_new_database(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions, pairs, database = tmp_path / name, tmp_path / "pairs.jsonl", tmp_path / "new" / "x.db"
+    if name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist(MMLU_PRO), questions)
+    else:
+        questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
+    assert run(["compare", "make-pairs", "--questions", str(questions), "-o", str(pairs)]) == 0
+    made = [json.loads(line) for line in pairs.read_text().splitlines()]
+    assert [(pair["id"], pair["reference"], pair["query_type"]) for pair in made] == [
+        ("70", "A", "geography"),
+        ("71", "B", "geography"),
+    ]
+    reply = {
+        "solution": {"reasoning": "", "answer": "A"},
+        "comparison": {"overall": {"reasoning": "", "verdict": "tie"}},
+    }
+
+    def script(request: dict[str, Any], _number: int) -> ScriptedReply:
+        return completion(json.dumps(reply[request["response_format"]["json_schema"]["name"]]))
+
+    with RecordingEndpoint(script) as endpoint:
+        model = ["--model", "m", "--base-url", endpoint.base_url]
+        assert run(["compare", "ssr", "--pairs", str(pairs), *model, "--db", str(database)]) == 0
+    assert "ssr v1, run 1" in capsys.readouterr().out
+
+
+def test_questions_in_the_place_of_pairs_name_the_command_that_makes_pairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = tmp_path / "mmlu.jsonl"
+    questions.write_text("\n".join(map(json.dumps, MMLU_PRO)))
+    words = ["compare", "ssr", "--pairs", str(questions), "--model", "m", "--base-url", "http://127.0.0.1:9/v1"]
+    assert run([*words, "--db", str(tmp_path / "x.db")]) == 2
+    assert "the rows are questions with options: `judgeboard compare make-pairs` makes pairs" in capsys.readouterr().err
+
+
+def test_one_sample_is_in_the_singular_and_numbers_that_no_item_has_are_not_listed(
+    sqlite_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with RecordingEndpoint(Solver({0: TORN})) as endpoint:
+        command = words(endpoint, sqlite_store, pairs_file(tmp_path, 3))
+        assert run(command) == 0
+        out = capsys.readouterr().out
+        assert "5 of 5 agree: 2 items, right on" in out
+        assert "of 5 agree: 0 items" not in out
+        assert run([*command, "--k", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "3 items with 1 sample each. The gate (the only sample has an answer) is on for" in out
+    assert "1 of 1 agrees: 3 items" in out

@@ -1,0 +1,251 @@
+"""Published figures from recorded samples: the four slices of the method's source, and MMLU-Pro's seven models."""
+
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from engines import on_sqlite
+from judgeboard.domain import JudgeVersion, Pair, Preference, Shown, Status, StepRecord
+from judgeboard.errors import BadInput, NotFound
+from judgeboard.imports.importing import import_file
+from judgeboard.methods.self_reference.command import report_lines
+from judgeboard.methods.self_reference.queries import NewSample, store_samples
+from judgeboard.methods.self_reference.report import measure_self_reference, samples_sentence
+from judgeboard.store.comparisons import NewComparison, store_comparisons
+from judgeboard.store.engine import Store
+from judgeboard.store.export import exports
+from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.opening import open_store
+from judgeboard.store.pairs import store_pairs
+from recordings import records
+
+# Items of each slice, right verdicts of A and of B on them, samples and the correct answer: "Selective Self-Reference
+# for LLM-as-a-Judge" (FARS, Analemma), as counts.
+SLICES = (
+    (647, 406, 552, "CCCCC", "C"),
+    (246, 112, 62, "CCDCC", "D"),
+    (160, 80, 116, "CDCDC", "C"),
+    (347, 131, 85, "BDBCA", "C"),
+)
+
+
+def recorded_slices() -> bytes:
+    lines = []
+    for n, right_a, right_b, samples, reference in SLICES:
+        for number in range(n):
+            verdicts = {
+                name: dict.fromkeys(("ab", "ba"), "a" if number < right else "b")
+                for name, right in (("A", right_a), ("B", right_b))
+            }
+            lines.append(
+                {
+                    "id": f"q{len(lines)}",
+                    "question": f"Question {len(lines)}?",
+                    "options": ["w", "x", "y", "z"],
+                    "category": "law" if len(lines) % 2 else "math",
+                    "reference": reference,
+                    "samples": list(samples),
+                    "judge": "paper",
+                    "verdicts": verdicts,
+                    "gold": "a",
+                }
+            )
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def percent(value: float | None) -> float:
+    assert value is not None
+    return round(100 * value, 2)
+
+
+def test_the_slices_of_the_source_give_its_figures(sqlite_store: Store) -> None:
+    import_file(sqlite_store, io.BytesIO(recorded_slices()), kind="samples", name="slices.jsonl")
+    report = measure_self_reference(sqlite_store, tau_by_category=True)
+    accuracy = {name: percent(scores.accuracy.value) for name, scores in report.conditions.items()}
+    assert accuracy == {"A": 52.07, "B": 58.21, "C": 58.93}
+    assert (percent(report.gate.on_rate.value), percent(report.gate.precision.value)) == (63.79, 72.45)
+    on_off = {name: (percent(scores.on.value), percent(scores.off.value)) for name, scores in report.conditions.items()}
+    assert on_off == {"A": (58.01, 41.62), "B": (68.76, 39.64), "C": (68.76, 41.62)}
+    found = [
+        (each.gate_on, each.majority_right, each.n, each.without.value, each.always.value) for each in report.slices
+    ]
+    assert found == [
+        (True, True, 647, pytest.approx(406 / 647), pytest.approx(552 / 647)),
+        (True, False, 246, pytest.approx(112 / 246), pytest.approx(62 / 246)),
+        (False, True, 160, pytest.approx(80 / 160), pytest.approx(116 / 160)),
+        (False, False, 347, pytest.approx(131 / 347), pytest.approx(85 / 347)),
+    ]
+    assert (report.items, report.no_answer, report.no_gold, report.calls_planned) == (1400, 0, 0, 0)
+    assert (report.account.asked, report.account.ok) == (1400 * 9, 1400 * 9)
+    assert [each.category for each in report.categories] == ["law", "math"]
+    assert report.tuned is not None
+    assert not report.tuned.optimistic
+    shares = [each.share.value for each in report.slices]
+    assert shares == pytest.approx([647 / 1400, 246 / 1400, 160 / 1400, 347 / 1400])
+    line = next(line for line in report_lines(report, sweep=False) if line.startswith("gate on, own answer right"))
+    assert line.startswith("gate on, own answer right: 647 items (46 % [")
+
+
+@pytest.mark.shared
+def test_mmlu_pro_by_its_first_five_models(public_database: Callable[..., Path], shared: Path) -> None:
+    with closing(open_store(public_database(("mmlu_pro.samples", "samples")))) as store:
+        report = measure_self_reference(store, k=5)
+    assert [(level.right, level.n) for level in report.calibration] == [
+        (3557, 3905),
+        (1864, 2352),
+        (1367, 2255),
+        (733, 1590),
+        (63, 224),
+    ]
+    assert (percent(report.gate.on_rate.value), percent(report.gate.precision.value)) == (60.59, 86.64)
+    assert (report.account.asked, report.account.unparsable) == (72_282, 2_866)
+    assert report.conditions["C"].accuracy.reason == "the judge was not asked"
+    rights = [row["correct"][:5] for row in records(shared / "data" / "mmlu_pro.samples.jsonl.gz")]
+    assert report.samples.mean.value == pytest.approx(sum(map(sum, rights)) / (5 * len(rights)))
+    assert report.samples.best.value == pytest.approx(sum(map(any, rights)) / len(rights))
+    two = 1 - sum(math.comb(5 - sum(each), 2) / math.comb(5, 2) for each in rights) / len(rights)
+    assert report.samples.pass_at[1].value == pytest.approx(two)
+    assert report.samples.majority.value == pytest.approx((3557 + 1864 + 1367 + 733 + 63) / len(rights))
+
+
+def add(
+    store: Store, samples: Sequence[str | None], *, shown: str | None = None, reference: str | None = "B", n: int = 1
+) -> None:
+    """Store ``n`` questions with these samples and agreeing verdicts; the judge was shown ``shown`` as correct."""
+    with store.writing() as connection:
+        version = ensure_version(connection, JudgeVersion("kept", "replay"))
+        pairs = [
+            Pair("s", f"q{number}", "?", options=("x", "y", "z"), reference=reference, gold=Preference.A)
+            for number in range(n)
+        ]
+        for pair_id in store_pairs(connection, pairs).new:
+            tries = [
+                NewSample(pair_id, number, said, StepRecord(Status.OK if said else Status.UNPARSABLE))
+                for number, said in enumerate(samples)
+            ]
+            store_samples(connection, version, None, tries)
+            verdicts = [
+                NewComparison(
+                    pair_id, order, StepRecord(Status.OK), {"overall": Preference.A}, condition, reference=given
+                )
+                for condition, given in (("plain", None), ("reference", shown))
+                for order in Shown
+            ]
+            store_comparisons(connection, version, None, verdicts)
+
+
+def test_a_verdict_shown_another_answer_than_this_majority_does_not_count_as_b(sqlite_store: Store) -> None:
+    add(sqlite_store, ["B", "B", "C", "C", "C"], shown="C. z")
+    whole, first = measure_self_reference(sqlite_store), measure_self_reference(sqlite_store, k=2)
+    assert (whole.other_reference, whole.conditions["B"].accuracy.value) == (0, 1)
+    assert (first.other_reference, first.conditions["B"].accuracy.value) == (1, None)
+    assert any("another answer than the majority" in note for note in first.notes)
+
+
+def test_questions_with_fewer_samples_are_left_out_and_counted(sqlite_store: Store) -> None:
+    add(sqlite_store, ["B", "B", "C"])
+    with pytest.raises(BadInput, match="has at most 3 samples per question"):
+        measure_self_reference(sqlite_store)
+    assert measure_self_reference(sqlite_store, k=3).items == 1
+
+
+def test_without_a_correct_answer_there_are_accuracies_but_no_slices(sqlite_store: Store) -> None:
+    add(sqlite_store, ["B"] * 5, reference=None)
+    report = measure_self_reference(sqlite_store)
+    assert (report.no_reference, report.conditions["C"].accuracy.value) == (1, 1)
+    assert report.gate.precision.reason == "no correct answer is known"
+    assert [each.n for each in report.slices] == [0, 0, 0, 0]
+
+
+def test_a_database_without_samples_says_what_to_do(sqlite_store: Store) -> None:
+    with pytest.raises(NotFound, match="--kind samples"):
+        measure_self_reference(sqlite_store)
+
+
+def test_only_questions_of_one_source_where_that_is_asked_for(sqlite_store: Store) -> None:
+    add(sqlite_store, ["B"] * 5, n=3)
+    assert measure_self_reference(sqlite_store, source="s").items == 3
+    with pytest.raises(BadInput, match="no samples of these questions"):
+        measure_self_reference(sqlite_store, source="other")
+
+
+def test_a_condition_that_does_not_exist_is_refused(sqlite_store: Store) -> None:
+    add(sqlite_store, ["B"] * 5)
+    with pytest.raises(BadInput, match="A, B or C"):
+        measure_self_reference(sqlite_store, conditions=["D"])
+
+
+@on_sqlite
+def test_a_file_may_say_which_samples_are_right(store: Store) -> None:
+    lines = [
+        {"id": "q1", "question": "How far?", "samples": ["1/2", "0.5", "2"], "correct": [True, True, False]},
+        {"id": "q2", "question": "How long?", "samples": ["3", "4", None], "correct": [0, 1, 0]},
+        {"id": "q3", "question": "How high?", "samples": ["5", "5", "6"], "correct": [False, False, False]},
+        {"id": "q4", "question": "How deep?", "samples": ["7", "7", "8"], "correct": [True, None, False]},
+        {"id": "q5", "question": "How old?", "samples": ["7", "7", "8"], "reference": "8"},
+        {"id": "q6", "question": "How wide?", "samples": ["9"], "correct": ["yes"]},
+        {"id": "q7", "question": "How big?", "samples": ["9"], "correct": {"0": True}},
+    ]
+    content = "\n".join(map(json.dumps, lines)).encode()
+    summary = import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl")
+    assert (summary.new, summary.rejected) == (5, 2)
+    assert import_file(store, io.BytesIO(content), kind="samples", name="correct.jsonl").new == 0
+    report = measure_self_reference(store, k=3)
+    mean, best = report.samples.mean, report.samples.best
+    assert (mean.value, mean.n) == (pytest.approx((2 / 3 + 1 / 3 + 0 + 1 / 3) / 4), 4)  # not known on q4
+    assert (best.value, best.n) == (0.75, 4)
+    assert [each.value for each in report.samples.pass_at] == pytest.approx([1 / 3, (1 + 2 / 3 + 0 + 2 / 3) / 4, 0.75])
+    assert "At least one of 3 is right on 75 %" in (samples_sentence(report) or "")
+    with store.reading() as connection:
+        exported = [row["correct"] for row in exports()["samples"].rows(connection)]
+    assert exported == [
+        [True, True, False],
+        [False, True, False],
+        [False, False, False],
+        [True, None, False],
+        None,
+    ]
+
+
+def test_pairs_with_one_question_are_resampled_together(sqlite_store: Store) -> None:
+    """Ten copies of a question tell no more than the question."""
+    lines = []
+    for number in range(40):
+        right = "a" if number % 3 else "b"
+        for copy in range(10):
+            verdicts = {name: {"ab": right, "ba": right} for name in ("A", "B")}
+            pair = {"answer_a": f"yes {copy}", "answer_b": f"no {copy}", "gold": "a", "verdicts": verdicts}
+            question = {
+                "question": f"Question {number}?",
+                "samples": ["x"] * 5,
+                "reference": "x" if number % 2 else "y",
+            }
+            lines.append({"id": f"q{number}-{copy}", "judge": "paper", **question, **pair})
+    content = "\n".join(map(json.dumps, lines)).encode()
+    import_file(sqlite_store, io.BytesIO(content), kind="samples", name="copies.jsonl")
+    report = measure_self_reference(sqlite_store)
+    for estimate in (report.conditions["A"].accuracy, report.gate.precision, report.samples.mean):
+        assert (estimate.n, estimate.unit) == (400, "question")
+        assert estimate.low is not None
+        assert estimate.high is not None
+        assert estimate.high - estimate.low > 0.25  # 400 independent pairs would have less than 0.1
+
+
+def test_many_samples_have_figures_of_round_numbers(sqlite_store: Store) -> None:
+    lines = [
+        {"id": f"q{n}", "question": f"How far {n}?", "samples": ["1"] * 68, "correct": [True] * n + [False] * (68 - n)}
+        for n in range(12)
+    ]
+    content = "\n".join(map(json.dumps, lines)).encode()
+    assert import_file(sqlite_store, io.BytesIO(content), kind="samples", name="many.jsonl").new == 12
+    report = measure_self_reference(sqlite_store, k=68)
+    two = sum(1 - math.comb(68 - n, 2) / math.comb(68, 2) for n in range(12)) / 12
+    assert report.samples.pass_at[1].value == pytest.approx(two)
+    sentence = samples_sentence(report) or ""
+    assert re.findall(r"(?:of|,) (\d+): ", sentence) == ["2", *map(str, range(3, 11)), "20", "50"]

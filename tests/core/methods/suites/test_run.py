@@ -1,0 +1,327 @@
+"""Running a suite: who is asked what, what is stored, where the same call goes on, what does not count."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+import judgeboard
+from engines import on_sqlite
+from judgeboard.domain import Response, ResponseKind, RunState
+from judgeboard.errors import BadInput, NotFound, UnknownPrice
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion, failure
+from judgeboard.methods.suites.file import Case, Check, Suite
+from judgeboard.methods.suites.results import SuiteResult, suite_result
+from judgeboard.methods.suites.run import run_suite
+from judgeboard.reports.output import to_plain
+from judgeboard.runs.judging import judge_pending, make_judge
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.overview import count_responses
+from judgeboard.store.settings import primary_judge
+from judgeboard.store.storing import store_responses
+from judgeboard.store.tables import FLAG, GENERATION, JUDGMENT, RESPONSE
+from judging_log import rag
+from stored_rows import row_count
+from suite_runs import asked, playing, scored, suite
+
+
+def run(
+    store: Store, script: Script, which: Suite, candidate: Any = "model:candidate", **options: Any
+) -> tuple[SuiteResult, RecordingEndpoint]:
+    with RecordingEndpoint(script) as endpoint:
+        options = {"base_url": endpoint.base_url, "concurrency": 4} | options
+        return run_suite(store, which, candidate, model="judge", **options), endpoint
+
+
+@on_sqlite
+def test_each_case_is_answered_once_and_scored_once(store: Store) -> None:
+    result, endpoint = run(store, playing(scores={1: scored(5, 2), 3: scored(1, 2)}), suite(4))
+    assert asked(endpoint) == ([0, 1, 2, 3], [0, 1, 2, 3])
+    assert [case.score for case in result.cases] == [4.0, 3.5, 4.0, 1.5]
+    assert (result.average_score.value, result.average_score.n, result.average_score.method) == (3.25, 4, "Student's t")
+    assert (result.above_threshold, result.pass_rate.value) == (3, 0.75)
+    assert {name: mean.value for name, mean in result.dimensions.items()} == {"accuracy": 3.5, "tone": 3.0}
+    assert (result.passed, result.gate.code) == (False, 1)
+    assert [(case.case, case.score) for case in result.failures] == [("3", 1.5)]
+    assert (result.account.asked, result.account.ok, result.account.not_reached) == (8, 8, 0)
+    shown = suite_result(store, result.run)
+    assert to_plain(shown) == to_plain(result), "what is stored says the same"
+
+
+def test_the_judge_sees_reference_and_context_and_the_model_only_the_context(sqlite_store: Store) -> None:
+    case = Case("How long is number-0?", "0", reference="sixty metres", context=("A rope has 60 m.",))
+    _, endpoint = run(sqlite_store, playing(), suite(1, cases=(case,)))
+    candidate, judge = (request.body["messages"][-1]["content"] for request in endpoint.requests)
+    assert "A rope has 60 m." in candidate
+    assert "A rope has 60 m." in judge
+    assert "sixty metres" in judge
+    assert "sixty metres" not in candidate
+    assert "temperature" not in endpoint.requests[0].body, "a generator has its own settings"
+
+
+def test_answers_are_candidates_and_stay_out_of_the_log(sqlite_store: Store) -> None:
+    run(sqlite_store, playing(scores={0: scored(1, 1)}), suite(3))
+    with sqlite_store.reading() as connection:
+        kinds = set(connection.execute(select(RESPONSE.c.kind)).scalars())
+        assert kinds == {ResponseKind.CANDIDATE.value}
+        assert count_responses(connection) == 0
+        assert primary_judge(connection) is None, "who judged no answer of the log is not its judge"
+    assert row_count(sqlite_store, FLAG) == 0
+    with RecordingEndpoint() as endpoint:
+        assert judge_pending(sqlite_store, rag(endpoint)).selected == 0
+
+
+@on_sqlite
+def test_what_cannot_be_measured_is_counted_apart_and_never_a_zero(store: Store) -> None:
+    answers = {0: failure(400, "too long"), 1: completion("")}
+    scores = {2: completion("Splendid."), 3: completion(None, refusal="No."), 4: scored(5, 5)}
+    result, endpoint = run(store, playing(answers, scores), suite(5))
+    assert asked(endpoint)[1].count(0) == 0, "there is no answer to score"
+    assert (result.measured, result.unmeasured, result.average_score.value) == (1, 4, 5.0)
+    reasons = {case.case: case.reason or "" for case in result.without_score}
+    assert reasons["0"].startswith("no answer: error")
+    assert reasons["1"] == "no answer: unparsable: the answer is empty"
+    assert reasons["2"].startswith("no score: unparsable: there is no JSON object")
+    assert reasons["3"] == "no score: refused: the model refused"
+    assert {case.query for case in result.without_score} == {f"What is number-{n}?" for n in range(4)}
+    assert (result.gate.code, result.passed) == (2, True), "the gate does not conclude from one case of five"
+    account = result.account
+    assert (account.asked, account.ok, account.unparsable, account.refused, account.error) == (8, 4, 2, 1, 1)
+    assert (account.not_reached, account.state) == (0, RunState.DONE)
+
+
+def test_a_dimension_that_was_not_scored_does_not_count_as_bad(sqlite_store: Store) -> None:
+    result, _ = run(sqlite_store, playing(scores={0: scored(5, None)}), suite(2))
+    assert [case.score for case in result.cases] == [5.0, 4.0]
+    assert result.dimensions["tone"].n == 1
+    assert result.cases[0].dimensions["tone"].score is None
+
+
+def test_checks_stand_beside_the_judge(sqlite_store: Store) -> None:
+    cases = (
+        Case("What is number-0?", "0", checks=(Check("equals", "It is number-0."), Check("regex", r"number-\d"))),
+        Case("What is number-1?", "1", checks=(Check("equals", "It is 1."), Check("json_schema", {"type": "object"}))),
+    )
+    result, _ = run(sqlite_store, playing(), suite(2, cases=cases))
+    assert [case.passed for case in result.cases] == [True, False]
+    assert (result.average_score.value, result.pass_rate.value) == (4.0, 0.5)
+    assert (result.above_threshold, result.passing) == (2, 1), "the score alone, and the score with the checks"
+    (failed,) = result.failures
+    assert [(check.kind, check.passed) for check in failed.checks] == [
+        ("equals", False),
+        ("json_schema", False),
+    ]
+    assert failed.checks[0].message == "the answer is a different text"
+    assert (result.passed, result.gate.code, result.exit_code) == (False, 1, 1)
+    assert result.gate.reasons == ("1 of 2 cases fails a check",)
+
+
+def test_a_stopped_run_goes_on_with_what_it_has_and_a_finished_one_runs_anew(store: Store) -> None:
+    def breaking(request: dict[str, Any], number: int) -> Any:
+        return playing()(request, number) if number < 9 else failure(401, "no such key")
+
+    stopped, endpoint = run(store, breaking, suite(12))
+    assert (stopped.account.state, stopped.gate.code, stopped.exit_code) == (RunState.STOPPED, 2, 2)
+    done = row_count(store, GENERATION), row_count(store, JUDGMENT)
+    assert sum(done) <= 9
+    again, endpoint = run(store, playing(), suite(12))
+    assert (again.run, again.measured, again.account.state) == (stopped.run, 12, RunState.DONE)
+    assert tuple(map(len, asked(endpoint))) == (12 - done[0], 12 - done[1]), "nothing stored is asked again"
+    anew, endpoint = run(store, playing(), suite(12))
+    assert (anew.run != again.run, tuple(map(len, asked(endpoint)))) == (True, (12, 12))
+
+
+def test_another_suite_or_candidate_is_another_run(sqlite_store: Store) -> None:
+    runs = {
+        run(sqlite_store, lambda _request, _number: failure(401, "no"), *which)[0].run
+        for which in ((suite(2),), (suite(3),), (suite(2, threshold=4.0),), (suite(2), "model:other"), (suite(2),))
+    }
+    assert len(runs) == 4
+
+
+def test_a_cost_limit_needs_the_price_of_both_models(sqlite_store: Store) -> None:
+    with pytest.raises(UnknownPrice):
+        run(sqlite_store, playing(), suite(2), max_cost=1.0, base_url="https://models.example.org/v1")
+    assert row_count(sqlite_store, RESPONSE) == 0
+
+
+def test_a_cost_limit_counts_the_calls_that_are_paid_here_and_stops_at_it(sqlite_store: Store, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text("[models]\njudge = { input = 1, output = 1 }\n")  # 120 millionths a verdict
+    with RecordingEndpoint(playing()) as endpoint:
+        judge = make_judge("rubric", rubric=suite(9).rubric, model="judge", base_url=endpoint.base_url, prices=prices)
+        result = run_suite(sqlite_store, suite(9), answer_by_query, judge=judge, max_cost=0.0003, concurrency=1)
+    assert len(endpoint.requests) == 3, "what the function costs is not known, and does not count"
+    assert (result.account.state, result.account.why_stopped) == (RunState.STOPPED, "the cost limit is reached")
+    assert (result.measured, result.exit_code) == (3, 2)
+    assert [case.reason for case in result.without_score] == ["not reached"] * 6
+
+
+def answer_by_query(query: str) -> str:
+    return f"It is {query.rsplit(maxsplit=1)[-1].rstrip('?')}."
+
+
+async def answer_by_messages(messages: list[dict[str, str]]) -> str:
+    return answer_by_query(messages[-1]["content"])
+
+
+class Assistant:
+    def __call__(self, query: str) -> str:
+        return answer_by_query(query)
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [answer_by_query, answer_by_messages, Assistant(), "python:collections:UserString"],
+    ids=["query", "messages", "object", "named"],
+)
+def test_a_function_of_the_users_answers(sqlite_store: Store, candidate: Any) -> None:
+    result, endpoint = run(sqlite_store, playing(), suite(3), candidate)
+    if isinstance(candidate, str):  # what it gives is no text
+        assert [case.reason for case in result.without_score] == [
+            "no answer: error: the callable gave UserString, not a text"
+        ] * 3
+        return
+    assert asked(endpoint) == ([], [0, 1, 2])
+    assert (result.measured, result.candidate.split(":")[0]) == (3, "python")
+    assert result.account.cost_micro is None, "nobody knows what it cost"
+
+
+def test_a_function_that_raises_leaves_its_case_unmeasured(sqlite_store: Store) -> None:
+    def answer(query: str) -> str:
+        if "number-1" in query:
+            raise RuntimeError("out of order")
+        return "It is number-0."
+
+    result, _ = run(sqlite_store, playing(), suite(2), answer)
+    assert [case.reason for case in result.cases] == [None, "no answer: error: RuntimeError: out of order"]
+
+
+@on_sqlite
+def test_answers_of_the_log_are_found_by_query_and_copied(store: Store) -> None:
+    logged = [
+        Response("app", "a", "What is number-0?", "An older number-0."),
+        Response("app", "b", "What is number-0?", "It is number-0.", ("A passage.",), generator_model="m"),
+        Response("else", "c", "What is number-1?", "It is number-1."),
+    ]
+    with store.writing() as connection:
+        ids = store_responses(connection, logged).new
+    result, endpoint = run(store, playing(), suite(2), "source:app")
+    assert asked(endpoint) == ([], [0])
+    assert "It is number-0." in endpoint.requests[0].body["messages"][-1]["content"]
+    assert "A passage." in endpoint.requests[0].body["messages"][-1]["content"]
+    assert result.cases[1].reason == "no answer to this query in the source app"
+    assert result.account.asked == 1
+    with store.reading() as connection:
+        copied = connection.execute(select(RESPONSE).where(RESPONSE.c.kind == "candidate")).one()
+    assert (copied.derived_from, copied.generator_model) == (ids[1], "m")
+    with store.writing() as connection:
+        forget_response(connection, "b", source="app", actor="test")
+    forgotten = suite_result(store, result.run)
+    assert (forgotten.cases[0].query, forgotten.cases[0].score) == (None, 4.0)
+    assert {name: given.reasoning for name, given in forgotten.cases[0].dimensions.items()} == {
+        "accuracy": None,
+        "tone": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("candidate", "said"),
+    [
+        (None, "no candidate"),
+        ("gpt-4o", "a candidate must be model:NAME"),
+        ("model:", "a candidate must be model:NAME"),
+        ("python:json", "names no function"),
+        ("python:no_such_module:f", "cannot be loaded: ModuleNotFoundError"),
+        ("python:json:no_such", "cannot be loaded: AttributeError"),
+        ("python:json:__name__", "is not a function"),
+        (lambda: "x", "has no parameter"),
+    ],
+)
+def test_who_cannot_answer_is_refused_before_anything_is_stored(
+    sqlite_store: Store, candidate: str | Callable[[], str] | None, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        run(sqlite_store, playing(), suite(1), candidate)
+    assert row_count(sqlite_store, JUDGMENT) == 0
+
+
+def test_a_baseline_that_is_none_is_refused_before_anything_is_asked(sqlite_store: Store) -> None:
+    for baseline, said in ((7, "no suite run 7"), ("best", "no suite run 'best'")):
+        with RecordingEndpoint(playing()) as endpoint:
+            with pytest.raises(NotFound, match=said):
+                run_suite(
+                    sqlite_store,
+                    suite(1),
+                    "model:candidate",
+                    model="judge",
+                    base_url=endpoint.base_url,
+                    baseline=baseline,
+                )
+            assert endpoint.requests == []
+
+
+def test_a_run_is_compared_with_its_baseline_case_by_case(store: Store) -> None:
+    first, _ = run(store, playing(), suite(25))
+    worse = {number: scored(2, 2) for number in range(12)}
+    second, _ = run(store, playing(scores=worse), suite(25), baseline="latest")
+    assert second.baseline is not None
+    assert (second.baseline.run, second.baseline.n) == (first.run, 25)
+    assert (second.baseline.worse, second.baseline.better) == (12, 0)
+    assert second.baseline.mean_change.value == pytest.approx(-24 / 25)
+    assert (second.baseline.only_before, second.baseline.only_after) == (12, 0)
+    assert second.baseline.same_judge
+    assert (second.gate.code, len(second.gate.reasons)) == (1, 3)
+    third, _ = run(store, playing(), replace(suite(25), threshold=3.0), baseline=first.run)
+    assert (third.gate.code, third.baseline is not None and third.baseline.mean_change.value) == (0, 0.0)
+
+
+def test_latest_is_the_newest_finished_run_with_the_same_candidate_and_judge(sqlite_store: Store) -> None:
+    first, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
+    assert (first.baseline, first.gate.code) == (None, 0)
+    (note,) = first.notes
+    assert note == ("No baseline: 'house' has no earlier finished run of model:candidate judged by rubric v1.")
+    good = {number: scored(5, 5) for number in range(25)}
+    other, _ = run(sqlite_store, playing(scores=good), suite(25), "model:other", baseline="latest")
+    assert (other.baseline, len(other.notes)) == (None, 1), "the run before is of another candidate"
+    with RecordingEndpoint(playing(scores=good)) as endpoint:
+        judge = make_judge("rubric", rubric=suite(25).rubric, model="judge", max_output=99, base_url=endpoint.base_url)
+        mine = run_suite(sqlite_store, suite(25), "model:candidate", judge=judge, base_url=endpoint.base_url)
+    again, _ = run(sqlite_store, playing(), suite(25), baseline="latest")
+    assert again.baseline is not None
+    assert (again.baseline.run, again.gate.code, again.notes) == (first.run, 0, ())
+    named, _ = run(sqlite_store, playing(), suite(25), baseline=mine.run)
+    assert named.notes == ("The baseline was scored by another judge version. The change may come from the judge.",)
+    named, _ = run(sqlite_store, playing(), suite(25), baseline=other.run)
+    assert named.notes == ("In the baseline run, another candidate answered.",)
+    assert named.baseline is not None
+    assert not named.baseline.same_candidate
+
+
+def test_cases_are_found_again_whatever_their_place_and_name(sqlite_store: Store) -> None:
+    first, _ = run(sqlite_store, playing(), suite(3))
+    moved = tuple(Case(case.query, f"new-{case.id}") for case in reversed(suite(3).cases))
+    second, _ = run(sqlite_store, playing(), suite(3, cases=(*moved, Case("Is number-9 new?", "9"))), baseline="latest")
+    assert second.baseline is not None
+    assert (second.baseline.n, second.baseline.run) == (3, first.run)
+    assert second.gate.code == 2, "fewer than 20 cases in both"
+
+
+def test_a_suite_runs_inside_a_test_of_the_users(tmp_path: Path) -> None:
+    file = tmp_path / "suite.yaml"
+    file.write_text("name: mine\ncases:\n- query: What is number-0?\n")
+    names = ("accuracy", "helpfulness", "safety", "coherence")
+    reply = completion(json.dumps({name: {"reasoning": "So.", "score": 5} for name in names}))
+    store = judgeboard.open_store(tmp_path / "suite.db", create=True)
+    with RecordingEndpoint(always(reply)) as endpoint:
+        result = judgeboard.run_suite(
+            store, judgeboard.read_suite(file), answer_by_query, model="judge", base_url=endpoint.base_url
+        )
+    store.close()
+    assert result.gate.code == 0, result.gate.reasons
+    assert result.average_score.value == 5.0

@@ -1,0 +1,484 @@
+"""A package adds a judge, a rule, a provider, an import and a target by entry points (page "Add your own")."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import judgeboard
+import judgeboard_dashboard
+from judgeboard.cli.app import run
+from judgeboard.domain import JudgeVersion
+from judgeboard.errors import BadInput, JudgeboardError
+from judgeboard.flags import rules
+from judgeboard.flags.rule import Rule, Signals, reasons_for
+from judgeboard.judges import kinds
+from judgeboard.judges.grade import GradeJudge
+from judgeboard.judges.judge import JudgeOptions
+from judgeboard.registry.plugins import Plugin, Registry
+from judgeboard.settings import tools
+from judgeboard.settings.model import Thresholds
+from judgeboard.tools.history import History
+from judgeboard.tools.target import Access, Target
+from judgeboard.tools.tool import Tool
+from package_copy import COMMAND, GENERATE, INTERPRETER, SHARED, TESTS
+
+EXAMPLE = TESTS / "plugin_example"
+PAGE = TESTS.parent / "docs" / "how-to" / "plugins.md"
+SOURCES = [str(Path(package.__file__).parents[1]) for package in (judgeboard, judgeboard_dashboard)]
+ROWS = [
+    {"ticket": "7", "customer": "Is it open?", "bot": "It is open [1]. Come at six."},
+    {"ticket": "8", "customer": "Is it far?", "bot": "No [1]."},
+]
+
+
+def target(name: str) -> Target:
+    return Target(name, ("URL",), lambda address, _environment: Access(address), lambda _http, _items: None)
+
+
+def history(name: str) -> type[History]:
+    class OfTool(History):
+        pass
+
+    OfTool.target = target(name)
+    return OfTool
+
+
+class Process:
+    """A process that finds the packages in a folder, if one is given, and runs code and commands."""
+
+    def __init__(self, folder: Path, packages: Path | None = None, **environment: str) -> None:
+        self.folder, self.errors = folder, folder / "errors.txt"
+        path = [*([str(packages)] if packages else []), *SOURCES, str(TESTS)]
+        database = str(folder / "log.db")
+        with self.errors.open("w") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", INTERPRETER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=folder,
+                env={"PYTHONPATH": os.pathsep.join(path), "PATH": "", "JUDGEBOARD_DB": database} | SHARED | environment,
+            )
+
+    def run(self, code: str) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps(code), file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        assert answer, self.errors.read_text(encoding="utf-8")
+        printed: str = json.loads(answer)
+        return printed
+
+    def command(self, *words: str) -> str:
+        return self.run(COMMAND.format(words=list(words)))
+
+    def refused(self, *words: str) -> str:
+        """Run a command that ends with exit code 2, and return its error."""
+        before = len(self.errors.read_text(encoding="utf-8"))
+        self.run(f"from judgeboard.cli.app import run; assert run({list(words)}) == 2")
+        return self.errors.read_text(encoding="utf-8")[before:]
+
+    def close(self) -> None:
+        self._process.communicate()
+
+
+def install(wheel: Path, folder: Path) -> None:
+    """Unpack a wheel, as an installation does with one that has only modules."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the example, built as a wheel, and with a package whose module is missing."""
+    built, folder = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("packages")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(built)]
+    subprocess.run(build, cwd=EXAMPLE, check=True, capture_output=True)
+    (wheel,) = built.glob("*.whl")
+    install(wheel, folder)
+    broken = folder / "broken-0.1.dist-info"
+    broken.mkdir()
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 0.1\n", encoding="utf-8")
+    (broken / "entry_points.txt").write_text("[judgeboard.rules]\nbroken = not_there:RULE\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory, packages: Path) -> Iterator[Process]:
+    """A process with the packages, in a folder with an imported, judged log."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "judgeboard.toml").write_text("[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8")
+    (folder / "tickets.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    process = Process(folder, packages, GATEWAY_API_KEY="k-gateway-1234567", TICKETS_API_KEY="k-tickets-1234567")
+    assert "a ticket system" in process.command("import", "tickets.jsonl")
+    process.command("judge", "--judge", "cited")
+    yield process
+    process.close()
+
+
+def exported(process: Process, table: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in process.command("export", table, "-o", "-").splitlines()]
+
+
+def test_an_import_reads_the_file_of_a_tool(database: Process) -> None:
+    answers = exported(database, "responses")
+    assert [(each["source"], each["external_id"], each["query"]) for each in answers] == [
+        ("tickets", "7", "Is it open?"),
+        ("tickets", "8", "Is it far?"),
+    ]
+
+
+def test_a_judge_judges_by_command_and_from_python(database: Process) -> None:
+    assert [each["groundedness"] for each in exported(database, "judgments")] == [0.5, 1.0]
+    assert "cited v1" in database.command("versions", "list")
+    code = "import judgeboard; print(judgeboard.judge_blocking('q', 'Yes [1].', ['p'], judge='cited').groundedness)"
+    assert database.run(code) == "1.0\n"
+    assert "--model" in database.refused("judge", "--judge", "cited", "--model", "m")
+
+
+def test_a_rule_flags_answers_by_its_option_in_the_project_file(database: Process) -> None:
+    flags = json.loads(database.command("flags", "list", "--where", "rule=too_long", "--json"))["flags"]
+    assert [(each["external_id"], each["why"]) for each in flags] == [("7", ["7 words, 5 are allowed."])]
+    assert '"too_long"' in database.command("stats", "--json")
+    project = database.folder / "judgeboard.toml"
+    as_it_was = project.read_text(encoding="utf-8")
+    try:
+        for line, fault in (
+            ("most_words = -1", "line 2: flag_rules.too_long.most_words must be at least 0"),
+            ("most_wrods = 5", "line 2: flag_rules.too_long.most_wrods is unknown; did you mean most_words?"),
+        ):
+            project.write_text(f"[flag_rules.too_long]\n{line}\n", encoding="utf-8")
+            assert fault in database.refused("config")
+            assert fault in database.refused("flags", "apply"), "the rule never runs with other values than written"
+        project.write_text("[flag_rules.low_quality]\nmost = 1\n", encoding="utf-8")
+        assert "is no flag rule with options; rules with options: too_long" in database.refused("config")
+    finally:
+        project.write_text(as_it_was, encoding="utf-8")
+
+
+ASK = """
+import asyncio, json
+from judgeboard.domain import JudgeInput
+from judgeboard.llm.recording_endpoint import RecordingEndpoint
+from judgeboard.runs.judging import make_judge
+
+async def ask(judge):
+    verdict = await judge.judge(JudgeInput(1, "q", "a", ("p",)))
+    await judge.aclose()
+    return verdict
+
+with RecordingEndpoint() as endpoint:
+    judge = make_judge("rag", provider="gateway", base_url=endpoint.base_url, model="house-1")
+    verdict = asyncio.run(ask(judge))
+    sent = endpoint.requests[0]
+by_model = make_judge("rag", model="house-1").address
+print(json.dumps([verdict.status, sent.path, sent.headers["x-gateway-key"], by_model.base_url]))
+"""
+
+
+def test_a_provider_answers_with_its_own_key_and_is_chosen_by_the_name_of_the_model(database: Process) -> None:
+    printed = json.loads(database.run(ASK))
+    assert printed == ["ok", "/v1/chat/completions", "k-gateway-1234567", "https://gateway.example/v1"]
+    assert "GATEWAY_API_KEY" in database.command("config")
+
+
+PUSH = """
+import json
+from judgeboard.cli.app import run
+from judgeboard.tools.recording_tool import RecordingTool, Reply
+
+class TicketSystem(RecordingTool):
+    def answer(self, request):
+        return Reply(200, {})
+
+with TicketSystem() as tool:
+    assert run(["push", "tickets", "--url", tool.address]) == 0
+    print(json.dumps([[each.path, each.headers["x-tickets-key"], each.body["scores"]] for each in tool.requests]))
+"""
+
+
+def test_a_target_gets_scores(database: Process) -> None:
+    sent = json.loads(database.run(PUSH).splitlines()[-1])
+    assert sent == [
+        [f"/tickets/{ticket}/scores", "k-tickets-1234567", {"groundedness": score}]
+        for ticket, score in (("7", 0.5), ("8", 1.0))
+    ]
+
+
+SHOWN = """
+import json
+from pathlib import Path
+import judgeboard_dashboard
+from streamlit.testing.v1 import AppTest
+
+def shown(page):
+    app = AppTest.from_file(str(Path(judgeboard_dashboard.__file__).parent / "app.py"), default_timeout=60)
+    app.session_state["ask_version"] = 0  # "Another judge", on the page Judge answers
+    app.switch_page(f"views/{page}.py").run()
+    assert not app.exception, app.exception
+    fields = [*app.selectbox, *app.multiselect, *app.button_group]
+    cells = [str(cell) for table in app.dataframe for row in table.value.to_numpy() for cell in row]
+    return {each.label: list(each.options) for each in fields if each.label}, cells
+
+print(json.dumps([shown(page) for page in PAGES]))
+"""
+
+
+def pages(process: Process, *names: str) -> list[tuple[Mapping[str, list[str]], list[str]]]:
+    printed: list[tuple[Mapping[str, list[str]], list[str]]] = json.loads(process.run(f"PAGES = {names}\n{SHOWN}"))
+    return printed
+
+
+def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
+    (rejudge, _), (settings, _), (flags, listed), (answers, _), (judges, _) = pages(
+        database, "rejudge", "settings", "open_flags", "responses", "judges"
+    )
+    assert "cited" in rejudge["Kind"]
+    assert "gateway" in rejudge["Provider"]
+    assert "Too long" in settings["Rules whose decisions imply a label"]
+    assert "too long" in flags["Rule"]
+    assert "too long" in answers["Rule"]
+    assert {"Too long", "Is it open?"} <= {*listed}
+    assert judges["Judge version"] == ["cited v1"]
+    assert "Kinds of other packages: cited." in " ".join(database.command("judge", "--help").split())
+    assert "Other packages recognise: a ticket system." in " ".join(database.command("import", "--help").split())
+    for words in (("push", "--help"), ("rule", "add", "push", "--help")):
+        assert "otlp|tickets" in "".join(database.command(*words).split())
+    tables = f"import runpy; tables = runpy.run_path({str(GENERATE)!r}, run_name='')['TABLES']; print(tables[%r]())"
+    assert "| `too_long` | Flags an answer with more words than" in database.run(tables % "flag rules")
+    assert "| `cited` | Judges which share of the sentences cites" in database.run(tables % "judges")
+    assert "| `gateway` | `https://gateway.example/v1` | `GATEWAY_API_KEY` |" in database.run(tables % "providers")
+
+
+def test_doctor_lists_them_and_a_broken_one_gives_one_warning_and_nothing_else(database: Process) -> None:
+    code = "from judgeboard.cli.app import run; run(['doctor']); run(['doctor', '--json'])"
+    text, _, as_json = database.run(code).partition("\n{")
+    assert "ok   plugin too_long (judgeboard.rules) of the package judgeboard-tickets 1.0" in text
+    assert "fix  plugin broken (judgeboard.rules) of the package broken 0.1: it cannot be loaded: Mod" in text
+    listed = [(each["group"], each["name"], each["package"]) for each in json.loads("{" + as_json)["plugins"]]
+    ours = [
+        ("judges", "cited"),
+        ("rules", "too_long"),
+        ("imports", "tickets"),
+        ("providers", "gateway"),
+        ("targets", "tickets"),
+    ]
+    assert {(f"judgeboard.{group}", name, "judgeboard-tickets") for group, name in ours} <= {*listed}
+    assert ("judgeboard.rules", "broken", "broken") in listed
+    warnings = [line for line in database.errors.read_text(encoding="utf-8").splitlines() if "broken" in line]
+    assert len(warnings) == 1
+    assert warnings[0].startswith(
+        "The plugin broken of the package broken 0.1, judgeboard.rules, is not used: it cannot"
+    )
+    assert warnings[0].endswith("ModuleNotFoundError: No module named 'not_there'")
+
+
+def test_what_was_stored_stays_readable_after_the_packages_are_gone(database: Process, tmp_path: Path) -> None:
+    (tmp_path / "log.db").write_bytes((database.folder / "log.db").read_bytes())
+    gone = Process(tmp_path)
+    try:
+        flags = json.loads(gone.command("flags", "list", "--where", "rule=too_long", "--json"))["flags"]
+        assert [(each["rules"], each["why"]) for each in flags] == [(["too_long"], ["Flagged by too_long."])]
+        assert '"too_long"' in gone.command("stats", "--json")
+        assert "cited v1" in gone.command("versions", "list")
+        assert [each["groundedness"] for each in exported(gone, "judgments")] == [0.5, 1.0]
+        (tmp_path / "judgeboard.toml").write_text("[flag_rules.too_long]\nmost_words = 5\n", encoding="utf-8")
+        gone.command("flags", "apply")
+        assert "line 1: flag_rules.too_long is no flag rule with options" in gone.refused("config")
+        gone.command("test", "health", "cited")
+        (_, listed), *_ = pages(gone, "open_flags", "judges", "rejudge", "judging", "settings", "responses", "overview")
+        assert "Is it open?" in listed
+        assert "no installed package has its kind of judge, 'cited'" in gone.refused("judge", "cited")
+        assert "there is no judge of kind 'cited'" in gone.refused("judge", "--judge", "cited")
+        assert "'tickets'" in gone.refused("push", "tickets")
+    finally:
+        gone.close()
+
+
+def test_the_page_shows_the_package_as_it_is_tested() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for file in sorted(EXAMPLE.rglob("*.*")):
+        if file.suffix in {".py", ".toml"} and file.name != "__init__.py":
+            assert file.read_text(encoding="utf-8").strip() in page, file.name
+
+
+def entry_points(monkeypatch: pytest.MonkeyPatch, plugins: Mapping[str, Any]) -> list[str]:
+    """Let packages have these entry points, loaded as they are, or raising; return the groups that are read."""
+    read: list[str] = []
+
+    class Package:
+        name, version = "birds", "2.0"
+
+    class Entry:
+        dist = Package
+
+        def __init__(self, name: str, value: Any) -> None:
+            self.name, self._value = name, value
+
+        def load(self) -> Any:
+            if isinstance(self._value, BaseException):
+                raise self._value
+            return self._value
+
+    def find(*, group: str) -> list[Entry]:
+        read.append(group)
+        return [Entry(name, value) for name, value in plugins.items()]
+
+    monkeypatch.setattr(metadata, "entry_points", find)
+    return read
+
+
+def numbers(_plugin: Plugin, value: Any) -> int:
+    if not isinstance(value, int):
+        raise BadInput("it must be a number")
+    return value
+
+
+def test_our_names_are_found_without_a_look_at_the_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = entry_points(monkeypatch, {"two": 2, "bad": "b"})
+    table = Registry("judgeboard.numbers", {"one": 1}, numbers, reserved=["none"])
+    assert table["one"] == 1
+    assert "none" not in table
+    assert not read
+    assert table["two"] == 2
+    assert list(table) == ["one", "two"]
+    assert "three" not in table
+    assert read == ["judgeboard.numbers"], "they are read once"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fault"),
+    [
+        ("one", 2, "its name is taken by Judgeboard"),
+        ("none", 2, "its name is taken by Judgeboard"),
+        ("Two", 2, "its name needs lower-case letters, digits, - and _, and begins with a letter"),
+        ("two", "2", "it must be a number"),
+        ("two", ImportError("no module\nat all"), "it cannot be loaded: ImportError: no module"),
+        ("two", SystemExit(), "it cannot be loaded: SystemExit"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_is_one_warning(
+    name: str, value: Any, fault: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry_points(monkeypatch, {name: value, "three": 3})
+    table = Registry("judgeboard.numbers", {"one": 1}, numbers, reserved=["none"])
+    for _ in range(2):
+        assert list(table) == ["one", "three"]
+        assert table.get(name) == (1 if name == "one" else None)
+    used, unused = table.plugins()
+    assert used == Plugin("judgeboard.numbers", "three", "birds", "2.0")
+    assert unused == Plugin("judgeboard.numbers", name, "birds", "2.0", fault)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"The plugin {name} of the package birds 2.0, judgeboard.numbers, is not used: {fault}"
+    ]
+
+
+def test_an_error_in_a_rule_names_the_rule_and_its_package() -> None:
+    plugin = Plugin("judgeboard.rules", "odd", "birds", "2.0")
+    rule = rules._checked(plugin, Rule("odd", lambda _signals, _thresholds: 1 / 0, lambda _details, _params: ""))
+    with pytest.raises(JudgeboardError, match=r"the flag rule odd of the package birds 2\.0 failed: ZeroDivisionError"):
+        reasons_for(Signals("log", "1", "QA"), Thresholds(), [rule])
+
+
+def test_a_class_that_asks_a_model_has_its_prompt_in_its_own_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "birds" / "prompts").mkdir(parents=True)
+    (tmp_path / "birds" / "__init__.py").touch()
+    (tmp_path / "birds" / "prompts" / "terse.md").write_text("# System\nMark it.\n# Task\n{material}\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    class Terse(GradeJudge):
+        prompt_name = kind = "terse"
+        prompt_package = "birds"
+
+    plugin = Plugin("judgeboard.judges", "terse", "birds", "2.0")
+    version = kinds._checked(plugin, Terse)(JudgeOptions(model="m", base_url="http://127.0.0.1:1/v1")).version
+    assert (version.name, version.kind, version.model) == ("terse", "terse", "m")
+    assert "Mark it." in (version.prompt or "")
+    entry_points(monkeypatch, {"terse": Terse})
+    monkeypatch.setattr(kinds, "JUDGES", Registry("judgeboard.judges", {}, kinds._checked))
+    assert run(["versions", "prompt", "terse"]) == 0
+    assert "Mark it." in capsys.readouterr().out
+    assert "terse" not in kinds.OFFLINE
+    with pytest.raises(BadInput, match="its `kind` must be 'other'"):
+        kinds._checked(replace(plugin, name="other"), Terse)
+    with pytest.raises(BadInput, match="it must be a class of judges"):
+        kinds._checked(plugin, lambda _options: None)
+
+
+class Bare:
+    """A judge that has what every judge has, but for what a test takes away."""
+
+    version: JudgeVersion | None = JudgeVersion(name="bare", kind="bare")
+    priced, address = True, None
+
+    def __init__(self, options: JudgeOptions) -> None:
+        self.share = 1 / len(options.domain)
+
+    async def judge(self, item: object) -> None:
+        pass
+
+    async def aclose(self) -> None:
+        pass
+
+
+def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = kinds._checked(Plugin("judgeboard.judges", "bare", "birds", "2.0"), Bare)
+    assert make(JudgeOptions()).version.name == "bare"
+    monkeypatch.setattr(Bare, "version", JudgeVersion(name="bare", kind="other"))
+    with pytest.raises(BadInput, match="needs a `version` whose `kind` is its name"):
+        make(JudgeOptions())
+    with pytest.raises(BadInput, match=r"the judge bare of the package birds 2\.0 failed: ZeroDivisionError"):
+        make(JudgeOptions(domain=""))
+    monkeypatch.delattr(Bare, "version")
+    with pytest.raises(BadInput, match=r"the judge bare of the package birds 2\.0 has no version"):
+        make(JudgeOptions())
+
+
+@pytest.mark.parametrize(
+    ("check", "tool", "fault"),
+    [
+        (tools._checked_import, 1, "it must be a `Tool`"),
+        (tools._checked_import, Tool(), "no exports, no spans and no history"),
+        (tools._checked_target, Tool(), "no target"),
+        (tools._checked_target, Tool(target=target("other")), "must be 'birds', the name of the entry point"),
+        (tools._checked_import, Tool(history=history("other")), "must be 'birds', the name of the entry point"),
+    ],
+)
+def test_a_tool_needs_what_its_group_is_for(
+    check: Callable[[Plugin, object], object], tool: object, fault: str
+) -> None:
+    with pytest.raises(BadInput, match=fault):
+        check(Plugin("judgeboard.imports", "birds", "birds", "2.0"), tool)
+
+
+def test_each_group_takes_its_parts_of_a_tool() -> None:
+    plugin = Plugin("judgeboard.imports", "birds", "birds", "2.0")
+    both = Tool(history=history("birds"), target=target("birds"))
+    assert tools._checked_import(plugin, both) == Tool(history=both.history)
+    assert tools._checked_target(plugin, both) == Tool(target=both.target)
+
+
+def test_a_tool_with_a_history_can_be_pulled_under_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry_points(monkeypatch, {"birds": Tool(history=history("birds")), "langfuse": Tool(history=history("langfuse"))})
+    monkeypatch.setattr(tools, "IMPORTS", Registry("judgeboard.imports", {}, tools._checked_import))
+    assert tools.pull_names() == ["langfuse", "mlflow", "langsmith", "phoenix", "birds"]
+    assert [plugin.fault for plugin in tools.IMPORTS.plugins()] == [None, "its name is taken by Judgeboard"]
+
+
+def test_the_list_of_commands_reads_no_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading those of all packages takes as long as the list itself."""
+    read = entry_points(monkeypatch, {})
+    assert run(["--help"]) == 0
+    assert not read
