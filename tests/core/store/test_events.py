@@ -287,7 +287,7 @@ def test_a_worker_says_when_it_comes_and_goes(case: Case) -> None:
     with case.store.reading() as connection:
         rows = connection.execute(select(EVENT.c.kind, EVENT.c.actor).order_by(EVENT.c.id.desc()).limit(2)).all()
     case.store.close()
-    assert rows == [("stop_worker", "worker:01234567"), ("start_worker", "worker:01234567")]
+    assert rows == [("stop_worker", "worker:456789"), ("start_worker", "worker:456789")]
 
 
 def test_no_event_holds_a_text_of_the_log(case: Case) -> None:
