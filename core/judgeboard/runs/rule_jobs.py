@@ -144,6 +144,10 @@ class RuleJob(Work):
         self._had_problem = rule.problem is not None
         return Opened(begun, method, rule.concurrency, self._cost_left(rule, begun.run))
 
+    def is_current(self, opened: Opened) -> bool:
+        """Return whether the run is that of today."""
+        return opened.begun.run.started_at.astimezone(UTC).date() == utc_now().date()
+
     def load(self, opened: Opened, ids: list[int]) -> dict[int, Ask]:  # noqa: ARG002 - the run of a day selects nothing
         """Return the asks that are still to be made. While there is a problem, one answer at a time is tried."""
         with self._store.reading() as connection:

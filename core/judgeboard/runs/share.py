@@ -69,6 +69,13 @@ class Share:
         if chunk.left and self._runner is not None and self._runner.stopped_because == CLOSED:
             raise PutBackError(CLOSED)
 
+    @property
+    def is_current(self) -> bool:
+        """Whether it judges further chunks; one whose run is over closes itself."""
+        if not self.is_closed and not self._work.is_current(self._opened):
+            self._end_reading()
+        return not self.is_closed
+
     def close(self) -> None:
         """Start no more calls; the calls in flight are finished and stored."""
         if self._runner is not None:

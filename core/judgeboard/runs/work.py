@@ -150,6 +150,10 @@ class Work(ABC):
     def open(self) -> Opened | None:
         """Return what this worker needs to judge; None if nothing is to be judged any more."""
 
+    def is_current(self, opened: Opened) -> bool:  # noqa: ARG002 - most kinds have one run
+        """Return whether further chunks are of the same run."""
+        return True
+
     @abstractmethod
     def load(self, opened: Opened, ids: list[int]) -> dict[int, Ask]:
         """Return the asks of these answers that are still to be made, by answer."""

@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,7 @@ IDLE_SECONDS = 5.0  # between two looks at the rules and duties
 GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
 FAILED_SECONDS = 2.0  # after a look at a work that failed
 ELSEWHERE_SECONDS = 0.2  # until a worker may take again what it left to others
+LONG_THREADS = 20
 REST_SECONDS = 60.0  # without an entry, after which the queue in memory ends
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
 
@@ -154,6 +156,7 @@ class _Turn:
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._leading = threading.Event()  # set when the functions beside are to end
         self._threads: list[threading.Thread] = []
+        self._long = ThreadPoolExecutor(LONG_THREADS)  # what takes long: the store is never to wait for it
         self._last_entry = time.monotonic()
         self._recorded_settings: dict[str, str] | None = None
 
@@ -183,6 +186,7 @@ class _Turn:
             with suppress(Exception):  # a database that is away: the next worker finds the runs as they are
                 await asyncio.to_thread(self._leave)
             await asyncio.to_thread(self._join_threads)
+            self._long.shutdown(wait=False)
             beats.cancel()
 
     def _leave(self) -> None:
@@ -206,7 +210,7 @@ class _Turn:
     async def _notice_changes(self) -> None:
         """Notice the end of the worker, and that another connection has written to a SQLite file."""
         if not self._store.is_sqlite:
-            await asyncio.to_thread(self._closing.wait)
+            await asyncio.get_running_loop().run_in_executor(self._long, self._closing.wait)
             self._changed.set()
             return
         with closing(sqlite3.connect(str(self._store.engine.url.database))) as connection:
@@ -328,9 +332,10 @@ class _Turn:
         try:
             async with self._opening[entry.work]:
                 share = self._shares.get(entry.work)
-                if share is not None and share.is_closed:
+                if share is not None and not share.is_current:
                     await share.wait()  # why it ended is stored then
-                if share is None or share.is_closed:
+                    share = None
+                if share is None:
                     share = await self._open(entry.work)
             if share is not None:
                 await share.judge(entry.ids, cancellation)
@@ -361,7 +366,9 @@ class _Turn:
     async def _do(self, entry: Entry, _cancellation: "CancelScope") -> None:
         """Do a duty."""
         kind, _, key = entry.work.partition(":")
-        await asyncio.to_thread(self._duties[kind].do, self._store, key, self._executor_id, self._closing)
+        do = self._duties[kind].do
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._long, do, self._store, key, self._executor_id, self._closing)
         await self._tell()
 
     async def _beat_until_the_end(self) -> None:
