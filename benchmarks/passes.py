@@ -2,8 +2,9 @@
 
 Imports a file of answers, presses Y on an item of a queue, and computes a kappa, each a second time, so that nothing is
 prepared any more. A record type is counted if at least one of its records is made on the way, a file if one of its
-functions is called, two packages if one calls the other or gets the next item of its generator. For the imported rows,
-only what happens at least once for each of them counts. The documentation has the calls between packages.
+functions is called, a call between packages also if a package gets the next item of a generator of the other. For the
+imported rows, only records and files count that are met at least once for each of them. The documentation shows the
+calls (docs/reference/architecture.md).
 
     python benchmarks/passes.py [--list]
 """
@@ -43,7 +44,7 @@ PACKAGES = ("/judgeboard/", "/judgeboard_dashboard/")
 
 @dataclass
 class Way:
-    """How often each record type was made, each file entered, and each package called by another, by name.
+    """How often each record type was made, each file and function entered, and each package called by another.
 
     A function is named with its file, such as "reviews/checks.py:missing_grades".
     """
@@ -54,11 +55,11 @@ class Way:
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def at_least(self, times: int) -> "Way":
-        """Return what happened at least so often."""
+        """Return the records and files that were met at least so often, with all functions and calls."""
         return Way(
             *(Counter({name: n for name, n in seen.items() if n >= times}) for seen in (self.records, self.files)),
             self.functions,
-            Counter({both: n for both, n in self.calls.items() if n >= times}),
+            self.calls,
         )
 
 
