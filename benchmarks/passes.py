@@ -24,6 +24,9 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+from judgeboard.agreement.choice import CountedGrades
+from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Label, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
@@ -56,11 +59,9 @@ class Way:
 
     def at_least(self, times: int) -> "Way":
         """Return the records and files that were met at least so often, with all functions and calls."""
-        return Way(
-            *(Counter({name: n for name, n in seen.items() if n >= times}) for seen in (self.records, self.files)),
-            self.functions,
-            self.calls,
-        )
+        records = Counter({name: n for name, n in self.records.items() if n >= times})
+        files = Counter({name: n for name, n in self.files.items() if n >= times})
+        return Way(records, files, self.functions, self.calls)
 
 
 @contextmanager
@@ -188,8 +189,17 @@ def kappa(folder: Path, database: Path) -> Way:
     return way
 
 
+def kappa_of_page(store: Store) -> Way:
+    """Make the data of the page Agreement twice, as the page does, and follow the second time."""
+    for _ in range(2):
+        with followed() as way, store.reading() as connection:
+            source = PairSource(connection, CountedGrades())
+            agreement_page(source, version_id=source.versions("label")[0].id)
+    return way
+
+
 def followed_ways() -> dict[str, Way]:
-    """Follow the three data, about six seconds."""
+    """Follow the data, about six seconds; the kappa once as a command prints it, and once as the page gets it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         database = folder / "ways.db"
@@ -197,6 +207,7 @@ def followed_ways() -> dict[str, Way]:
         ways = {"imported row": imported_rows(folder, database)}
         ways["press of Y"] = pressed_key(store)
         ways["kappa"] = kappa(folder, database)
+        ways["kappa of page"] = kappa_of_page(store)
         store.close()
     return ways
 

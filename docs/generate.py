@@ -652,7 +652,7 @@ def calls_counted() -> str:
         (label(caller), label(called), *(way.calls[caller, called] or "" for way in ways)) for caller, called in pairs
     ]
     up = [f"{label(caller)} → {label(called)}" for caller, called in pairs if packages.goes_up(caller, called)]
-    counted = table(("from", "to", f"{ROWS} imported rows", "press of Y", "kappa"), rows)
+    counted = table(("from", "to", f"{ROWS} imported rows", "press of Y", "kappa, command", "kappa, page"), rows)
     return f"{counted}\nCalls to a higher package: {', '.join(up) or 'none'}.\n"
 
 
