@@ -1,8 +1,10 @@
-"""Counts what a datum passes on its way: the record types and the source files of a row, a press and a kappa.
+"""Counts what a datum passes on its way: record types, source files and packages of a row, a press and a kappa.
 
 Imports a file of answers, presses Y on an item of a queue, and computes a kappa, each a second time, so that nothing is
 prepared any more. A record type is counted if at least one of its records is made on the way, a file if one of its
-functions is called. For the imported rows, only what happens at least once for each of them counts.
+functions is called, a call between packages also if a package gets the next item of a generator of the other. For the
+imported rows, only records and files count that are met at least once for each of them. The documentation shows the
+calls (docs/reference/architecture.md).
 
     python benchmarks/passes.py [--list]
 """
@@ -17,10 +19,14 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, is_dataclass
+from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
+from judgeboard.agreement.choice import CountedGrades
+from judgeboard.agreement.page import agreement_page
+from judgeboard.agreement.ratings import PairSource
 from judgeboard.cli.app import run
 from judgeboard.domain import Decision, Label, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
@@ -41,16 +47,21 @@ PACKAGES = ("/judgeboard/", "/judgeboard_dashboard/")
 
 @dataclass
 class Way:
-    """How often each record type was made and each file entered, by name."""
+    """How often each record type was made, each file and function entered, and each package called by another.
+
+    A function is named with its file, such as "reviews/checks.py:missing_grades".
+    """
 
     records: Counter[str] = field(default_factory=Counter)
     files: Counter[str] = field(default_factory=Counter)
+    functions: Counter[str] = field(default_factory=Counter)
+    calls: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def at_least(self, times: int) -> "Way":
-        """Return what happened at least so often."""
-        return Way(
-            *(Counter({name: n for name, n in seen.items() if n >= times}) for seen in (self.records, self.files))
-        )
+        """Return the records and files that were met at least so often, with all functions and calls."""
+        records = Counter({name: n for name, n in self.records.items() if n >= times})
+        files = Counter({name: n for name, n in self.files.items() if n >= times})
+        return Way(records, files, self.functions, self.calls)
 
 
 @contextmanager
@@ -62,9 +73,16 @@ def followed() -> Iterator[Way]:
         if event != "call":
             return
         code = frame.f_code
-        place = next((code.co_filename.partition(each) for each in PACKAGES if each in code.co_filename), None)
-        if place is not None and "/site-packages/" not in place[0]:
-            way.files[place[1][1:] + place[2]] += 1
+        file = _file(code)
+        if file is not None:
+            way.files[file] += 1
+            way.functions[f"{file.partition('/')[2]}:{code.co_qualname}"] += 1
+            caller = frame.f_back
+            while caller is not None and _file(caller.f_code) is None:
+                caller = caller.f_back
+            callers_file = None if caller is None else _file(caller.f_code)
+            if callers_file is not None and _package(callers_file) != _package(file):
+                way.calls[_package(callers_file), _package(file)] += 1
         if code.co_name in {"__init__", "__new__"} and code.co_varnames:
             first = frame.f_locals.get(code.co_varnames[0])
             made = first if isinstance(first, type) else type(first)
@@ -77,6 +95,19 @@ def followed() -> Iterator[Way]:
         yield way
     finally:
         sys.setprofile(None)
+
+
+@cache
+def _file(code: CodeType) -> str | None:
+    """Return a source file of Judgeboard as it is imported, such as "judgeboard/store/flags.py", else None."""
+    before, package, rest = next(
+        (code.co_filename.partition(each) for each in PACKAGES if each in code.co_filename), ("", "", "")
+    )
+    return package[1:] + rest if package and "/site-packages/" not in before else None
+
+
+def _package(file: str) -> str:
+    return ".".join(file.removesuffix(".py").split("/")[:2])
 
 
 def command(*words: str) -> None:
@@ -158,11 +189,17 @@ def kappa(folder: Path, database: Path) -> Way:
     return way
 
 
-def main() -> int:
-    """Follow, and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="print the names of the record types and files")
-    listed = parser.parse_args().list
+def kappa_of_page(store: Store) -> Way:
+    """Make the data of the page Agreement twice, as the page does, and follow the second time."""
+    for _ in range(2):
+        with followed() as way, store.reading() as connection:
+            source = PairSource(connection, CountedGrades())
+            agreement_page(source, version_id=source.versions("label")[0].id)
+    return way
+
+
+def followed_ways() -> dict[str, Way]:
+    """Follow the data, about six seconds; the kappa once as a command prints it, and once as the page gets it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         database = folder / "ways.db"
@@ -170,12 +207,23 @@ def main() -> int:
         ways = {"imported row": imported_rows(folder, database)}
         ways["press of Y"] = pressed_key(store)
         ways["kappa"] = kappa(folder, database)
+        ways["kappa of page"] = kappa_of_page(store)
         store.close()
-    for what, way in ways.items():
+    return ways
+
+
+def main() -> int:
+    """Follow, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print the names of the record types, files and packages")
+    listed = parser.parse_args().list
+    for what, way in followed_ways().items():
         print(f"{what:14} {len(way.records):3} record types   {len(way.files):3} files")
         if listed:
             for each, times in [*sorted(way.records.items()), *sorted(way.files.items())]:
                 print(f"    {times:6}  {each}")
+            for (caller, called), times in sorted(way.calls.items()):
+                print(f"    {times:6}  {caller} calls {called}")
     return 0
 
 

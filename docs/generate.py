@@ -610,23 +610,81 @@ PAGES: Mapping[str, Callable[[], str]] = {
 """Generated page to its function."""
 
 
+# Parts of the page of the packages. They need the sources and the project file, which an installed package lacks.
+
+
+def imports_drawn() -> str:
+    """Return the figure of the packages, as HTML."""
+    sys.path.append(str(DOCS))  # MkDocs runs this file without its folder
+    from package_imports import figure
+
+    return figure()
+
+
+def imports_listed() -> str:
+    """Return the table of the packages with all that each imports."""
+    sys.path.append(str(DOCS))
+    from package_imports import label, read_imports
+
+    packages = read_imports()
+    layers = {package: number for number, layer in enumerate(packages.layers, 1) for package in layer}
+    rows = []
+    for package in packages.row:
+        imported = [
+            f"*{label(target)}* {count}" if (package, target) in packages.exceptions else f"{label(target)} {count}"
+            for target in packages.row
+            if (count := packages.imports.get((package, target)))
+        ]
+        rows.append((layers[package], f"`{label(package)}`", packages.files[package], ", ".join(imported)))
+    return table(("layer", "package", "files", "imports"), rows)
+
+
+def calls_counted() -> str:
+    """Return the table of the calls between packages that three data cause. They are counted now, in seconds."""
+    sys.path += [str(DOCS), str(DOCS.parent / "benchmarks")]
+    from package_imports import label, read_imports
+    from passes import ROWS, followed_ways
+
+    packages = read_imports()
+    ways = followed_ways().values()
+    pairs = sorted({both for way in ways for both in way.calls}, key=lambda both: [packages.row[each] for each in both])
+    rows = [
+        (label(caller), label(called), *(way.calls[caller, called] or "" for way in ways)) for caller, called in pairs
+    ]
+    up = [f"{label(caller)} → {label(called)}" for caller, called in pairs if packages.goes_up(caller, called)]
+    counted = table(("from", "to", f"{ROWS} imported rows", "press of Y", "kappa, command", "kappa, page"), rows)
+    return f"{counted}\nCalls to a higher package: {', '.join(up) or 'none'}.\n"
+
+
+BUILT: Mapping[str, Callable[[], str]] = {
+    "imports drawn": imports_drawn,
+    "imports listed": imports_listed,
+    "calls counted": calls_counted,
+}
+"""What `<!-- built: NAME -->` in a page is replaced with. The app does not show a page that has such a mark."""
+
+
 def with_tables(text: str) -> str:
     """Return a page with the generated tables in the places of their marks."""
-    for name, make in TABLES.items():
-        mark = f"<!-- table: {name} -->\n"
+    return _with_parts(text, "table", TABLES)
+
+
+def _with_parts(text: str, kind: str, parts: Mapping[str, Callable[[], str]]) -> str:
+    for name, make in parts.items():
+        mark = f"<!-- {kind}: {name} -->\n"
         if mark in text:
             text = text.replace(mark, make())
     return text
 
 
 def generated() -> Iterator[tuple[str, str]]:
-    """Yield each generated page, and each page with a generated table: its path and its text."""
+    """Yield each generated page, and each page with generated parts: its path and its text."""
     for path, make in PAGES.items():
         yield path, make()
     for page in sorted(DOCS.rglob("*.md")):
         text = page.read_text(encoding="utf-8")
-        if "<!-- table: " in text:
-            yield page.relative_to(DOCS).as_posix(), with_tables(text)
+        if "<!-- table: " in text or "<!-- built: " in text:
+            yield page.relative_to(DOCS).as_posix(), _with_parts(with_tables(text), "built", BUILT)
 
 
 if __name__ == "<run_path>":  # as the plugin runs it

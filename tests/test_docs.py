@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 import markdown
+import passes
 import pytest
 import yaml
 
@@ -23,10 +24,12 @@ from judgeboard import errors
 from judgeboard.cli.app import root
 from judgeboard.cli.groups import CommandWithArguments, GroupWithDefault
 from judgeboard.flags.rules import RULES
+from judgeboard_dashboard import documentation
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 CORE = ROOT / "core" / "judgeboard"
+DASHBOARD = ROOT / "dashboard" / "judgeboard_dashboard"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "data" / "README.md", *DOCS.rglob("*.md")])
 BLOCK = re.compile(r"^ *```(sh|python)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 ANY_SHELL_BLOCK = re.compile(r"^ *```sh[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
@@ -246,6 +249,39 @@ def test_every_marked_table_is_generated_and_every_table_is_shown(generate: dict
     }
     assert marks | {"formats"} == generate["TABLES"].keys(), "the page of imports has the formats"
     assert "<!-- table" not in generate["with_tables"]((DOCS / "concepts" / "flags.md").read_text(encoding="utf-8"))
+
+
+def test_every_mark_of_the_build_is_replaced_and_the_app_leaves_its_page_out(generate: dict[str, Any]) -> None:
+    marked = {
+        page: marks
+        for page in DOCS.rglob("*.md")
+        if (marks := re.findall(r"^<!-- built: ([\w ]+) -->$", page.read_text("utf-8"), re.MULTILINE))
+    }
+    assert {mark for marks in marked.values() for mark in marks} == generate["BUILT"].keys()
+    assert not {page.relative_to(DOCS).as_posix() for page in marked} & documentation.pages().keys()
+
+
+def test_the_figure_and_the_table_of_packages_have_every_package(generate: dict[str, Any]) -> None:
+    figure, table = generate["BUILT"]["imports drawn"](), generate["BUILT"]["imports listed"]()
+    for folder in (CORE, DASHBOARD):
+        names = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+        for name in names - {"__init__"}:
+            assert f"<title>{folder.name}.{name}: " in figure
+            assert f"| `{name}` |" in table
+
+
+def test_the_functions_of_a_way_through_the_packages_are_called_in_their_order() -> None:
+    """Those of views are not followed: they must only exist."""
+    page = (DOCS / "reference" / "architecture.md").read_text(encoding="utf-8")
+    parts = [re.findall(r"^\| `([\w/]+\.py)` `([\w.]+)` \|", part, re.MULTILINE) for part in page.split("\n## ")]
+    described = [functions for functions in parts if functions]
+    followed = passes.followed_ways()
+    for functions, name in zip(described, ("imported row", "press of Y", "kappa of page"), strict=True):
+        in_core = [f"{file}:{function}" for file, function in functions if not file.startswith("views/")]
+        assert in_core == [each for each in followed[name].functions if each in in_core]
+        for file, function in functions:
+            if file.startswith("views/"):
+                assert f"def {function}(" in (DASHBOARD / file).read_text(encoding="utf-8")
 
 
 def test_the_documentation_has_the_severity_of_every_flag_rule(generate: dict[str, Any]) -> None:
