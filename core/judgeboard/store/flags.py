@@ -327,12 +327,13 @@ def flag_new(
     """
     new: list[dict[str, Any]] = []
     several: list[int] = []
+    rules = list(RULES.values())
     for id_, answer in sorted(answers.items(), key=itemgetter(0)):
         if answer.kind != ResponseKind.LOG:
             continue
         signals = Signals(answer.source, answer.external_id, answer.query_type, feedback.get(id_), texts=answer)
         of_response = _of_response(id_, answer, asked_day(answer))
-        reasons = reasons_for(signals, in_force.thresholds, RULES.values())
+        reasons = reasons_for(signals, in_force.thresholds, rules)
         new += [_row(of_response, signals, reason, now) for reason in reasons]
         if len(reasons) > 1:
             several.append(id_)

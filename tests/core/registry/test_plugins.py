@@ -23,8 +23,8 @@ from judgeboard.flags.rule import Rule, Signals, reasons_for
 from judgeboard.judges import kinds
 from judgeboard.judges.grade import GradeJudge
 from judgeboard.judges.judge import JudgeOptions
+from judgeboard.registry import tools
 from judgeboard.registry.plugins import Plugin, Registry
-from judgeboard.settings import tools
 from judgeboard.settings.model import Thresholds
 from judgeboard.tools.history import History
 from judgeboard.tools.target import Access, Target
