@@ -192,11 +192,9 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
 
 
 def _started_worker() -> "Worker":
-    from judgeboard.alerts.events import follow
     from judgeboard.runs.worker import Worker
-    from judgeboard.tools.push import PUSHES
 
-    worker = Worker(store(), beside=(follow,), duties=(PUSHES,))
+    worker = Worker(store())
     worker.start()
     return worker
 

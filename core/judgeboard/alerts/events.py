@@ -16,6 +16,7 @@ from judgeboard.alerts.rules import quiet_hours
 from judgeboard.domain import Action, AlertCondition, MessageKind, RuleState
 from judgeboard.errors import JudgeboardError
 from judgeboard.people.permissions import Actor, allowed
+from judgeboard.runs.work import Duty
 from judgeboard.store.alerts import (
     AlertEvent,
     AlertRule,
@@ -173,18 +174,25 @@ def check(store: Store, now: datetime | None = None) -> Deliveries:
     )
 
 
-def follow(store: Store, closing: threading.Event) -> None:
-    """Evaluate the rules and send their messages until ``closing`` is set. Errors are logged and tried again."""
-    wait = LOOK_SECONDS
-    while not closing.wait(wait):
-        started, looked = time.monotonic(), 0.0
-        try:
-            evaluate(store, utc_now())
-            looked = time.monotonic() - started  # without the sending: a webhook that does not answer delays no rule
-            deliver_due(store, utc_now)
-        except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
-            _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
-        wait = max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds()))
+def _due(store: Store) -> list[str]:
+    with store.reading() as connection:
+        is_active = any(rule.state is RuleState.ACTIVE for rule in list_alert_rules(connection))
+    return ["rules"] if is_active else []
+
+
+def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event) -> None:
+    """Evaluate the rules, send their messages, and wait for the time between two looks. Errors are logged."""
+    started, looked = time.monotonic(), 0.0
+    try:
+        evaluate(store, utc_now())
+        looked = time.monotonic() - started  # without the sending: a webhook that does not answer delays no rule
+        deliver_due(store, utc_now)
+    except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
+        _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
+    closing.wait(max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds())))
+
+
+ALERTS = Duty("alerts", _due, follow)
 
 
 def send_test(store: Store, name: str, actor: Actor, now: datetime | None = None) -> list[Delivery]:

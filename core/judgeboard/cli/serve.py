@@ -31,16 +31,14 @@ def worker_command() -> None:
     the server, or a worker while no server runs. On Ctrl-C, a worker finishes its running calls and exits. The next
     worker continues the jobs. To end a job: `judgeboard worker cancel`
     """
-    from judgeboard.alerts.events import follow
     from judgeboard.runs.worker import Worker
     from judgeboard.settings.masking import log_with_time
-    from judgeboard.tools.push import PUSHES
 
     log_with_time()
     store = options.open_store()
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
-    worker = Worker(store, beside=(follow,), duties=(PUSHES,))
+    worker = Worker(store)
     worker.start()
     try:
         worker.wait()

@@ -9,7 +9,6 @@ import sqlite3
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
@@ -19,6 +18,7 @@ from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput
+from judgeboard.registry.duties import duties
 from judgeboard.runs.locks import FileLock
 from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.runs.rule_jobs import RuleJob
@@ -61,19 +61,10 @@ _log = logging.getLogger("judgeboard.jobs")
 
 
 class Worker:
-    """Does the work of one database in a thread of this process, from `start` to `stop`.
+    """Does the work of one database in a thread of this process, from `start` to `stop`."""
 
-    While it leads, each of the functions ``beside`` runs in a thread of its own, until its event is set.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        beside: Sequence[Callable[[Store, threading.Event], None]] = (),
-        duties: Sequence[Duty] = (),
-    ) -> None:
-        self._store, self._beside = store, beside
-        self._duties = {duty.kind: duty for duty in duties}
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self.executor_id = new_executor_id()
         self._closing = threading.Event()
         self._ended = threading.Event()
@@ -126,7 +117,7 @@ class Worker:
             with self._store.writing() as connection:
                 register_worker(connection, self.executor_id)
             try:
-                asyncio.run(_Turn(self._store, self.executor_id, self._duties, self._beside, self._closing).take())
+                asyncio.run(_Turn(self._store, self.executor_id, self._closing).take())
             finally:
                 with self._store.writing() as connection:
                     remove_worker(connection, self.executor_id)
@@ -138,24 +129,15 @@ class Worker:
 class _Turn:
     """The time in which a worker takes jobs, in one event loop."""
 
-    def __init__(
-        self,
-        store: Store,
-        executor_id: str,
-        duties: dict[str, Duty],
-        beside: Sequence[Callable[[Store, threading.Event], None]],
-        closing: threading.Event,
-    ) -> None:
-        self._store, self._executor_id, self._duties, self._beside = store, executor_id, duties, beside
-        self._closing = closing
+    def __init__(self, store: Store, executor_id: str, closing: threading.Event) -> None:
+        self._store, self._executor_id, self._closing = store, executor_id, closing
+        self._duties: dict[str, Duty] = duties()
         self._changed = asyncio.Event()
         self._engine: Engine | None = None  # on SQLite, None while there is nothing to do
         self._works: dict[str, Work] = {}  # that this worker enqueues, if it leads
         self._shares: dict[str, Share] = {}  # of this worker, by work
         self._in_hand: Counter[str] = Counter()  # chunks of this worker, by work
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._leading = threading.Event()  # set when the functions beside are to end
-        self._threads: list[threading.Thread] = []
         self._long = ThreadPoolExecutor(LONG_THREADS)  # what takes long: the store is never to wait for it
         self._last_entry = time.monotonic()
         self._recorded_settings: dict[str, str] | None = None
@@ -177,7 +159,6 @@ class _Turn:
                 await self._pause(OPEN_SECONDS if is_open else IDLE_SECONDS)
         finally:
             ticks.cancel()
-            self._leading.set()
             for share in self._shares.values():
                 share.close()
             if self._engine is not None:
@@ -185,7 +166,6 @@ class _Turn:
             await asyncio.gather(*(share.wait() for share in self._shares.values()))
             with suppress(Exception):  # a database that is away: the next worker finds the runs as they are
                 await asyncio.to_thread(self._leave)
-            await asyncio.to_thread(self._join_threads)
             self._long.shutdown(wait=False)
             beats.cancel()
 
@@ -194,10 +174,6 @@ class _Turn:
             others = live_workers(connection) - {self._executor_id}
         for work in () if others else self._works.values():
             work.leave()
-
-    def _join_threads(self) -> None:
-        for thread in self._threads:
-            thread.join(FINISH_SECONDS)
 
     async def _pause(self, seconds: float) -> None:
         """Wait until something changed, at most this long."""
@@ -237,13 +213,12 @@ class _Turn:
         """Enqueue what is to be done, if this worker leads; return whether to look again soon."""
         if self._engine is not None and not await self._engine.lead():
             self._works.clear()
-            self._leading.set()
             return False
-        self._run_beside()
         entries: dict[str, list[QueuedEntry]] = defaultdict(list)
         for queued in [] if self._engine is None else await self._engine.entries():
             entries[queued.entry.work].append(queued)
-        workers = await asyncio.to_thread(self._read_works, [key for key in entries if not self._is_of_duty(key)])
+        of_works = [key for key in entries if not self._is_of_duty(key)]
+        workers = await asyncio.to_thread(self._read_works, of_works)
         enqueued = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
         versions = {key: await asyncio.to_thread(work.versions) for key, work in self._works.items()}
         for key, work in list(self._works.items()):
@@ -254,11 +229,10 @@ class _Turn:
         for duty in self._duties.values():
             due = await asyncio.to_thread(duty.due, self._store)
             await self._enqueue([Entry(duty.kind, f"{duty.kind}:{key}") for key in due])
-        if entries or any(not _is_rule(key) for key in self._works):
+        if entries:
             self._last_entry = time.monotonic()
-            return True
         await self._rest()
-        return False
+        return bool(of_works) or not all(map(_is_rule, self._works))
 
     async def _enqueue(self, entries: list[Entry]) -> None:
         if entries:
@@ -283,15 +257,6 @@ class _Turn:
         for key in (*rules, *jobs, *with_entries):
             self._works.setdefault(key, _work_of(self._store, key))
         return workers
-
-    def _run_beside(self) -> None:
-        if not self._threads or self._leading.is_set():
-            self._leading = ending = threading.Event()
-            self._threads = [
-                threading.Thread(target=run, args=(self._store, ending), daemon=True) for run in self._beside
-            ]
-            for thread in self._threads:
-                thread.start()
 
     async def _advance(
         self, work: Work, entries: list[QueuedEntry], elsewhere: frozenset[int], workers: int

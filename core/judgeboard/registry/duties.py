@@ -1,0 +1,18 @@
+"""The list of what workers do again and again beside judging, a line each."""
+
+from functools import cache
+from typing import Any
+
+from judgeboard.registry.methods import load_object
+
+DUTIES = (
+    "judgeboard.tools.push:PUSHES",
+    "judgeboard.alerts.events:ALERTS",
+)
+"""The place of each `Duty`. They are loaded by name, because what they use is above the workers."""
+
+
+@cache
+def duties() -> dict[str, Any]:
+    """Return each `Duty` by the kind of its entries."""
+    return {duty.kind: duty for duty in map(load_object, DUTIES)}
