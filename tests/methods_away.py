@@ -84,9 +84,10 @@ def copy_without(folder: Path, methods: Collection[str]) -> None:
         shutil.rmtree(package / "methods" / method)
         for view in registration.pages:
             (folder / "dashboard" / "judgeboard_dashboard" / "views" / f"{view}.py").unlink()
-        made = [] if registration.checks is None else [registration.checks.maker]
-        for place in (*registration.item_sections, *(each.show for each in registration.judge_sections), *made):
-            (folder / "dashboard" / f"{place.partition(':')[0].replace('.', '/')}.py").unlink()
+        made = [] if registration.checks is None or registration.checks.maker is None else [registration.checks.maker]
+        sections = *registration.item_sections, *(each.show for each in registration.judge_sections), *made
+        for place in {place.partition(":")[0] for place in sections}:
+            (folder / "dashboard" / f"{place.replace('.', '/')}.py").unlink()
         _remove(package / "registry" / "methods.py", rf'^    "{method}",.*\n')
         public = rf"^from \.methods\.{method}\b[.\w]* import (?:\([^)]*\)|.*)\n"
         _remove(package / "__init__.pyi", public, at_least=0)

@@ -27,6 +27,7 @@ from judgeboard.errors import BadInput
 from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.keys import from_own_page
 from judgeboard.receiving.receiver import Receiver, asked_transports
+from judgeboard.registry.duties import DUTIES
 from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
@@ -169,8 +170,7 @@ NEEDED = (
     "pyarrow",
     "altair",
     "judgeboard.runs.worker",
-    "judgeboard.tools.push",
-    "judgeboard.alerts.events",
+    *(place.partition(":")[0] for place in DUTIES),
 )
 
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     "judgeboard test audit rag --model gpt-4o --sample 0.1",
 )
 def test_command() -> None:
-    """Test a judge: faults, controls, audits, repeats, drift.
-
-    `test controls` tests a judge on made answers with known labels.
+    """Test a judge for faults and drift.
 
     `test health` shows which of these tests a judge still needs.
     """
@@ -44,8 +42,7 @@ def health(judge_version: str | None, families: Path | None, gate: bool) -> int:
     """Check a judge for typical faults. This reads stored judgments only.
 
     JUDGE is a judge version: a name (its newest version), a title ('rag v3') or a fingerprint (default: the primary
-    judge). The checks: family, size, score collapse, control answers, verbosity, position bias, confidence,
-    self-consistency, user feedback, unusable verdicts, cost. A check without data shows the command that measures it.
+    judge). A check without data shows the command that measures it.
     Makes no model calls. Exit code 0; with `--gate`, 1 if any check warns.
     """
     from judgeboard.health.report import judges_in_use, measure_health

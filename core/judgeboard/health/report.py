@@ -39,11 +39,13 @@ from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted
 
-_MAKERS: Mapping[str, Mapping[str, TitledCheck]] = {
-    each.checks.maker: load_object(each.checks.checks) for each in registrations() if each.checks is not None
+_CHECKS_OF_METHODS: Sequence[tuple[str | None, Mapping[str, TitledCheck]]] = [
+    (each.checks.maker, load_object(each.checks.checks)) for each in registrations() if each.checks is not None
+]
+"""The checks of methods by name, each with the place that shows how to make what they read."""
+_OF_METHODS: Mapping[str, TitledCheck] = {
+    name: check for _, known in _CHECKS_OF_METHODS for name, check in known.items()
 }
-"""The checks of methods by name, by the place that shows how to make what they read."""
-_OF_METHODS: Mapping[str, TitledCheck] = {name: check for known in _MAKERS.values() for name, check in known.items()}
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
     {
         "family": family,
@@ -171,7 +173,11 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
 
 def by_maker(checks: Sequence[Check]) -> dict[str, list[Check]]:
     """Return those of the checks that are of methods, by the place that shows how to make what they read."""
-    of_makers = {maker: [check for check in checks if check.name in known] for maker, known in _MAKERS.items()}
+    of_makers = {
+        maker: [check for check in checks if check.name in known]
+        for maker, known in _CHECKS_OF_METHODS
+        if maker is not None
+    }
     return {maker: of_method for maker, of_method in of_makers.items() if of_method}
 
 

@@ -95,11 +95,11 @@ class Checks(NamedTuple):
     """Health checks of judges: the place of a mapping of their names to their `health.record.TitledCheck`.
 
     ``maker`` is the place of a function of the dashboard that shows how to make what these checks read: it takes the
-    `HealthPage` and those of the checks that are not measured.
+    `HealthPage` and those of the checks that are not measured. Without it, a check shows its command.
     """
 
     checks: str
-    maker: str
+    maker: str | None = None
 
 
 class Registration(NamedTuple):

@@ -28,7 +28,7 @@ _HOLDER = text(
     "AND classid = :runs AND objid = :run "
     "AND pg_locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
-_MARK = "judgeboard: "
+_MARK = "jb: "
 _LONGEST_NAME = 63  # of a connection on PostgreSQL, in bytes
 _BEYOND = 1 << 20  # Windows lets nobody read what is locked: the lock is on a byte behind the text
 
