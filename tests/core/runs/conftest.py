@@ -32,16 +32,16 @@ def postgres_log(postgres_store: Store) -> Store:
 
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the workers of this process ask nothing more of, as soon as they are told."""
-    works: list[str] = []
+    """The workers of this process that drop a chunk, as soon as they are told."""
+    workers: list[str] = []
     forget = Share._forget
 
     def noted(share: Share, chunk: Any) -> None:
         forget(share, chunk)
-        works.append(share._work.key)
+        workers.append(share._executor_id)
 
     monkeypatch.setattr(Share, "_forget", noted)
-    return works
+    return workers
 
 
 @pytest.fixture
