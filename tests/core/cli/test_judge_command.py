@@ -374,7 +374,7 @@ def test_workers_judge_what_a_command_leaves_to_them(store: Store, capsys: pytes
         assert run(command) == 0
         assert "rag v1, run 1: 30 asked = 30 ok" in capsys.readouterr().out
         assert run([*command, "--limit", "3"]) == 2
-        assert "remove --jury, --repeats and --limit" in capsys.readouterr().err
+        assert "workers judge all answers with one judge, each once" in capsys.readouterr().err
     assert asked(endpoint.server) == dict.fromkeys(range(30), 1)
 
 
