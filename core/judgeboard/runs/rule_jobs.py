@@ -33,7 +33,7 @@ from judgeboard.store.traces import inputs_to_judge
 
 RECENT_SECONDS = 60.0  # answers are looked for at every look for this long; later ones are found by a sweep
 SWEEP_SHARE = 0.05  # of the time may go into sweeps over all answers of a rule
-TRY_AGAIN_SECONDS = 30.0  # after a problem
+PROBLEM_SECONDS = 30.0  # after a problem
 LINGER_SECONDS = 5.0  # without an answer, after which the run of the day is stored as done
 FAILED_IN_ROW = 20  # calls without a reply, after which a rule waits: the provider is away
 NOT_ACTIVE, NEW_DAY = "the rule is not active", "a new day began"
@@ -200,10 +200,10 @@ class RuleJob(Work):
         now = time.monotonic()
         if self._try_again_at is None:
             self._pause(rule.problem)
-            self._try_again_at = now + TRY_AGAIN_SECONDS
+            self._try_again_at = now + PROBLEM_SECONDS
         if now < self._try_again_at:
             return Step(cancel=bool(outstanding.held_ids))
-        self._try_again_at = now + TRY_AGAIN_SECONDS
+        self._try_again_at = now + PROBLEM_SECONDS
         ids = self._due(rule, spent, outstanding, 1)
         if not ids:
             self._note(rule, None)

@@ -251,7 +251,7 @@ def test_an_answer_waits_for_its_delay(sqlite_log: Store) -> None:
 def test_a_refused_key_is_shown_and_no_answer_counts_as_judged(
     sqlite_log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rule_jobs, "TRY_AGAIN_SECONDS", 0.2)
+    monkeypatch.setattr(rule_jobs, "PROBLEM_SECONDS", 0.2)
     endpoint.reply = failure(401, "bad key")
     add(sqlite_log, judge=rag(endpoint))
     with working(sqlite_log):
@@ -275,7 +275,7 @@ def test_during_an_outage_one_call_at_a_time_is_tried(
         return enqueue(*arguments)
 
     monkeypatch.setattr(rule_jobs, "FAILED_IN_ROW", 4)
-    monkeypatch.setattr(rule_jobs, "TRY_AGAIN_SECONDS", 0.1)
+    monkeypatch.setattr(rule_jobs, "PROBLEM_SECONDS", 0.1)
     monkeypatch.setattr(rule_jobs.RuleJob, "_enqueue", noted)
     endpoint.reply = replace(failure(400, "away"), delay_s=0.2)
     add(log, judge=rag(endpoint), concurrency=2)
