@@ -1,6 +1,7 @@
 """The command `judge`: judge answers with one judge, or in another way that an option of a method chooses."""
 
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -153,8 +154,10 @@ def _judge_by_workers(
     store: "Store", kind: str, asked: "JudgeKeywords", *, where: RowFilter, mode: str, max_cost: float | None
 ) -> int:
     """Request a job and follow it; Ctrl-C leaves it to the workers."""
-    from judgeboard.errors import OtherHost
+    from judgeboard.errors import DatabaseAway, OtherHost
     from judgeboard.runs.jobs import estimate_calls, job_progress, request_rejudge
+    from judgeboard.runs.method import WAIT_SECONDS
+    from judgeboard.store.outages import Patience
 
     judge: dict[str, Any] = {
         "kind": kind,
@@ -181,14 +184,15 @@ def _judge_by_workers(
         if not confirm_host(change):
             raise
         job_id = request(confirmed_host=change.now)
+    patient = replace(store, patience=Patience(WAIT_SECONDS))
     try:
         with options.progress("judging", "{task.fields[more]}", more="") as update:
-            while not (job := job_progress(store, job_id)).finished:
+            while not (job := job_progress(patient, job_id)).finished:
                 waits = job.state == "waiting" and not job.worker_alive
                 more = "no worker lives: start `judgeboard worker`" if waits else job.state
                 update(completed=job.asked, total=job.selected, more=more)
                 time.sleep(FOLLOW_SECONDS)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, DatabaseAway):
         options.echo(f"the workers go on; to cancel the job: `judgeboard worker cancel {job_id}`", err=True)
         raise
     lines = [f"{job.judge_title or kind}, run {job.run_id}: {job.words()}; cost {money(job.cost_micro)}"]

@@ -10,7 +10,6 @@ Loading this module takes most of a second, so a worker loads it where work begi
 import asyncio
 import json
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 
@@ -22,11 +21,12 @@ from pgqueuer.models import Context, Job
 from pgqueuer.queries import Queries
 from pgqueuer.types import JobId
 from psycopg import AsyncConnection
+from psycopg.types.string import TextLoader
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgeboard.errors import JudgeboardError
 from judgeboard.runs.work import HELD, PICKED, QUEUED, TRIES, Entry, Handler, PutBackError, QueuedEntry
-from judgeboard.store.engine import Store
+from judgeboard.store.engine import AdvisoryLock, Store
 from judgeboard.store.jobs import WAKE_CHANNEL
 from judgeboard.store.outages import reason_of
 
@@ -36,9 +36,8 @@ LOOK = timedelta(seconds=5)  # between two looks for entries of dead workers
 NOTICE_SECONDS = 0.05  # between two looks for notices
 FIRST_PAUSE = timedelta(seconds=1)  # after the first failure, four times as long after the second
 RECONNECT_SECONDS = 2.0
+_FAILED = "failed: "  # begins the reason of a failure in the engine's log; what was put back has another one
 _MOST = 10_000  # entries that are read at a time; a few chunks of each work are in the queue
-_LEADER = 7_216_418_206  # number of the advisory lock on PostgreSQL
-_INSTALLING = 7_216_418_207
 
 _log = logging.getLogger("judgeboard.jobs")
 
@@ -57,8 +56,6 @@ class Engine:
         self._serving: asyncio.Task[None] | None = None
         self._ended = False
         self._leads = False
-        # Not the attempts that the engine counts: what was put back has not failed.
-        self._failures: Counter[str] = Counter()
 
     async def start(self) -> None:
         """Take entries from now on."""
@@ -129,7 +126,9 @@ class Engine:
     async def lead(self) -> bool:
         """Become the worker that enqueues, if no other one is; return whether this one is."""
         if self._queries is not None and not self._leads:
-            (row,) = await self._queries.driver.fetch("SELECT pg_try_advisory_lock($1) AS leads", _LEADER)
+            (row,) = await self._queries.driver.fetch(
+                "SELECT pg_try_advisory_lock($1) AS leads", AdvisoryLock.LEADER.value
+            )
             self._leads = bool(row["leads"])
         return self._leads
 
@@ -148,6 +147,7 @@ class Engine:
         arguments, named = self._store.engine.dialect.create_connect_args(self._store.engine.url)
         named = {"application_name": "judgeboard worker", **named, "autocommit": True}
         async with await AsyncConnection.connect(*arguments, **named) as connection:
+            connection.adapters.register_loader("jsonb", TextLoader)  # PgQueuer reads JSON itself
             driver = Connection(connection)
             queries = Queries(driver)
             await _install(queries)
@@ -186,27 +186,30 @@ class Engine:
                 failure = EntryError(_reason(error))
                 if not isinstance(error, JudgeboardError | SQLAlchemyError):
                     _log.error("%s failed", entry.work, exc_info=error)
-                self._failures[entry.key] += 1
-                if self._failures[entry.key] >= TRIES:
-                    del self._failures[entry.key]
+                failures = await self._failures(job)
+                if failures + 1 >= TRIES:
                     raise failure from None
-                pause = FIRST_PAUSE * 4 ** (self._failures[entry.key] - 1)
-                raise RetryRequested(pause, str(failure)) from None
-            self._failures.pop(entry.key, None)
+                raise RetryRequested(FIRST_PAUSE * 4**failures, _FAILED + str(failure)) from None
 
         return do
+
+    async def _failures(self, job: Job) -> int:
+        """Return how often an entry has failed in all workers; it is not counted what was put back."""
+        history = [] if self._queries is None else await self._queries.job_log_history(job.id)
+        why = [(log.traceback.additional_context or {}).get("reason") for log in history if log.traceback is not None]
+        return sum(str(reason).startswith(_FAILED) for reason in why)
 
 
 async def _install(queries: Queries) -> None:
     """Make or upgrade the tables of the engine; one worker at a time."""
-    await queries.driver.fetch("SELECT pg_advisory_lock($1)", _INSTALLING)
+    await queries.driver.fetch("SELECT pg_advisory_lock($1)", AdvisoryLock.ENGINE_TABLES.value)
     try:
         if await queries.schema_is_installed():
             await queries.upgrade()
         else:
             await queries.install()
     finally:
-        await queries.driver.fetch("SELECT pg_advisory_unlock($1)", _INSTALLING)
+        await queries.driver.fetch("SELECT pg_advisory_unlock($1)", AdvisoryLock.ENGINE_TABLES.value)
 
 
 def _reason(error: Exception) -> str:

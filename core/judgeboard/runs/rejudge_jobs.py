@@ -84,8 +84,10 @@ class RejudgeJob(Work):
         ids = self._left(run, outstanding, room(outstanding, workers, concurrency))
         if ids or not outstanding.is_empty or self._passes < PASSES:
             return Step(in_chunks(ids, concurrency))
-        held = counted(len(outstanding.held_ids), "answer")
-        self._end(run.id, f"{held} failed {TRIES} times: {outstanding.reason_held}" if outstanding.held_ids else None)
+        with self._store.reading() as connection:
+            held = select_asks(connection, run, among=outstanding.held_ids, limit=len(outstanding.held_ids) + 1)
+        failed = f"{counted(len(held), 'answer')} failed {TRIES} times: {outstanding.reason_held}"
+        self._end(run.id, failed if held else None)
         return Step(cancel=bool(outstanding.held_ids), ended=True)
 
     def open(self) -> Opened | None:
@@ -127,11 +129,12 @@ class RejudgeJob(Work):
 
     def leave(self) -> None:
         """Interrupt the run: no worker is left."""
-        if self._run_id is None:
+        run_id = self._job().run_id
+        if run_id is None:
             return
         with self._store.writing() as connection:
-            lock_run(connection, self._run_id)
-            run = get_run(connection, self._run_id)
+            lock_run(connection, run_id)
+            run = get_run(connection, run_id)
             if run.state is RunState.RUNNING:
                 finish_run(connection, run.id, RunState.INTERRUPTED, why_stopped=CLOSED)
 

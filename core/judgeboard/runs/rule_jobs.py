@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC
 
-from judgeboard.domain import RuleState, Status
+from judgeboard.domain import RuleState, RunState, Status
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import Ask, Judging, make_judge
@@ -23,6 +23,7 @@ from judgeboard.store.judging_rules import (
     due_answers,
     get_rule,
     pause_run,
+    run_of_day,
     set_problem,
     spent_today,
     still_due,
@@ -163,8 +164,12 @@ class RuleJob(Work):
 
     def leave(self) -> None:
         """End the run of the day; a later answer continues it."""
-        why = self._reason_to_wait(*self._state())
-        self._pause(why if why in {USED_UP, COST_LIMIT} else None)
+        rule, spent = self._state()
+        why = self._reason_to_wait(rule, spent)
+        with self._store.writing() as connection:
+            run = run_of_day(connection, rule, utc_now())
+            if run is not None and run.state is RunState.RUNNING:
+                pause_run(connection, run.id, why if why in {USED_UP, COST_LIMIT} else None, utc_now())
 
     def stored(self, steps: Steps) -> str | None:
         """Count calls without a reply; the first one with a reply ends the problem of the rule."""

@@ -14,6 +14,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RuleState
@@ -121,9 +122,17 @@ class Worker:
             finally:
                 with self._store.writing() as connection:
                     remove_worker(connection, self.executor_id)
+                self._leave()
         finally:
             if lock is not None:
                 lock.release()
+
+    def _leave(self) -> None:
+        """Store that nothing goes on, if this was the last worker; the next one goes on."""
+        with self._store.reading() as connection:
+            keys = [] if live_workers(connection) else work_keys(connection)
+        for key in keys:
+            work_of(self._store, key).leave()
 
 
 class _Turn:
@@ -164,16 +173,8 @@ class _Turn:
             if self._engine is not None:
                 await self._engine.stop(FINISH_SECONDS)
             await asyncio.gather(*(share.wait() for share in self._shares.values()))
-            with suppress(Exception):  # a database that is away: the next worker finds the runs as they are
-                await asyncio.to_thread(self._leave)
             self._long.shutdown(wait=False)
             beats.cancel()
-
-    def _leave(self) -> None:
-        with self._store.reading() as connection:
-            others = live_workers(connection) - {self._executor_id}
-        for work in () if others else self._works.values():
-            work.leave()
 
     async def _pause(self, seconds: float) -> None:
         """Wait until something changed, at most this long."""
@@ -251,11 +252,10 @@ class _Turn:
     def _read_works(self, with_entries: list[str]) -> int:
         """Take note of the jobs and rules, also those that have entries still; return the number of workers."""
         with self._store.reading() as connection:
-            rules = [f"rule-{rule.id}" for rule in list_rules(connection) if rule.state is RuleState.ACTIVE]
-            jobs = [job.id for job in unfinished_jobs(connection)]
+            keys = work_keys(connection)
             workers = len(live_workers(connection))
-        for key in (*rules, *jobs, *with_entries):
-            self._works.setdefault(key, _work_of(self._store, key))
+        for key in (*keys, *with_entries):
+            self._works.setdefault(key, work_of(self._store, key))
         return workers
 
     async def _advance(
@@ -309,7 +309,7 @@ class _Turn:
         await self._tell()
 
     async def _open(self, key: str) -> Share | None:
-        work = _work_of(self._store, key)
+        work = work_of(self._store, key)
         opened = await asyncio.to_thread(work.open)
         if opened is None:
             return None
@@ -364,13 +364,21 @@ def _is_rule(key: str) -> bool:
     return key.startswith("rule-")
 
 
-def _work_of(store: Store, key: str) -> Work:
+def work_keys(connection: Connection) -> list[str]:
+    """Return the keys of the active rules and of the jobs that have not ended."""
+    rules = [f"rule-{rule.id}" for rule in list_rules(connection) if rule.state is RuleState.ACTIVE]
+    return [*rules, *(job.id for job in unfinished_jobs(connection))]
+
+
+def work_of(store: Store, key: str) -> Work:
+    """Return the work with a key."""
     return RuleJob(store, key) if _is_rule(key) else RejudgeJob(store, key)
 
 
 def log_failure(what: str, error: Exception) -> None:
     """Log an error after which the worker tries again."""
-    if isinstance(error, OperationalError):  # the database is locked, full or unreachable: not our bug
+    # The database is locked, full or unreachable: not our bug. The engine raises the driver's own error.
+    if isinstance(error, OperationalError) or type(error).__name__ == OperationalError.__name__:
         _log.warning("%s: %s; trying again", what, reason_of(error))
     else:
         _log.error("%s; trying again", what, exc_info=error)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum, unique
 from functools import wraps
 from inspect import signature
 from pathlib import Path
@@ -103,6 +104,18 @@ class Readable(Protocol):
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that only reads."""
+
+
+@unique
+class AdvisoryLock(IntEnum):
+    """The numbers of the advisory locks on PostgreSQL. Whoever holds one keeps out those that wait for the same."""
+
+    UPGRADES = 5_872_341
+    JOB_REQUESTS = 7_216_418_205
+    REVIEWER_NAMES = 7_216_418_206
+    ENGINE_TABLES = 7_216_418_207
+    LEADER = 7_216_418_208
+    ANCHOR_SETS = 7_216_418_209
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from judgeboard.domain import RunState, Status, StepRecord
 from judgeboard.errors import NotFound
 from judgeboard.store.clock import utc_now
-from judgeboard.store.engine import Readable
+from judgeboard.store.engine import AdvisoryLock, Readable
 from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.runs import Counts, finish_run
 from judgeboard.store.statements import columns_of, plain_insert
@@ -56,13 +56,12 @@ class StoredJob:
 
 _JOBS = select(*columns_of(StoredJob, JOB))
 WAKE_CHANNEL = "judgeboard_work"
-_REQUESTS = 7_216_418_205  # number of the advisory lock on PostgreSQL
 
 
 def lock_requests(connection: Connection) -> None:
     """Prevent other processes from requesting a job until the transaction ends; SQLite has only one writer anyway."""
     if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(_REQUESTS)))
+        connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.JOB_REQUESTS.value)))
 
 
 def wake_workers(connection: Connection) -> None:

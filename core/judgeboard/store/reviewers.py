@@ -10,13 +10,13 @@ from judgeboard.domain import Role
 from judgeboard.errors import BadInput
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
+from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.reviews import has_grade, is_current
 from judgeboard.store.statements import columns_of, insert_or_skip, record_of
 from judgeboard.store.tables import REVIEW, REVIEWER
 from judgeboard.text import folded_address
 
 LONGEST_NAME = 80
-_NAMES = 7_216_418_206  # number of the advisory lock on PostgreSQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def find_reviewer(connection: Connection, origin: str, name: str) -> Reviewer | 
 def lock_names(connection: Connection) -> None:
     """Prevent other processes from storing a person until the transaction ends; SQLite has only one writer anyway."""
     if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(_NAMES)))
+        connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.REVIEWER_NAMES.value)))
 
 
 def reviewer_by_id(connection: Connection, reviewer_id: int) -> Reviewer | None:

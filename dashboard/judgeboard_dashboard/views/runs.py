@@ -192,7 +192,7 @@ def _problems(line: RunLine) -> None:
         key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"
         table(Table.of(problems, PROBLEM_COLUMNS), targets, key=key, name=name, most=8)
     else:
-        heading(f"Run {run.id}: no failures")
+        heading(f"Run {run.id}: stopped" if run.state is RunState.STOPPED else f"Run {run.id}: no failures")
         caption(state, asked_words(line))
     if run.version_id is not None:
         _buttons(line, run.version_id)

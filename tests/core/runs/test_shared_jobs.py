@@ -234,7 +234,6 @@ def test_a_chunk_that_fails_is_tried_again(
     assert len(rows) == ANSWERS
 
 
-@on_sqlite
 def test_a_chunk_that_fails_for_good_is_held_and_the_job_says_why(
     log: Store, endpoint: HeldEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,11 +11,10 @@ from sqlalchemy import Connection, func, insert, select
 from judgeboard.domain import ResponseKind, Status
 from judgeboard.methods.anchors.tables import ANCHOR, ANCHOR_SET
 from judgeboard.stats.arrays import IntArray
+from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.grades import Grades, grade_columns, with_scores
 from judgeboard.store.statements import Columns, TextColumn, listed, read_columns, record_of
 from judgeboard.store.tables import ANCHOR_JUDGMENT, JUDGMENT, RESPONSE, RUN
-
-_ANCHOR_SETS = 7_216_418_206  # number of the advisory lock on PostgreSQL
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class AnchorSet:
 def lock_anchor_sets(connection: Connection) -> None:
     """Prevent other processes from storing anchors until the transaction ends; SQLite has only one writer anyway."""
     if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(_ANCHOR_SETS)))
+        connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.ANCHOR_SETS.value)))
 
 
 def insert_anchor_set(

@@ -6,11 +6,11 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, func, inspect, select, text
 
+from judgeboard.store.engine import AdvisoryLock
 from judgeboard.store.jobs import interrupt_work
 from judgeboard.store.tables import METADATA
 from judgeboard.store.triggers import install_guards, install_search
 
-_UPGRADES = 5_872_341  # number of the advisory lock
 _REVISION = text("SELECT version_num FROM alembic_version")
 UPGRADED = "the database was upgraded; to continue, start the same job again"
 
@@ -31,7 +31,7 @@ def run_upgrade(connection: Connection) -> None:
     and runs that have not ended become interrupted ones.
     """
     if connection.dialect.name == "postgresql":
-        connection.execute(select(func.pg_advisory_xact_lock(_UPGRADES)))
+        connection.execute(select(func.pg_advisory_xact_lock(AdvisoryLock.UPGRADES.value)))
     if not inspect(connection).has_table("alembic_version"):
         METADATA.create_all(connection)
         command.stamp(alembic_config(connection), "head")
