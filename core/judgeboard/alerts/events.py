@@ -43,6 +43,7 @@ CALM = timedelta(minutes=5)
 """An event is resolved when its condition has not been met for this long, so that a figure at its threshold sends one
 message."""
 LOOK_SECONDS = 5.0  # between two looks for due rules and messages
+FOLLOW_SECONDS = 600.0  # of one entry: the engine keeps a note of each
 LOOK_SHARE = 0.05  # of the time may go into evaluations
 ACTOR = "alerts"
 
@@ -181,15 +182,17 @@ def _due(store: Store) -> list[str]:
 
 
 def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event) -> None:
-    """Evaluate the rules, send their messages, and wait for the time between two looks. Errors are logged."""
-    started, looked = time.monotonic(), 0.0
-    try:
-        evaluate(store, utc_now())
-        looked = time.monotonic() - started  # without the sending: a webhook that does not answer delays no rule
-        deliver_due(store, utc_now)
-    except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
-        _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
-    closing.wait(max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds())))
+    """Evaluate the rules and send their messages for ten minutes, or until ``closing`` is set. Errors are logged."""
+    begun, wait = time.monotonic(), 0.0
+    while time.monotonic() - begun < FOLLOW_SECONDS and not closing.wait(wait):
+        started, looked = time.monotonic(), 0.0
+        try:
+            evaluate(store, utc_now())
+            looked = time.monotonic() - started  # without the sending: a webhook that does not answer delays no rule
+            deliver_due(store, utc_now)
+        except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
+            _log.warning("alerts: %s; trying again", type(error).__name__, exc_info=error)
+        wait = max(LOOK_SECONDS, min(looked / LOOK_SHARE, CALM.total_seconds()))
 
 
 ALERTS = Duty("alerts", _due, follow)

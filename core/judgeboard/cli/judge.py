@@ -167,6 +167,9 @@ def _judge_by_workers(
     if isinstance(prompt := judge.get("prompt"), Path):
         judge["prompt"] = file_text(prompt)  # workers cannot read the files of this machine
     estimate = estimate_calls(store, judge=judge, where=where, mode=mode, concurrency=concurrency)
+    if not estimate.calls:
+        options.echo("nothing to judge: no answer matches, or this version has judged all that match")
+        return 0
     request = partial(
         request_rejudge,
         store,

@@ -36,6 +36,8 @@ LOOK = timedelta(seconds=5)  # between two looks for entries of dead workers
 NOTICE_SECONDS = 0.05  # between two looks for notices
 FIRST_PAUSE = timedelta(seconds=1)  # after the first failure, four times as long after the second
 RECONNECT_SECONDS = 2.0
+LOST_SECONDS = 1.0  # between two looks whether the connection has ended
+KEPT_LOG = timedelta(days=1)  # what the engine notes of entries that have ended
 _FAILED = "failed: "  # begins the reason of a failure in the engine's log; what was put back has another one
 _MOST = 10_000  # entries that are read at a time; a few chunks of each work are in the queue
 
@@ -47,10 +49,16 @@ class EntryError(Exception):
 
 
 class Engine:
-    """The engine of one worker, for one event loop. ``wake`` is called when there may be something to do."""
+    """The engine of one worker, for one event loop.
 
-    def __init__(self, store: Store, handlers: Mapping[str, Handler], wake: Callable[[], None]) -> None:
-        self._store, self._handlers, self._wake = store, handlers, wake
+    ``wake`` is called when there may be something to do, ``lost`` when the connection has ended: a new one is made once
+    the entries that run have ended.
+    """
+
+    def __init__(
+        self, store: Store, handlers: Mapping[str, Handler], wake: Callable[[], None], lost: Callable[[], None]
+    ) -> None:
+        self._store, self._handlers, self._wake, self._lost = store, handlers, wake, lost
         self._queries: Queries | InMemoryQueries | None = None  # None without a connection
         self._manager: PgQueuer | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -99,16 +107,25 @@ class Engine:
         jobs = await self._queries.browse_queue(limit=_MOST, statuses=[QUEUED, PICKED, HELD])
         return [QueuedEntry(job.id, job.status, _entry_of(job)) for job in jobs if _is_ours(job)]
 
-    async def cancel(self, entries: Iterable[QueuedEntry]) -> None:
-        """Remove the entries that wait or are held, and tell those that run; these end when their calls have."""
+    async def cancel(self, entries: Iterable[QueuedEntry], *, abandoned: bool = False) -> None:
+        """Remove the entries that wait or are held, and tell those that run; these end when their calls have.
+
+        Those of a process that has ended (``abandoned``) are removed too.
+        """
         if self._queries is None:
             return
-        queued = [entry for entry in entries if entry.status != PICKED]
-        running = [entry.id for entry in entries if entry.status == PICKED]
+        queued = [entry for entry in entries if abandoned or entry.status != PICKED]
+        running = [entry.id for entry in entries if not abandoned and entry.status == PICKED]
         if queued:
             await self._queries.mark_job_as_cancelled([JobId(entry.id) for entry in queued])
         if running:
             await self._queries.notify_job_cancellation([JobId(id_) for id_ in running])
+
+    async def forget_log(self) -> None:
+        """Delete what the engine noted of entries that ended more than a day ago."""
+        if isinstance(self._queries, Queries):
+            table = self._queries.qbe.settings.qualified.queue_table_log
+            await self._queries.driver.fetch(f"DELETE FROM {table} WHERE created < now() - $1 RETURNING 1", KEPT_LOG)  # noqa: S608 - no input
 
     async def reason_held(self, entry: QueuedEntry) -> str:
         """Return why an entry failed the last time."""
@@ -148,15 +165,24 @@ class Engine:
         named = {"application_name": "judgeboard worker", **named, "autocommit": True}
         async with await AsyncConnection.connect(*arguments, **named) as connection:
             connection.adapters.register_loader("jsonb", TextLoader)  # PgQueuer reads JSON itself
-            driver = Connection(connection)
+            driver = NoticesWithoutWait(connection)
             queries = Queries(driver)
             await _install(queries)
             self._manager, self._queries = PgQueuer(driver), queries
             self._register(self._manager)
             await driver.add_listener(WAKE_CHANNEL, lambda _payload: self._wake())
             self._wake()
-            if not self._ended:
-                await self._run(self._manager)
+            watch = asyncio.create_task(self._notice_loss(connection))
+            try:
+                if not self._ended:
+                    await self._run(self._manager)
+            finally:
+                watch.cancel()
+
+    async def _notice_loss(self, connection: AsyncConnection) -> None:
+        while not connection.closed:  # noqa: ASYNC110 - the driver has no event for it
+            await asyncio.sleep(LOST_SECONDS)
+        self._lost()
 
     async def _run(self, manager: PgQueuer) -> None:
         await manager.qm.run(
@@ -180,24 +206,26 @@ class Engine:
             try:
                 await handler(entry, context.cancellation)
             except PutBackError as error:
+                if error.most is not None and await self._count_pauses(job, str(error)) >= error.most:
+                    raise EntryError(str(error)) from None
                 raise RetryRequested(timedelta(seconds=error.seconds), str(error)) from None
             except Exception as error:  # noqa: BLE001 - the entry is held, and what it belongs to says so
                 # The engine stores and logs what is raised: never the error itself, which may have texts of answers.
                 failure = EntryError(_reason(error))
                 if not isinstance(error, JudgeboardError | SQLAlchemyError):
                     _log.error("%s failed", entry.work, exc_info=error)
-                failures = await self._failures(job)
+                failures = await self._count_pauses(job, _FAILED)
                 if failures + 1 >= TRIES:
                     raise failure from None
                 raise RetryRequested(FIRST_PAUSE * 4**failures, _FAILED + str(failure)) from None
 
         return do
 
-    async def _failures(self, job: Job) -> int:
-        """Return how often an entry has failed in all workers; it is not counted what was put back."""
+    async def _count_pauses(self, job: Job, begin: str) -> int:
+        """Return how often an entry was put off in all workers with a reason that begins like this."""
         history = [] if self._queries is None else await self._queries.job_log_history(job.id)
-        why = [(log.traceback.additional_context or {}).get("reason") for log in history if log.traceback is not None]
-        return sum(str(reason).startswith(_FAILED) for reason in why)
+        reasons = [log.traceback.additional_context or {} for log in history if log.traceback is not None]
+        return sum(str(each.get("reason")).startswith(begin) for each in reasons)
 
 
 async def _install(queries: Queries) -> None:
@@ -228,8 +256,8 @@ def _entry_of(job: Job) -> Entry:
     return Entry(job.entrypoint, stored["work"], tuple(stored["ids"]), job.priority)
 
 
-class Connection(PsycopgDriver):
-    """Looks for notices without waiting for them.
+class NoticesWithoutWait(PsycopgDriver):
+    """The driver of a connection, which looks for notices without waiting for them.
 
     Whoever waits for a notice keeps the connection for so long, and PgQueuer waits a second each time: an entry would
     wait as long until it is taken, and again until its end is stored. To look sends nothing to the server.

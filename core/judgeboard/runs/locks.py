@@ -3,6 +3,7 @@
 On PostgreSQL a lock belongs to a connection, on SQLite to an open file beside the database.
 """
 
+import errno
 import os
 import socket
 import sys
@@ -137,6 +138,8 @@ def _lock(file: IO[str]) -> bool:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+    except OSError as error:
+        if error.errno in {errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}:
+            return False
+        raise
     return True

@@ -33,7 +33,15 @@ from judgeboard.runs.runner import (
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
-from judgeboard.store.jobs import TaskKey, add_to_share, cost_elsewhere, new_executor_id, take_turns
+from judgeboard.store.jobs import (
+    TaskKey,
+    add_to_share,
+    cost_elsewhere,
+    live_workers,
+    new_executor_id,
+    take_turns,
+    unfinished_jobs,
+)
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.outages import Patience
 from judgeboard.store.run_steps import call_history
@@ -422,10 +430,20 @@ def _begin(
             attempt.rollback()
             return version, None
         refuse_held(store, run.id)
+        refuse_run_of_workers(connection, run.id)
         begun = Begun(store, version, run)
         check_host(last, version, method.judge.address, lambda: counted(method.left(connection, begun), method.subject))
         attempt.commit()
         return version, run
+
+
+def refuse_run_of_workers(connection: Connection, run_id: int) -> None:
+    """Raise BadInput if workers make a run for a job: each answer would be asked about twice."""
+    job = next((job for job in unfinished_jobs(connection) if job.run_id == run_id), None)
+    if job is not None and live_workers(connection):
+        raise BadInput(
+            f"workers make this run: wait for its end, or cancel it with `judgeboard worker cancel {job.id}`"
+        )
 
 
 async def ask_run(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOptions]) -> RunAccount:

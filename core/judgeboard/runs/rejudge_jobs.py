@@ -10,7 +10,7 @@ from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key, 
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.locks import holder_of
 from judgeboard.runs.method import Begun
-from judgeboard.runs.work import JUDGE, TRIES, Opened, Outstanding, Step, Work, in_chunks, room
+from judgeboard.runs.work import CLOSED, JUDGE, TRIES, Opened, Outstanding, PutBackError, Step, Work, in_chunks, room
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import from_dict
@@ -38,11 +38,11 @@ from judgeboard.store.runs import (
 from judgeboard.text import counted
 
 CANCELLED = "cancelled"
-CLOSED = "the worker ended"
 KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again"
 KEY_SECONDS = 30.0  # after this time, the process with the key would have taken the job
 # The priority of the entries of a job with at most so many answers: a small one need not wait for a large one.
 PRIORITIES = ((200, 10), (10_000, 5), (math.inf, 0))
+NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE = 1.0, 20  # until a worker that can make the judge has taken a chunk
 PASSES = 3  # over the selection: after the first, over what a chunk could not judge
 
 
@@ -64,8 +64,11 @@ class RejudgeJob(Work):
     def look(self, outstanding: Outstanding, workers: int) -> Step:
         """Begin the run of the job, enqueue what is left, or store its end."""
         job = self._job()
+        if self._run_id is not None and job.failed is None and not self._key_lives(job):
+            self._fail(KEY_LOST)
+            return Step(cancel=outstanding.has_entries, abandoned=True, ended=True)
         if job.failed is not None or (job.cancelled_at is not None and job.run_id is None):
-            return Step(cancel=not outstanding.is_empty, ended=outstanding.is_empty)
+            return Step(cancel=outstanding.has_entries, ended=outstanding.is_empty)
         if self._run_id is None:
             try:
                 self._begin(job)
@@ -78,7 +81,7 @@ class RejudgeJob(Work):
         if why is not None or run.state is not RunState.RUNNING:
             if outstanding.is_empty:
                 self._end(run.id, why)
-            return Step(cancel=not outstanding.is_empty, ended=outstanding.is_empty)
+            return Step(cancel=outstanding.has_entries, ended=outstanding.is_empty)
         concurrency = job.filter["concurrency"]
         self.priority = next(priority for most, priority in PRIORITIES if (run.selected or 0) <= most)
         ids = self._left(run, outstanding, room(outstanding, workers, concurrency))
@@ -99,7 +102,7 @@ class RejudgeJob(Work):
             judge = self._judge(job)
         except JudgeboardError as error:
             if self._others_live():  # one of them may have the key
-                raise
+                raise PutBackError(str(error), NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE) from error
             self._fail(str(error))
             return None
         method = Judging(judge=judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
@@ -185,13 +188,18 @@ class RejudgeJob(Work):
         if not job.filter.get(OWN_KEY):
             return False
         self.kind = f"{JUDGE}@{job.filter[OWN_KEY]}"
-        if held_key(job.id) is not None:
-            return False
-        with self._store.reading() as connection:
-            is_alive = any(each.startswith(f"{job.filter[OWN_KEY]}-") for each in live_workers(connection))
+        is_alive = self._key_lives(job)
         if not is_alive and (utc_now() - job.created_at).total_seconds() > KEY_SECONDS:
             raise BadInput(KEY_LOST)
         return not is_alive
+
+    def _key_lives(self, job: StoredJob) -> bool:
+        """Return whether the process with the key of the job lives; a job without a key of its own needs none."""
+        process = job.filter.get(OWN_KEY)
+        if not process or held_key(job.id) is not None:
+            return True
+        with self._store.reading() as connection:
+            return any(each.startswith(f"{process}-") for each in live_workers(connection))
 
     def _left(self, run: StoredRun, outstanding: Outstanding, most: int) -> list[int]:
         """Return the next answers that are to be judged, none that is enqueued already."""
@@ -226,8 +234,11 @@ class RejudgeJob(Work):
     def _fail(self, why: str) -> None:
         with self._store.writing() as connection:
             lock_job(connection, self.key)
-            if get_job(connection, self.key).failed is None:
+            job = get_job(connection, self.key)
+            if job.failed is None:
                 set_failed(connection, self.key, why)
+            if job.run_id is not None and get_run(connection, job.run_id).state is RunState.RUNNING:
+                finish_run(connection, job.run_id, RunState.INTERRUPTED, why_stopped=why)
         forget_key(self.key)
 
     def _end(self, run_id: int, why: str | None) -> None:

@@ -115,7 +115,7 @@ class RuleJob(Work):
             if outstanding.is_empty:
                 self._pause(why if why in {USED_UP, COST_LIMIT} else None)
             ended = rule.state is not RuleState.ACTIVE and outstanding.is_empty
-            return Step(cancel=not outstanding.is_empty, ended=ended)
+            return Step(cancel=outstanding.has_entries, ended=ended)
         if outstanding.held_ids and rule.problem is None:
             self._note(rule, outstanding.reason_held)
             return Step()

@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sqlalchemy.exc import OperationalError
+
 from judgeboard.domain import Verdict
 from judgeboard.runs.judging import Ask
 from judgeboard.runs.method import shared_rate_limits, store_steps
 from judgeboard.runs.runner import Answered, Keep, Runner, tried_again
-from judgeboard.runs.work import Opened, PutBackError, Steps, Work
+from judgeboard.runs.work import CLOSED, Opened, PutBackError, Steps, Work
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import cost_elsewhere
 
 if TYPE_CHECKING:
     from anyio import CancelScope
 
-CLOSED = "the worker ended"
 LINGER_SECONDS = 5.0  # the judge stays open this long without a chunk
 
 
@@ -29,6 +30,7 @@ class _Chunk:
     unread: deque[int]
     left: set[int]
     done: asyncio.Event = field(default_factory=asyncio.Event)
+    error: Exception | None = None  # of an answer whose judgment cannot be stored
 
     def end(self, ids: Iterable[int]) -> None:
         """Note that nothing more is done for these answers."""
@@ -64,6 +66,8 @@ class Share:
         if not chunk.done.is_set():
             self._forget(chunk)
             await chunk.done.wait()
+        if chunk.error is not None:
+            raise chunk.error
         if self._error is not None and chunk.left:
             raise self._error
         if chunk.left and self._runner is not None and self._runner.stopped_because == CLOSED:
@@ -155,20 +159,36 @@ class Share:
 
     async def _ask(self, task: Ask, keep: Keep[Answered[Ask, Verdict]]) -> None:
         id_ = task.item.response_id
-        if id_ not in self._of:  # its chunk was cancelled
+        if id_ not in self._of or id_ in self._asking:  # its chunk was cancelled, or it came again in a later chunk
             return
         self._asking.add(id_)
         await self._opened.method.ask(task, keep)
 
     def _save(self, steps: Steps, ended: list[Ask]) -> None:
         """Store judgments, in a thread."""
-        opened = self._opened
-        if steps:
-            store_steps(opened.begun, opened.method, self._executor_id, steps)
+        errors = self._store_steps(steps)
         why = self._work.stored(steps)
-        self._loop.call_soon_threadsafe(self._end_stored, [task.item.response_id for task in ended], why)
+        self._loop.call_soon_threadsafe(self._end_stored, [task.item.response_id for task in ended], errors, why)
 
-    def _end_stored(self, ids: list[int], why: str | None) -> None:
+    def _store_steps(self, steps: Steps) -> dict[int, Exception]:
+        """Store judgments; if some cannot be stored, each alone, and return their errors by answer."""
+        opened = self._opened
+        if not steps:
+            return {}
+        try:
+            store_steps(opened.begun, opened.method, self._executor_id, steps)
+        except OperationalError:  # the database is away, and none of the judgments is wrong
+            raise
+        except Exception as error:  # noqa: BLE001 - the others are paid for
+            if len(steps) == 1:
+                return {steps[0].task.item.response_id: error}
+            return {id_: wrong for step in steps for id_, wrong in self._store_steps([step]).items()}
+        return {}
+
+    def _end_stored(self, ids: list[int], errors: dict[int, Exception], why: str | None) -> None:
+        for id_, error in errors.items():
+            if (chunk := self._of.get(id_)) is not None:
+                chunk.error = error
         self._asking.difference_update(ids)
         self._end(ids)
         if why is not None and self._runner is not None:

@@ -19,6 +19,7 @@ from judgeboard.store.engine import Store
 if TYPE_CHECKING:
     from anyio import CancelScope
 
+CLOSED = "the worker ended"
 JUDGE = "judge"  # the kind of entries that any worker can do
 TRIES = 3  # of an entry, before it is held
 # The states of entries, as the engine calls them.
@@ -74,11 +75,17 @@ Handler = Callable[[Entry, "CancelScope"], Awaitable[None]]
 
 
 class PutBackError(Exception):
-    """An entry is to be done later, or by another worker: nothing failed. ``seconds`` is how much later."""
+    """An entry is to be done later, or by another worker: nothing failed.
 
-    def __init__(self, why: str, seconds: float = 0.0) -> None:
+    Args:
+        why: The reason.
+        seconds: How much later.
+        most: After so many times with this reason, the entry is held.
+    """
+
+    def __init__(self, why: str, seconds: float = 0.0, most: int | None = None) -> None:
         super().__init__(why)
-        self.seconds = seconds
+        self.seconds, self.most = seconds, most
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,11 @@ class Outstanding:
         """Whether nothing waits or runs."""
         return not self.chunks
 
+    @property
+    def has_entries(self) -> bool:
+        """Whether anything waits, runs or is held."""
+        return bool(self.chunks or self.held_ids)
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -107,12 +119,14 @@ class Step:
     Args:
         chunks: The answers to enqueue, by chunk.
         cancel: Whether its chunks are to be cancelled.
+        abandoned: Whether the process that alone could judge them has ended, so that nobody notices a cancellation.
         ended: Whether nothing more is to be done for it.
         again: Whether to look again at once.
     """
 
     chunks: list[tuple[int, ...]] = field(default_factory=list)
     cancel: bool = False
+    abandoned: bool = False
     ended: bool = False
     again: bool = False
 

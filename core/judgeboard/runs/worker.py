@@ -18,13 +18,13 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RuleState
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.registry.duties import duties
 from judgeboard.runs.locks import FileLock
 from judgeboard.runs.rejudge_jobs import RejudgeJob
 from judgeboard.runs.rule_jobs import RuleJob
 from judgeboard.runs.share import Share
-from judgeboard.runs.work import CHUNKS_AHEAD, JUDGE, Duty, Entry, Outstanding, PutBackError, QueuedEntry, Work
+from judgeboard.runs.work import CHUNKS_AHEAD, JUDGE, Duty, Entry, Outstanding, PutBackError, QueuedEntry, Step, Work
 from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import (
@@ -54,6 +54,7 @@ IDLE_SECONDS = 5.0  # between two looks at the rules and duties
 GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
 FAILED_SECONDS = 2.0  # after a look at a work that failed
 ELSEWHERE_SECONDS = 0.2  # until a worker may take again what it left to others
+FORGET_SECONDS = 3600.0  # between two deletions of what the engine noted long ago
 LONG_THREADS = 20
 REST_SECONDS = 60.0  # without an entry, after which the queue in memory ends
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
@@ -147,8 +148,9 @@ class _Turn:
         self._shares: dict[str, Share] = {}  # of this worker, by work
         self._in_hand: Counter[str] = Counter()  # chunks of this worker, by work
         self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._ending = threading.Event()  # of the duties that run
         self._long = ThreadPoolExecutor(LONG_THREADS)  # what takes long: the store is never to wait for it
-        self._last_entry = time.monotonic()
+        self._last_entry = self._forgot_at = time.monotonic()
         self._recorded_settings: dict[str, str] | None = None
 
     async def take(self) -> None:
@@ -168,6 +170,7 @@ class _Turn:
                 await self._pause(OPEN_SECONDS if is_open else IDLE_SECONDS)
         finally:
             ticks.cancel()
+            self._ending.set()
             for share in self._shares.values():
                 share.close()
             if self._engine is not None:
@@ -206,9 +209,15 @@ class _Turn:
             from judgeboard.runs.engine import Engine  # loading it takes most of a second: not before there is work
 
             judging = dict.fromkeys([JUDGE, f"{JUDGE}@{process_name()}"], self._judge)
-            self._engine = Engine(self._store, judging | dict.fromkeys(self._duties, self._do), self._changed.set)
+            handlers = judging | dict.fromkeys(self._duties, self._do)
+            self._engine = Engine(self._store, handlers, self._changed.set, self._end_duties)
             await self._engine.start()
         return self._engine
+
+    def _end_duties(self) -> None:
+        """Let the duties that run end soon."""
+        self._ending.set()
+        self._ending = threading.Event()
 
     async def _dispatch(self) -> bool:
         """Enqueue what is to be done, if this worker leads; return whether to look again soon."""
@@ -221,12 +230,13 @@ class _Turn:
         of_works = [key for key in entries if not self._is_of_duty(key)]
         workers = await asyncio.to_thread(self._read_works, of_works)
         enqueued = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
-        versions = {key: await asyncio.to_thread(work.versions) for key, work in self._works.items()}
+        versions = {key: await asyncio.to_thread(_versions_of, work) for key, work in self._works.items()}
         for key, work in list(self._works.items()):
             others = (each for each in enqueued if each != key and not versions[key].isdisjoint(versions.get(each, ())))
             elsewhere = frozenset[int]().union(*(enqueued[each] for each in others))
             new = await self._advance(work, entries.get(key, []), elsewhere, workers)
             enqueued.setdefault(key, set()).update(new)
+        await self._forget_held([queued for key in entries if self._is_of_duty(key) for queued in entries[key]])
         for duty in self._duties.values():
             due = await asyncio.to_thread(duty.due, self._store)
             await self._enqueue([Entry(duty.kind, f"{duty.kind}:{key}") for key in due])
@@ -235,8 +245,18 @@ class _Turn:
         await self._rest()
         return bool(of_works) or not all(map(_is_rule, self._works))
 
+    async def _forget_held(self, of_duties: list[QueuedEntry]) -> None:
+        """Remove duties that failed too often, which come again when they are due, and old notes of the engine."""
+        if self._engine is None:
+            return
+        await self._engine.cancel([queued for queued in of_duties if queued.is_held])
+        if time.monotonic() - self._forgot_at >= FORGET_SECONDS:
+            self._forgot_at = time.monotonic()
+            await self._engine.forget_log()
+
     async def _enqueue(self, entries: list[Entry]) -> None:
         if entries:
+            self._last_entry = time.monotonic()
             await (await self._start_engine()).enqueue(entries)
 
     async def _rest(self) -> None:
@@ -262,15 +282,17 @@ class _Turn:
         self, work: Work, entries: list[QueuedEntry], elsewhere: frozenset[int], workers: int
     ) -> list[int]:
         """Enqueue what a work has left, and return these answers."""
-        outstanding = await self._outstanding(entries, elsewhere)
         try:
+            outstanding = await self._outstanding(entries, elsewhere)
             step = await asyncio.to_thread(work.look, outstanding, workers)
+        except NotFound:  # its rule or job is gone
+            step = Step(cancel=True, ended=True)
         except Exception as error:  # noqa: BLE001 - whatever it is: other works go on, and this one is tried again
             log_failure(work.key, error)
             await asyncio.sleep(FAILED_SECONDS)
             return []
         if step.cancel and self._engine is not None:
-            await self._engine.cancel(entries)
+            await self._engine.cancel(entries, abandoned=step.abandoned)
         await self._enqueue([Entry(work.kind, work.key, ids, work.priority) for ids in step.chunks])
         if step.ended:
             self._works.pop(work.key, None)
@@ -333,7 +355,7 @@ class _Turn:
         kind, _, key = entry.work.partition(":")
         do = self._duties[kind].do
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._long, do, self._store, key, self._executor_id, self._closing)
+        await loop.run_in_executor(self._long, do, self._store, key, self._executor_id, self._ending)
         await self._tell()
 
     async def _beat_until_the_end(self) -> None:
@@ -362,6 +384,13 @@ def jobs_file(store: Store) -> Path:
 
 def _is_rule(key: str) -> bool:
     return key.startswith("rule-")
+
+
+def _versions_of(work: Work) -> frozenset[int]:
+    try:
+        return work.versions()
+    except NotFound:  # its rule is gone
+        return frozenset()
 
 
 def work_keys(connection: Connection) -> list[str]:

@@ -239,7 +239,7 @@ def start_or_continue_method_run(
     function that a new run calls for the question to store and this number. Raises BadInput if the judge version is
     retired.
     """
-    # Two processes with the same command share one run.
+    # Two processes with the same command find one run; only one of them makes it.
     connection.execute(select(VERSION.c.id).where(VERSION.c.id == version.id).with_for_update(key_share=True))
     refuse_retired(connection, version)
     unfinished = unfinished_run(connection, version.id, kind, question)
@@ -361,7 +361,7 @@ def finish_run(
 
 
 def set_why_stopped(connection: Connection, run_id: int, why: str | None) -> None:
-    """Store why no worker is to ask more in a running run; the last worker stores its end."""
+    """Store why no worker is to ask more in a running run; the leading worker stores its end."""
     connection.execute(update(RUN).where(RUN.c.id == run_id).values(why_stopped=why))
 
 

@@ -326,11 +326,12 @@ def _due(store: Store) -> list[str]:
     with store.reading() as connection:
         living = live_workers(connection)
         taken = {target.executor_id for target in list_targets(connection)} - {None}
+        due = due_targets(connection, utc_now())
     if taken - living:
         with store.writing() as connection:
             release_abandoned_targets(connection, living)
-    with store.reading() as connection:
-        return [str(target.id) for target in due_targets(connection, utc_now())]
+            due = due_targets(connection, utc_now())
+    return [str(target.id) for target in due]
 
 
 def push_due(

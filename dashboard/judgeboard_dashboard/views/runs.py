@@ -54,6 +54,14 @@ class RunLine:
         return None if self.run.selected is None else max(0, self.run.selected - self.counts.asked)
 
     @property
+    def can_continue(self) -> bool:
+        """Whether a job would go on with it: not with the run of a rule, which has no last answer, nor with a limit."""
+        selection = self.run.selection
+        if self.run.state is not RunState.STOPPED or selection is None:
+            return False
+        return selection.up_to > 0 and selection.limit is None
+
+    @property
     def took(self) -> str:
         """The duration of the run. If it has no end, the duration until its last verdict."""
         end = self.run.finished_at or self.heard_at or self.now
@@ -223,7 +231,7 @@ def _buttons(line: RunLine, version_id: int) -> None:
             _job_button(line, version_id, "failed", "Retry", key="run_retry")
             failed = RowFilter(judge_version=version_id, statuses=NOT_OK)
             open_button("Open answers without a verdict", responses(failed), key="run_open")
-        elif line.run.state is RunState.STOPPED and line.run.selection is not None:
+        elif line.can_continue and line.run.selection is not None:
             _job_button(line, version_id, line.run.selection.mode, "Try again with", key="run_again")
         if line.run.kind == "rejudge" and line.counts.ok:
             open_button("Show changes", Rows("rejudge", {"run": str(line.run.id)}), key="run_changes")

@@ -313,15 +313,14 @@ def test_a_webhook_that_does_not_answer_delays_no_evaluation(
     class Closing(threading.Event):
         def wait(self, timeout: float | None = None) -> bool:
             waits.append(timeout)
-            return False
+            return len(waits) == 4
 
     evaluations = iter([0.1, 1, 60])
     monkeypatch.setattr(events, "time", SimpleNamespace(monotonic=lambda: seconds[-1]))
     monkeypatch.setattr(events, "evaluate", lambda *_arguments, **_options: take(next(evaluations)))
     monkeypatch.setattr(events, "deliver_due", lambda *_arguments: take(10))
-    for _ in range(3):
-        follow(sqlite_store, "rules", "worker", Closing())
-    assert waits == pytest.approx([5, 20, 300])
+    follow(sqlite_store, "rules", "worker", Closing())
+    assert waits == pytest.approx([0, 5, 20, 300])
 
 
 SERVER, SENDER, COMMAND = "JUDGEBOARD_SMTP", "JUDGEBOARD_SMTP_FROM", "JUDGEBOARD_ALERT_COMMAND"

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from engines import on_sqlite
 from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, ended, fill, rag, working
 from judgeboard.runs import share
