@@ -34,6 +34,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import get_job, live_workers, register_worker
 from judgeboard.store.judge_versions import ensure_version
+from judgeboard.store.reviewers import store_reviewer
 from judgeboard.store.runs import Destination, start_or_continue_run
 from judgeboard.store.tables import WORKER
 from judging_log import time_passes, until
@@ -243,6 +244,27 @@ def test_one_process_at_a_time_takes_the_jobs_of_a_file(
         assert ended(sqlite_log, ask(sqlite_log, {"kind": "lexical"})).ok == ANSWERS
         assert worker_pids(sqlite_log) == [os.getpid()]
     assert set(endpoint.asked.values()) == {1}
+
+
+def test_a_command_says_that_workers_make_its_run(log: Store, endpoint: HeldEndpoint) -> None:
+    endpoint.hold_after(0)
+    with working(log):
+        job_id = ask(log, rag(endpoint), mode="plain")
+        until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
+        with pytest.raises(BadInput, match=f"workers make this run: .* `judgeboard worker cancel {job_id}`"):
+            judge_pending(log, make_judge(**rag(endpoint)))
+        endpoint.release()
+        ended(log, job_id)
+    assert set(endpoint.asked.values()) == {1}
+
+
+@pytest.mark.postgres
+def test_people_are_stored_while_a_worker_leads(postgres_log: Store) -> None:
+    with working(postgres_log):
+        until(lambda: living(postgres_log), "the worker")
+        ended(postgres_log, ask(postgres_log, {"kind": "lexical"}))
+        with postgres_log.writing() as connection:
+            assert store_reviewer(connection, "typed", "Ann").name == "Ann"
 
 
 @pytest.mark.postgres
