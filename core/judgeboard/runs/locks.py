@@ -7,12 +7,13 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from sqlalchemy import func, select, text
+from sqlalchemy import Connection, func, select, text
+from sqlalchemy.exc import DBAPIError
 
 from judgeboard.errors import BadInput
 from judgeboard.store.clock import utc_now
@@ -35,32 +36,66 @@ _BEYOND = 1 << 20  # Windows lets nobody read what is locked: the lock is on a b
 
 
 @contextmanager
-def hold_run(store: Store, run_id: int) -> Iterator[None]:
-    """Hold a run for this process; raises BadInput that names the process that holds it already."""
+def hold_run(store: Store, run_id: int) -> Iterator[Callable[[], None]]:
+    """Hold a run for this process; raises BadInput that names the process that holds it already.
+
+    The value is called before further tasks are begun. It takes the lock again if the database has lost it, and raises
+    BadInput if another process has it by now.
+    """
     if store.is_sqlite:
         lock = FileLock.take(_run_file(store, run_id))
         if lock is None:
             refuse_held(store, run_id)
             raise BadInput(_refusal(None))  # it has ended since
         try:
-            yield
+            yield lambda: None
         finally:
             lock.release()
         return
-    name = f"{_MARK}{this_process()}".encode()[:_LONGEST_NAME].decode(errors="ignore")
-    with store.engine.connect() as connection:
-        held = connection.execute(select(func.pg_try_advisory_lock(_RUNS, run_id))).scalar_one()
-        connection.execute(select(func.set_config("application_name", name, False)))
-        connection.commit()
+    of_connection = ConnectionLock(store, run_id)
+    try:
+        of_connection.take()
+        yield of_connection.keep
+    finally:
+        of_connection.release()
+
+
+class ConnectionLock:
+    """The lock of a run in PostgreSQL. It belongs to a connection of its own, and ends with it."""
+
+    def __init__(self, store: Store, run_id: int) -> None:
+        self._store, self._run_id = store, run_id
+        self._connection: Connection | None = None
+
+    def take(self) -> None:
+        """Take the lock; raises BadInput if another process has it."""
+        name = f"{_MARK}{this_process()}".encode()[:_LONGEST_NAME].decode(errors="ignore")
+        self._connection = self._store.engine.connect()
+        held = self._connection.execute(select(func.pg_try_advisory_lock(_RUNS, self._run_id))).scalar_one()
+        self._connection.execute(select(func.set_config("application_name", name, False)))
+        self._connection.commit()
         if not held:
-            refuse_held(store, run_id)
+            refuse_held(self._store, self._run_id)
             raise BadInput(_refusal(None))
-        try:
-            yield
-        finally:
-            # Not back to the pool, which would keep the lock. A connection that is lost has none.
+
+    def keep(self) -> None:
+        """Take the lock again if its connection has ended, for example because the database was restarted."""
+        with suppress(DBAPIError):
+            if self._connection is not None:
+                self._connection.execute(select(1))
+                self._connection.commit()
+                return
+        self.release()
+        with suppress(DBAPIError):  # it is still away: whoever reads tasks waits for it, and comes again
+            self.take()
+
+    def release(self) -> None:
+        """Release the lock. Its connection does not go back to the pool, which would keep the lock."""
+        if self._connection is not None:
             with suppress(Exception):
-                connection.invalidate()
+                self._connection.invalidate()
+                self._connection.close()
+        self._connection = None
 
 
 def refuse_held(store: Store, run_id: int) -> None:

@@ -454,15 +454,19 @@ async def ask_run(begun: Begun, method: Method[T, S, R], **options: Unpack[RunOp
     """
     patience = Patience(options.get("wait", WAIT_SECONDS))
     begun = replace(begun, store=replace(begun.store, patience=patience))  # an outage must not cost paid replies
-    with hold_run(begun.store, begun.run.id):
-        state, why = await _ask_held(begun, method, patience, **options)
+    with hold_run(begun.store, begun.run.id) as keep_lock:
+        state, why = await _ask_held(begun, method, patience, keep_lock, **options)
     with begun.store.reading() as connection:
         left = method.left(connection, begun)
     return replace(account_of(begun.store, begun.run.id, not_reached=left), state=state, why_stopped=why)
 
 
 async def _ask_held(
-    begun: Begun, method: Method[T, S, R], patience: Patience, **options: Unpack[RunOptions]
+    begun: Begun,
+    method: Method[T, S, R],
+    patience: Patience,
+    keep_lock: Callable[[], None],
+    **options: Unpack[RunOptions],
 ) -> tuple[RunState, str | None]:
     store, run = begun.store, begun.run
     executor_id = new_executor_id()
@@ -472,6 +476,7 @@ async def _ask_held(
     keys = method.keys(begun)
 
     def take(limit: int) -> list[T]:
+        keep_lock()
         while batch := list(islice(keys, limit)):
             if tasks := tried_again(method.load)(begun, batch):
                 return list(tasks.values())
