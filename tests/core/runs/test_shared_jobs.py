@@ -122,6 +122,8 @@ def test_a_worker_whose_clock_is_ahead_takes_no_answer_from_another(
     until(lambda: len(endpoint.server.requests) == 4, "four calls in flight")
     monkeypatch.setattr("judgeboard.store.clock.datetime", Ahead)
     monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=15))
+    # As in the other process, whose heartbeat is every 5 seconds.
+    monkeypatch.setattr("judgeboard.runs.engine.HEARTBEAT_TIMEOUT", timedelta(seconds=10))
     with working(postgres_log):
         until(lambda: len(endpoint.server.requests) == 8, "four calls of the second worker in flight")
         endpoint.release()
