@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -284,6 +284,26 @@ def address_unknown(error: "AddressUnknown") -> BadInput:
     """Return the error with the command that gives the whole address."""
     command = options.same_command("--base-url", f"http://{error.host or 'localhost:8000'}/v1")
     return BadInput(f"{error}, for example: `{command}`")
+
+
+R = TypeVar("R")
+
+
+def with_confirmed_host(request: Callable[..., R]) -> R:
+    """Call ``request``; again with ``confirmed_host`` if texts would go to another host and the person agrees.
+
+    Raises BadInput with the command where nobody can be asked, or where the address is not known.
+    """
+    from judgeboard.errors import AddressUnknown, OtherHost
+
+    try:
+        return request()
+    except AddressUnknown as error:
+        raise address_unknown(error) from None
+    except OtherHost as change:
+        if not confirm_host(change):
+            raise
+        return request(confirmed_host=change.now)
 
 
 def at_last_address(store: "Store", make: Callable[..., "AskedJudge"], chosen: "JudgeKeywords") -> "JudgeKeywords":

@@ -11,10 +11,10 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import judge_kind, judge_of_options, named_judge
 from judgeboard.cli.asking import (
-    confirm_host,
     judge_keywords,
     stored_judge_options,
     to_continue,
+    with_confirmed_host,
 )
 from judgeboard.errors import BadInput
 from judgeboard.registry.methods import JudgeOption, load_object, registrations
@@ -154,7 +154,7 @@ def _judge_by_workers(
     store: "Store", kind: str, asked: "JudgeKeywords", *, where: RowFilter, mode: str, max_cost: float | None
 ) -> int:
     """Request a job and follow it; Ctrl-C leaves it to the workers."""
-    from judgeboard.errors import DatabaseAway, OtherHost
+    from judgeboard.errors import DatabaseAway
     from judgeboard.runs.jobs import estimate_calls, job_progress, request_rejudge
     from judgeboard.runs.method import WAIT_SECONDS
     from judgeboard.store.outages import Patience
@@ -181,12 +181,7 @@ def _judge_by_workers(
         estimate=estimate,
         actor=options.actor(),
     )
-    try:
-        job_id = request()
-    except OtherHost as change:
-        if not confirm_host(change):
-            raise
-        job_id = request(confirmed_host=change.now)
+    job_id = with_confirmed_host(request)
     patient = replace(store, patience=Patience(WAIT_SECONDS))
     try:
         with options.progress("judging", "{task.fields[more]}", more="") as update:

@@ -11,11 +11,11 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asked_judge import chosen_kind, judge_for_workers, judge_kind
-from judgeboard.cli.asking import address_options, address_unknown, confirm_host, warned, yes_option
+from judgeboard.cli.asking import address_options, warned, with_confirmed_host, yes_option
 from judgeboard.cli.options import FiniteRange
 from judgeboard.cli.push import TARGETS, as_seconds, push_options
 from judgeboard.domain import AlertCondition, RuleState
-from judgeboard.errors import AddressUnknown, BadInput, NotFound, OtherHost
+from judgeboard.errors import BadInput, NotFound
 from judgeboard.store.filters import LevelMeasure, RowFilter, describe
 from judgeboard.text import counted, money
 
@@ -168,14 +168,7 @@ def add_judge(
         existing=existing,
         actor=options.actor(),
     )
-    try:
-        added = store_rule()
-    except AddressUnknown as error:
-        raise address_unknown(error) from None
-    except OtherHost as change:
-        if not confirm_host(change):
-            raise
-        added = store_rule(confirmed_host=change.now)
+    added = with_confirmed_host(store_rule)
     _show(store, "judge", added.name)
     options.suggest("serve")
 
