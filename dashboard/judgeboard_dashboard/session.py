@@ -26,7 +26,7 @@ from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.opening import open_store
 from judgeboard.store.outages import outage_words
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
-from judgeboard.store.row_filter import hides_rows
+from judgeboard.store.sql_compiler import hides_rows
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.sign_in import SignInEnded, SignIns, check_sign_in, claims, sign_in, verified_address
 

@@ -302,7 +302,6 @@ def _replace(path: Path, write: Callable[[BinaryIO], T], *, private: bool) -> T:
 
 
 AUTO = "auto"
-_PARQUET = b"PAR1"
 _BOMS_16 = (b"\xff\xfe", b"\xfe\xff")
 _HEAD_BYTES = 4096  # bytes at the start that show whether a file is text
 _CONTROL_BYTES = tuple(bytes([mark]) for mark in range(32) if mark not in b"\t\n\f\r\x1b")
@@ -330,13 +329,14 @@ class Format:
     """One format: its name in sentences, the endings of its files, and the module that reads and writes its rows.
 
     The module ``home`` is imported only when the format is used. ``textual`` is True if the format has only texts:
-    numbers are then read from texts.
+    numbers are then read from texts. ``first_bytes`` begin each file of a binary format, and no file of text.
     """
 
     title: str
     suffixes: tuple[str, ...]
     home: str
     textual: bool = False
+    first_bytes: bytes = b""
 
     def read(self, source: ByteSource) -> Iterator[Row | Rejected]:
         """Yield the rows of a file."""
@@ -353,9 +353,16 @@ FORMATS = {
     "jsonl": Format("JSON lines", (".jsonl", ".ndjson"), "judgeboard.formats.jsonl"),
     "json": Format("JSON", (".json",), "judgeboard.formats.json"),
     "csv": Format("CSV", (".csv", ".tsv"), "judgeboard.formats.csv", textual=True),
-    "parquet": Format("Parquet", (".parquet", ".pq"), "judgeboard.formats.parquet"),
+    "parquet": Format("Parquet", (".parquet", ".pq"), "judgeboard.formats.parquet", first_bytes=b"PAR1"),
 }
 """The file formats. Each format has one module and one line here."""
+
+
+def format_titles() -> str:
+    """Return the names of the formats as the end of a sentence."""
+    *others, last = (each.title for each in FORMATS.values())
+    return f"{', '.join(others)} or {last}"
+
 
 _TOOL_FILES = (
     (b"PK\x03\x04", Format("an Inspect log", (".eval",), "judgeboard.formats.inspect_archive")),
@@ -375,26 +382,27 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     head = source.peek()
     if wanted == AUTO and (tool_file := _tool_file(source, head)) is not None:
         return tool_file
-    is_parquet = head.startswith(_PARQUET)
-    by_name = format_by_ending(source.name)
-    name = wanted if wanted != AUTO else "parquet" if is_parquet else by_name
+    binary = {name: each.first_bytes for name, each in FORMATS.items() if each.first_bytes}
+    by_bytes = next((name for name, start in binary.items() if head.startswith(start)), None)
+    name = wanted if wanted != AUTO else by_bytes or format_by_ending(source.name)
     title = FORMATS[name].title if name else "a file of rows"
     for start, what in _NOT_ROWS:
         if head.startswith(start):
             raise BadInput(f"{source.name} is not {title}: it starts with {what}")
-    if head.startswith(_BOMS_16) or (name != "parquet" and head[:200].count(0) * 3 > len(head[:200])):
+    if head.startswith(_BOMS_16) or (name not in binary and head[:200].count(0) * 3 > len(head[:200])):
         raise BadInput(f"{source.name} is not {title} in UTF-8: it looks like UTF-16. Save it as UTF-8.")
     no_text = sum(head[:_HEAD_BYTES].count(mark) for mark in _CONTROL_BYTES)
-    if not is_parquet and name != "parquet" and no_text > max(10, len(head[:_HEAD_BYTES]) / 20):
+    if by_bytes is None and name not in binary and no_text > max(10, len(head[:_HEAD_BYTES]) / 20):
         if source.name.lower().endswith(".gz") and not source.gzipped:
             raise BadInput(f"{source.name} is not gzip, but its name ends with .gz: compress the original file again")
         raise BadInput(
             f"{source.name} is not {title}: it contains bytes that are not text. It may be damaged, encrypted or "
             "compressed: export the log again"
         )
-    if is_parquet != (name == "parquet"):
+    if name != by_bytes and (by_bytes is not None or name in binary):
         advice = "export it again, or rename it with the right ending" if wanted == AUTO else "use --format auto"
-        raise BadInput(f"{source.name} is {'' if is_parquet else 'not '}Parquet: {advice}")
+        is_what = f"not {title}" if by_bytes is None else FORMATS[by_bytes].title
+        raise BadInput(f"{source.name} is {is_what}: {advice}")
     if wanted == AUTO and name in {None, "json"}:
         name = _by_content(head, source.name, name)
     return FORMATS[str(name)]

@@ -28,7 +28,7 @@ from judgeboard.store.comparisons import PLAIN, BothOrders, load_comparisons
 from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers, Scores
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import is_one_order, order_verdicts
-from judgeboard.store.row_filter import hides_rows
+from judgeboard.store.sql_compiler import hides_rows
 from judgeboard.store.verdicts import repeated_answers
 from judgeboard.text import counted
 

@@ -17,7 +17,7 @@ from judgeboard.domain import Response
 from judgeboard.imports.exports.entry import user_feedback
 from judgeboard.imports.exports.traced import Score, scores_of
 from judgeboard.receiving.keys import Sender
-from judgeboard.receiving.records import store_scores
+from judgeboard.receiving.scores import store_scores
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store

@@ -37,16 +37,14 @@ from judgeboard.receiving.bodies import (
     SentJudgment,
     SentLogs,
     SentSpans,
+    feedback_in_body,
+    records_in_body,
+    store_records,
 )
 from judgeboard.receiving.endpoint import IN_PATH, MULTIPART, Endpoint, documentation, openapi, reply_type
 from judgeboard.receiving.keys import READ, REVIEW, is_local, token_in
 from judgeboard.receiving.limits import STALLED_SECONDS, Refused
 from judgeboard.receiving.receiver import Delivery, Receiver, cause_of
-from judgeboard.receiving.records import (
-    feedback_in_body,
-    records_in_body,
-    store_records,
-)
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, check_writable
 from judgeboard.store.opening import check_usable

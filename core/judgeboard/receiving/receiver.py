@@ -24,7 +24,7 @@ from judgeboard.receiving.gathering import Gatherer
 from judgeboard.receiving.keys import INGEST, UNKNOWN, USED, Door, Sender
 from judgeboard.receiving.limits import Body, Memory, Refused
 from judgeboard.receiving.metrics import Metrics
-from judgeboard.receiving.records import store_records_of_traces
+from judgeboard.receiving.scores import store_records_of_traces
 from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now

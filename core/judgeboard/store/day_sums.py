@@ -26,7 +26,7 @@ from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.criteria import Criterion, is_score_on
 from judgeboard.store.filters import RowFilter, ScoreName
 from judgeboard.store.metadata import has_metadata
-from judgeboard.store.row_filter import by_index
+from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import (
     CURRENT_OF_NAME,
     CURRENT_OF_VERSION,

@@ -40,7 +40,7 @@ from judgeboard.settings.masking import masked, register_secret
 from judgeboard.settings.model import DEFAULT_DATABASE, load_settings
 from judgeboard.store.clock import database_clock
 from judgeboard.store.outages import CANNOT_WRITE, FULL, LOCKED, Patience, is_outage, reason_of
-from judgeboard.store.row_filter import prepare_compiler
+from judgeboard.store.sql_compiler import prepare_compiler
 
 _log = logging.getLogger("judgeboard.store")
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from judgeboard.store.clock import utc_now
 from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
-from judgeboard.store.row_filter import with_hidden_rows
+from judgeboard.store.sql_compiler import with_hidden_rows
 from judgeboard.store.statements import any_row, columns_of, record_of
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER
 

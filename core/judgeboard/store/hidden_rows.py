@@ -3,7 +3,7 @@
 An item is blind for everybody who may still review it, until they review it: the people to whom its queue is assigned,
 or everybody if it is assigned to nobody. It is also blind for a reviewer with a lease on it.
 Every query of a connection leaves out whole rows, so that lists, figures, searches and exports cannot show them. A few
-functions read the texts for the review with `row_filter.with_hidden_rows`.
+functions read the texts for the review with `sql_compiler.with_hidden_rows`.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -36,7 +36,7 @@ from sqlalchemy import cast as sql_cast
 
 from judgeboard.domain import ItemState, QueueState
 from judgeboard.store.engine import Store, forget_kept, kept_while_reading
-from judgeboard.store.row_filter import filter_rows
+from judgeboard.store.sql_compiler import filter_rows
 from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, BigId
 from judgeboard.store.tables.columns import row_of
 

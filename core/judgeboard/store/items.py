@@ -18,8 +18,8 @@ from judgeboard.store.judgments import claims_from
 from judgeboard.store.label_schemas import LABEL_SCHEMA_TITLE, parsed_schema
 from judgeboard.store.responses import response_of
 from judgeboard.store.reviews import grade_from, is_current, modes_of, scores_of
-from judgeboard.store.row_filter import hides_rows, with_hidden_rows
 from judgeboard.store.settings import primary_judge
+from judgeboard.store.sql_compiler import hides_rows, with_hidden_rows
 from judgeboard.store.statements import columns_of, record_of
 from judgeboard.store.tables import (
     CURRENT,

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import CTE, ColumnElement, Connection, FromClause, Select, func, literal, null, select, true
 
 from judgeboard.errors import BadInput
-from judgeboard.store.row_filter import by_id, by_index
+from judgeboard.store.sql_compiler import by_id, by_index
 
 Line = TypeVar("Line")
 

@@ -44,7 +44,7 @@ from judgeboard.store.filters import (
     metadata_path,
     value_at,
 )
-from judgeboard.store.row_filter import with_hidden_rows
+from judgeboard.store.sql_compiler import with_hidden_rows
 from judgeboard.store.statements import LOGGED, rows_with
 from judgeboard.store.tables import RESPONSE
 

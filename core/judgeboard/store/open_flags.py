@@ -17,8 +17,8 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.listing import KeyedList, LinePage, ListPosition, Neighbours, Order
 from judgeboard.store.responses import ANSWER, QUESTION, latest_feedback
 from judgeboard.store.reviews import STATE_AFTER, each_judge_rules, is_current, is_worse
-from judgeboard.store.row_filter import by_index
 from judgeboard.store.settings import primary_judge
+from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import CURRENT_OF_NAME, OPEN, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, LEASE, RESPONSE, REVIEW, REVIEW_FLAG
 

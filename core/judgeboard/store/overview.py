@@ -31,9 +31,9 @@ from judgeboard.store.filter_conditions import (
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.reviews import is_current
-from judgeboard.store.row_filter import by_index
 from judgeboard.store.runs import AskCounts, Counts
 from judgeboard.store.settings import primary_judge, thresholds
+from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
     LOGGED,

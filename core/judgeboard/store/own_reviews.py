@@ -25,7 +25,7 @@ from judgeboard.store.reviews import (
     has_grade,
     is_current,
 )
-from judgeboard.store.row_filter import by_index
+from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import AT_ONCE, any_row, batches, columns_of, record_of, rows_with
 from judgeboard.store.tables import (
     DRAFT,

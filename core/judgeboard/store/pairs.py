@@ -16,7 +16,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.filter_conditions import pair_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.responses import Named, check_storable, key_of, named, pair_hash
-from judgeboard.store.row_filter import with_hidden_rows
+from judgeboard.store.sql_compiler import with_hidden_rows
 from judgeboard.store.statements import (
     LOGGED,
     TextColumn,

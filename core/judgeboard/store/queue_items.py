@@ -31,7 +31,7 @@ from judgeboard.store.reviews import (
     scores_of,
     set_flag_states,
 )
-from judgeboard.store.row_filter import by_index, with_hidden_rows
+from judgeboard.store.sql_compiler import by_index, with_hidden_rows
 from judgeboard.store.statements import any_row, batches, columns_of, insert_or_skip, record_of, rows_with
 from judgeboard.store.tables import (
     FLAG,

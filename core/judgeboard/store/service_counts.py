@@ -7,7 +7,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, func, or_, select
 
 from judgeboard.store.judge_versions import version_title
-from judgeboard.store.row_filter import by_index
+from judgeboard.store.sql_compiler import by_index
 from judgeboard.store.statements import LOGGED, OPEN
 from judgeboard.store.tables import FLAG, JOB, JUDGMENT, RESPONSE, REVIEW, RUN, STEP_TABLES, TRACE, VERSION
 

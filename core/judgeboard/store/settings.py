@@ -17,7 +17,7 @@ from judgeboard.store.engine import kept_while_reading
 from judgeboard.store.events import record_event
 from judgeboard.store.judge_versions import list_versions, retired_versions
 from judgeboard.store.listing import occurring_values
-from judgeboard.store.row_filter import with_hidden_rows
+from judgeboard.store.sql_compiler import with_hidden_rows
 from judgeboard.store.statements import LOGGED, any_row
 from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
 from judgeboard.text import some_of

@@ -8,6 +8,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from judgeboard.domain import Action, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
+from judgeboard.formats.files import format_titles
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.exports.entry import IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse, nested_names
@@ -193,7 +194,7 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     )
     brings_answers = kind_class(kind).brings_answers
     expect_upload()
-    upload = st.file_uploader("File", key="import_file", help="JSON lines, JSON, CSV or Parquet. Files may be gzipped.")
+    upload = st.file_uploader("File", key="import_file", help=f"{format_titles()}. Files may be gzipped.")
     source = st.text_input(
         "Source",
         key=f"import_source_{brings_answers}",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from judgeboard.domain import Action
+from judgeboard.formats.files import format_titles
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.store.clock import utc_now
 from judgeboard.store.first_steps import REVIEWS, FirstSteps, Step, first_steps
@@ -34,7 +35,7 @@ class StepWords(NamedTuple):
 STEPS: dict[Step, StepWords] = {
     "import": StepWords(
         "Import answers",
-        "A log of questions and answers: JSON lines, JSON, CSV or Parquet.",
+        f"A log of questions and answers: {format_titles()}.",
         "Import a log",
         ":material/upload_file:",
         "imports",

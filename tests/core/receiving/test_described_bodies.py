@@ -13,9 +13,15 @@ from judgeboard.errors import BadInput
 from judgeboard.imports.kinds import kind_class
 from judgeboard.people.roster import add_person
 from judgeboard.receiving.api import SentReview
-from judgeboard.receiving.bodies import RequestBody, SentAnswer, SentFeedback, SentJudgment
+from judgeboard.receiving.bodies import (
+    RequestBody,
+    SentAnswer,
+    SentFeedback,
+    SentJudgment,
+    feedback_in_body,
+    records_in_body,
+)
 from judgeboard.receiving.keys import Sender
-from judgeboard.receiving.records import feedback_in_body, records_in_body
 from judgeboard.store.engine import Store
 from sent_traces import JSON, receiving
 

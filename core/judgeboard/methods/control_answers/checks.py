@@ -29,8 +29,6 @@ from judgeboard.text import counted
 
 KNOWN_BAD = tuple(kind for kind in CONTROL_KINDS.values() if kind.lowers)
 NEUTRAL = tuple(kind for kind in CONTROL_KINDS.values() if kind.effect is Effect.NEUTRAL)
-NAMES = {"passages_reordered": "passage_order", "hedges_removed": "confidence"}
-"""Name of the check by kind of control answers, where the two differ."""
 
 
 def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
@@ -66,7 +64,7 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     Extended from "LLM-as-Judge", AI Engineering Patterns (2026). The interval is the 99 % interval (`stats.alarm`). If
     there are several scores, the one with the clearest change is shown.
     """
-    name = NAMES.get(kind.name, kind.name)
+    name = kind.check
     controls = record.controls.get(kind.name, ControlScores())
     changes = {measure: _change(controls, measure) for measure in given_by(controls.before)}
     changes = {measure: change for measure, change in changes.items() if change.n >= LEAST}
@@ -112,22 +110,13 @@ def _moved(controls: ControlScores, measure: str) -> tuple[int, ...]:
     return tuple(int(each) for each in controls.control_ids[rows[order[size[order] > TIE]]])
 
 
-_TITLES = {
-    "passages_removed": "Control answers with passages removed",
-    "other_answer": "Control answers with the answer to another question",
-    "truncated": "Control answers with a truncated answer",
-    "numbers_changed": "Control answers with numbers changed",
-    "passage_order": "Passage order",
-    "confidence": "Preference for a confident tone",
-}
 CHECKS: Mapping[str, TitledCheck] = {
-    name: TitledCheck(_TITLES[name], partial(neutral if kind in NEUTRAL else known_bad, kind=kind))
+    kind.check: TitledCheck(kind.title, partial(neutral if kind in NEUTRAL else known_bad, kind=kind))
     for kind in (*KNOWN_BAD, *NEUTRAL)
-    for name in [NAMES.get(kind.name, kind.name)]
 }
 """The checks by name, in the order of command and page."""
 
-_KINDS = {NAMES.get(kind, kind): kind for kind in CONTROL_KINDS}
+_KINDS = {kind.check: kind.name for kind in CONTROL_KINDS.values()}
 
 
 def control_kinds(checks: Sequence[Check]) -> tuple[str, ...]:

@@ -136,25 +136,75 @@ class Effect(StrEnum):
 class ControlKind:
     """One kind of control answer.
 
-    ``words`` name such answers in a sentence. ``change`` receives an answer and another answer of the log; it returns
-    None if this kind does not apply. ``lowers`` is the score that must be lower for a known-bad answer.
+    ``words`` name such answers in a sentence, ``title`` is that of the check that reads them. ``change`` receives an
+    answer and another answer of the log; it returns None if this kind does not apply. ``lowers`` is the score that must
+    be lower for a known-bad answer. ``fault`` names the check if it finds a fault that has a name of its own.
     """
 
     name: str
     words: str
+    title: str
     effect: Effect
     change: Callable[[Response, Response], Response | None]
     lowers: str | None = None
+    fault: str | None = None
+
+    @property
+    def check(self) -> str:
+        """The name of the check that reads such answers."""
+        return self.fault or self.name
 
 
 _BAD, _NEUTRAL = Effect.KNOWN_BAD, Effect.NEUTRAL
 _KINDS = (
-    ControlKind("passages_removed", "answers whose passages were removed", _BAD, passages_removed, "groundedness"),
-    ControlKind("other_answer", "answers to another question", _BAD, other_answer, "quality"),
-    ControlKind("truncated", "answers that break off", _BAD, truncated, "quality"),
-    ControlKind("numbers_changed", "answers whose numbers were changed", _BAD, numbers_changed, "groundedness"),
-    ControlKind("passages_reordered", "answers with passages in reverse order", _NEUTRAL, passages_reordered),
-    ControlKind("hedges_removed", "answers without their hedges", _NEUTRAL, hedges_removed),
+    ControlKind(
+        "passages_removed",
+        "answers whose passages were removed",
+        "Control answers with passages removed",
+        _BAD,
+        passages_removed,
+        lowers="groundedness",
+    ),
+    ControlKind(
+        "other_answer",
+        "answers to another question",
+        "Control answers with the answer to another question",
+        _BAD,
+        other_answer,
+        lowers="quality",
+    ),
+    ControlKind(
+        "truncated",
+        "answers that break off",
+        "Control answers with a truncated answer",
+        _BAD,
+        truncated,
+        lowers="quality",
+    ),
+    ControlKind(
+        "numbers_changed",
+        "answers whose numbers were changed",
+        "Control answers with numbers changed",
+        _BAD,
+        numbers_changed,
+        lowers="groundedness",
+    ),
+    ControlKind(
+        "passages_reordered",
+        "answers with passages in reverse order",
+        "Passage order",
+        _NEUTRAL,
+        passages_reordered,
+        fault="passage_order",
+    ),
+    ControlKind(
+        "hedges_removed",
+        "answers without their hedges",
+        "Preference for a confident tone",
+        _NEUTRAL,
+        hedges_removed,
+        fault="confidence",
+    ),
 )
 CONTROL_KINDS: Mapping[str, ControlKind] = MappingProxyType({kind.name: kind for kind in _KINDS})
 """Kinds by name. The list extends the one in "LLM-as-Judge", AI Engineering Patterns (2026)."""
