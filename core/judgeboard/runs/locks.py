@@ -7,7 +7,8 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -18,6 +19,7 @@ from sqlalchemy.exc import DBAPIError
 from judgeboard.errors import BadInput
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
+from judgeboard.store.runs import AskMode, running_runs, select_asks
 
 if sys.platform == "win32":
     import msvcrt
@@ -32,6 +34,7 @@ _HOLDER = text(
 )
 _MARK = "jb: "
 _LONGEST_NAME = 63  # of a connection on PostgreSQL, in bytes
+LOOK_SECONDS = 0.2  # a process that only looks whether a lock is held has it for a moment
 _BEYOND = 1 << 20  # Windows lets nobody read what is locked: the lock is on a byte behind the text
 
 
@@ -43,7 +46,7 @@ def hold_run(store: Store, run_id: int) -> Iterator[Callable[[], None]]:
     BadInput if another process has it by now.
     """
     if store.is_sqlite:
-        lock = FileLock.take(_run_file(store, run_id))
+        lock = FileLock.take(_run_file(store, run_id), seconds=LOOK_SECONDS)
         if lock is None:
             refuse_held(store, run_id)
             raise BadInput(_refusal(None))  # it has ended since
@@ -123,6 +126,19 @@ def holder_of(store: Store, run_id: int) -> str | None:
     return None
 
 
+def asked_by_commands(store: Store, version_ids: Collection[int], ids: Collection[int]) -> set[int]:
+    """Return the answers among ``ids`` about which a command asks one of these judge versions now."""
+    with store.reading() as connection:
+        runs = running_runs(connection, version_ids)
+    asked: set[int] = set()
+    for run in runs:
+        is_judging = run.selection is not None and run.selection.mode is not AskMode.ANCHORS
+        if is_judging and holder_of(store, run.id) is not None:
+            with store.reading() as connection:
+                asked.update(id_ for id_, _ in select_asks(connection, run, among=ids, limit=len(ids)))
+    return asked
+
+
 def this_process() -> str:
     """Return what names this process to a person: its number, its machine, and the time."""
     return f"process {os.getpid()} on {socket.gethostname()[:20]} since {utc_now():%H:%M:%S} UTC"
@@ -143,13 +159,17 @@ class FileLock:
         self._path, self._file = path, file
 
     @classmethod
-    def take(cls, path: Path) -> "FileLock | None":
-        """Take the lock; None while another process has it. The file is made."""
+    def take(cls, path: Path, seconds: float = 0.0) -> "FileLock | None":
+        """Take the lock; None if another process has it for so many seconds. The file is made."""
+        end = time.monotonic() + seconds
         while True:
             file = path.open("a+", encoding="utf-8")
             if not _lock(file):
                 file.close()
-                return None
+                if time.monotonic() >= end:
+                    return None
+                time.sleep(0.01)
+                continue
             with suppress(FileNotFoundError):
                 if os.path.samestat(path.stat(), os.fstat(file.fileno())):
                     break

@@ -8,7 +8,7 @@ from judgeboard.judges.judge import Judge
 from judgeboard.runs.addresses import check_host, last_address
 from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key, make_described
 from judgeboard.runs.judging import Ask, Judging, make_judge
-from judgeboard.runs.locks import holder_of
+from judgeboard.runs.locks import asked_by_commands, holder_of
 from judgeboard.runs.method import Begun
 from judgeboard.runs.work import CLOSED, JUDGE, TRIES, Opened, Outstanding, PutBackError, Step, Work, in_chunks, room
 from judgeboard.store.clock import utc_now
@@ -207,9 +207,13 @@ class RejudgeJob(Work):
         while most and self._passes < PASSES:
             with self._store.reading() as connection:
                 ids = [id_ for id_, _ in select_asks(connection, run, after_id=self._after, limit=most)]
+            of_commands = asked_by_commands(self._store, self._versions, ids)
+            elsewhere = outstanding.elsewhere.intersection(ids) | of_commands
+            new = [id_ for id_ in ids if id_ not in known and id_ not in elsewhere]
+            if of_commands and not new:
+                return []  # the next look goes on here: a command may ask for hours
             self._after = ids[-1] if ids else self._after
-            new = [id_ for id_ in ids if id_ not in known and id_ not in outstanding.elsewhere]
-            self._skipped = self._skipped or bool(outstanding.elsewhere.intersection(ids))
+            self._skipped = self._skipped or bool(elsewhere)
             if new:
                 return new
             if not ids:

@@ -9,6 +9,7 @@ from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.judging_rules import rule_spec
+from judgeboard.runs.locks import asked_by_commands
 from judgeboard.runs.method import Begun
 from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.work import Opened, Outstanding, Step, Steps, Work, in_chunks, room
@@ -232,7 +233,8 @@ class RuleJob(Work):
 
             def look(after_id: int, up_to: int | None) -> list[int]:
                 due = due_answers(connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now)
-                return [id_ for id_ in due if id_ not in taken]
+                others = taken | asked_by_commands(self._store, self.versions(), due)
+                return [id_ for id_ in due if id_ not in others]
 
             return self._looks.find(look)[:most]
 

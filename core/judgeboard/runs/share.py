@@ -11,6 +11,7 @@ from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import Verdict
 from judgeboard.runs.judging import Ask
+from judgeboard.runs.locks import asked_by_commands
 from judgeboard.runs.method import shared_rate_limits, store_steps
 from judgeboard.runs.runner import Answered, Keep, Runner, tried_again
 from judgeboard.runs.work import CLOSED, Opened, PutBackError, Steps, Work
@@ -150,12 +151,17 @@ class Share:
                 continue
             chunk = self._chunks[0]
             ids = [chunk.unread.popleft() for _ in range(min(limit, len(chunk.unread)))]
-            tasks = await asyncio.to_thread(tried_again(self._work.load), self._opened, ids)
+            tasks = await asyncio.to_thread(tried_again(self._load), ids)
             self._end(id_ for id_ in ids if id_ not in tasks)  # judged or forgotten meanwhile
             if tasks:
                 return list(tasks.values())
         self._end_reading()
         return []
+
+    def _load(self, ids: list[int]) -> dict[int, Ask]:
+        """Return the asks that are still to be made, in a thread."""
+        of_commands = asked_by_commands(self._store, [self._opened.begun.version.id], ids)
+        return self._work.load(self._opened, [id_ for id_ in ids if id_ not in of_commands])
 
     async def _ask(self, task: Ask, keep: Keep[Answered[Ask, Verdict]]) -> None:
         id_ = task.item.response_id

@@ -391,6 +391,13 @@ def get_run(connection: Connection, run_id: int) -> StoredRun:
     return runs[0]
 
 
+def running_runs(connection: Connection, version_ids: Collection[int]) -> list[StoredRun]:
+    """Return the runs of these judge versions that are running, also those that a killed process has left so."""
+    return _read(
+        connection, _RUNS.where(RUN.c.state == RunState.RUNNING.value, RUN.c.judge_version_id.in_(version_ids))
+    )
+
+
 def is_run_of(connection: Connection, run_id: int, version_id: int) -> bool:
     """Return whether there is a run with this id and this judge version."""
     return any_row(connection, RUN.c.id == run_id, RUN.c.judge_version_id == version_id)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Timer
 from typing import Any
 
@@ -15,7 +16,7 @@ from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, WorkerProcess, ask, ended, fill, rag, working
 from judgeboard.runs import share
 from judgeboard.runs.jobs import cancel_job
-from judgeboard.runs.judging import Judging
+from judgeboard.runs.judging import Judging, judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.runs.method import Begun, store_steps
 from judgeboard.runs.worker import Worker
@@ -209,6 +210,26 @@ def test_two_jobs_of_one_judge_ask_no_answer_twice(log: Store, endpoint: HeldEnd
         endpoint.release()
         assert ended(log, first).ok == 3
         ended(log, second)
+    assert set(endpoint.asked.values()) == {1}
+    assert len(endpoint.asked) == ANSWERS
+
+
+@pytest.mark.parametrize("start", [partial(ask, mode="plain"), start_rule], ids=["rejudge", "rule"])
+def test_workers_leave_to_a_command_what_it_asks_about(
+    log: Store, endpoint: HeldEndpoint, start: Callable[..., Any]
+) -> None:
+    endpoint.hold_after(0)
+    judge = rag(endpoint)
+    of_command = RowFilter(ids=("a1", "a2", "a3"))
+    command = threading.Thread(target=judge_pending, args=(log, make_judge(**judge)), kwargs={"where": of_command})
+    command.start()
+    until(lambda: len(endpoint.server.requests) == 3, "the calls of the command in flight")
+    with working(log):
+        start(log, judge)
+        until(lambda: len(endpoint.server.requests) == 7, "four calls of the worker in flight")
+        endpoint.release()
+        command.join()
+        judged(log, ANSWERS)
     assert set(endpoint.asked.values()) == {1}
     assert len(endpoint.asked) == ANSWERS
 
