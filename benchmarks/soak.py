@@ -6,7 +6,7 @@ The second half has no kills: memory that grows there is a leak. At the end each
 stored once, and judged once; each review that was acknowledged must be stored once; calls that were made twice can only
 be those in flight at a kill.
 
-    python benchmarks/soak.py [--minutes 25] [--rate 5] [--postgresql]
+    python benchmarks/soak.py [--minutes 25] [--rate 20] [--postgresql]
 """
 
 import argparse
@@ -244,7 +244,7 @@ def main() -> int:
     """Run, print; exit code 1 if anything was lost or stored twice, or memory grew."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=25)
-    parser.add_argument("--rate", type=float, default=5, help="answers per second")
+    parser.add_argument("--rate", type=float, default=20, help="answers per second")
     parser.add_argument("--postgresql", action="store_true", help="a server and a worker on PostgreSQL")
     chosen = parser.parse_args()
     with database(postgresql=chosen.postgresql) as url, RecordingEndpoint(reply) as endpoint:

@@ -175,10 +175,10 @@ def check(store: Store, now: datetime | None = None) -> Deliveries:
     )
 
 
-def _due(store: Store) -> list[str]:
+def _due(store: Store) -> list[str] | None:
     with store.reading() as connection:
         is_active = any(rule.state is RuleState.ACTIVE for rule in list_alert_rules(connection))
-    return ["rules"] if is_active else []
+    return ["rules"] if is_active else None
 
 
 def follow(store: Store, _key: str, _executor_id: str, closing: threading.Event) -> None:

@@ -37,13 +37,15 @@ from judgeboard.store.traces import (
     rules_by_source,
     store_outcomes,
     take_feedback,
+    traces_wait,
 )
 from judgeboard.text import storable
 from judgeboard.traces.answers import Taken, answer_of
 from judgeboard.traces.maps import SCORE, Rule, scales_of
 from judgeboard.traces.spans import LogRecord, Span
 
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.5  # while a trace waits for its end
+IDLE_SECONDS = 15.0  # while none waits; a request ends this pause
 BUSY_SECONDS = 0.01  # between two looks whether requests are under way
 FEEDBACK_SECONDS = 5.0  # between two looks at waiting feedback
 RECENT_SECONDS = 60.0  # an answer finds the feedback that came before it; feedback that came beside it is found so long
@@ -61,6 +63,7 @@ class Gatherer:
         self._store = store
         self._is_busy = is_busy
         self._closing = threading.Event()
+        self._news = threading.Event()
         self._thread = threading.Thread(target=self._work, name="judgeboard-gathering", daemon=True)
 
     def start(self) -> None:
@@ -70,15 +73,23 @@ class Gatherer:
     def stop(self) -> None:
         """End after the round that is under way."""
         self._closing.set()
+        self._news.set()
         self._thread.join()
+
+    def wake(self) -> None:
+        """Look again soon: a trace has come."""
+        self._news.set()
 
     def _work(self) -> None:
         looked: datetime | None = None
         while not self._closing.is_set():
-            outcomes, began = 0, time.monotonic()
+            outcomes, waiting, began = 0, True, time.monotonic()
+            self._news.clear()
             try:
                 now = utc_now()
                 outcomes = gather(self._store(), now)
+                with self._store().reading() as connection:
+                    waiting = traces_wait(connection)
                 if looked is None or now - looked > timedelta(seconds=FEEDBACK_SECONDS):
                     since = None if looked is None else looked - timedelta(seconds=RECENT_SECONDS)
                     attach_feedback(self._store(), now, since)
@@ -89,7 +100,9 @@ class Gatherer:
                 else:
                     _log.error("cannot gather", exc_info=error)
                 self._closing.wait(FEEDBACK_SECONDS)
-            if not outcomes:
+            if not waiting and not self._closing.is_set():
+                self._news.wait(IDLE_SECONDS)
+            elif not outcomes:
                 self._closing.wait(POLL_SECONDS)
             # Requests come first: their senders wait, and give up after seconds.
             until = time.monotonic() + min(2.0, 2 * (time.monotonic() - began))
@@ -107,8 +120,10 @@ def gather(store: Store, now: datetime) -> int:
         ready = ready_traces(connection, now, quiet=quiet, longest=longest, limit=AT_ONCE)
         sizes = accumulate(trace.spans for trace in ready)
         ready = [trace for trace, size in zip(ready, sizes, strict=True) if size <= MOST_SPANS] or ready[:1]
+        if not ready:
+            return 0
         records = records_of(connection, [trace.id for trace in ready], MOST_RECORDS)
-        rules = rules_by_source(connection) if ready else {}
+        rules = rules_by_source(connection)
     taken = {trace.id: _taken(trace, *records[trace.id], rules) for trace in ready}
     try:
         return _store_answers(store, ready, taken, now)

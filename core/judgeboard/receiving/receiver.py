@@ -201,6 +201,7 @@ class Receiver:
         if spans:  # to trace a request of Judgeboard's own spans would never end
             write = partial(store_records_of_traces, records=spans, owner=delivery.sender.owner, now=utc_now())
             await self.stored(write, delivery, len(spans))
+            self._gatherer.wake()
         return reply
 
     async def decoded(self, decode: Callable[[bytes], T], delivery: Delivery) -> T:

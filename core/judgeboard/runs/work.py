@@ -208,10 +208,11 @@ class Duty:
 
     Args:
         kind: Its kind of entries.
-        due: Returns the keys that are due now; called in the leading worker.
+        due: Returns the keys that are due now, None if nothing is set up that could be due; called in the leading
+            worker.
         do: Does one of them for a worker (its executor id), and ends early when the event is set.
     """
 
     kind: str
-    due: Callable[[Store], list[str]]
+    due: Callable[[Store], list[str] | None]
     do: Callable[[Store, str, str, threading.Event], None]

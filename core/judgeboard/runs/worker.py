@@ -10,7 +10,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,8 +49,11 @@ if TYPE_CHECKING:
 BEAT_SECONDS = 5.0
 TURN_SECONDS = 1.0  # between two attempts to lock the jobs, while another process has the lock
 TICK_SECONDS = 0.25  # between two looks whether another connection has written to the SQLite file
+QUIET_TICK_SECONDS = 1.0  # when nobody has written to it for a minute
+QUIET_SECONDS = 60.0
 OPEN_SECONDS = 0.5  # between two looks at jobs that are not finished
 IDLE_SECONDS = 5.0  # between two looks at the rules and duties
+NOTHING_SECONDS = 60.0  # between two looks when nothing is set up that could be due: whoever sets it up is noticed
 GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
 FAILED_SECONDS = 2.0  # after a look at a work that failed
 ELSEWHERE_SECONDS = 0.2  # until a worker may take again what it left to others
@@ -136,6 +139,27 @@ class Worker:
             work_of(self._store, key).leave()
 
 
+class _Writes:
+    """Notices that another process or thread has written to a SQLite file. To look costs a twentieth of a query."""
+
+    def __init__(self, store: Store) -> None:
+        self._connection = sqlite3.connect(str(store.engine.url.database))
+        self._version: int | None = None
+
+    def are_new(self) -> bool:
+        """Return whether anything was written since the last look."""
+        with suppress(sqlite3.OperationalError):  # it is locked: somebody writes
+            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+            if version != self._version:
+                self._version = version
+                return True
+        return False
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
 class _Turn:
     """The time in which a worker takes jobs, in one event loop."""
 
@@ -143,6 +167,9 @@ class _Turn:
         self._store, self._executor_id, self._closing = store, executor_id, closing
         self._duties: dict[str, Duty] = duties()
         self._changed = asyncio.Event()
+        self._writes = _Writes(store) if store.is_sqlite else None
+        self._looking = asyncio.Lock()  # at the writes
+        self._written_at = time.monotonic()
         self._engine: Engine | None = None  # on SQLite, None while there is nothing to do
         self._works: dict[str, Work] = {}  # that this worker enqueues, if it leads
         self._shares: dict[str, Share] = {}  # of this worker, by work
@@ -158,18 +185,18 @@ class _Turn:
         if not self._store.is_sqlite:
             await self._start_engine()
         beats = asyncio.create_task(self._beat_until_the_end())
-        ticks = asyncio.create_task(self._notice_changes())
+        noticing = [asyncio.create_task(self._notice_end()), asyncio.create_task(self._notice_writes())]
         try:
             while not self._closing.is_set():
                 try:
-                    is_open = await self._dispatch()
+                    pause = await self._dispatch()
                 except Exception as error:  # noqa: BLE001 - an unreachable database comes back; running chunks go on
                     log_failure("cannot look for jobs", error)
-                    await self._pause(BEAT_SECONDS)
-                    continue
-                await self._pause(OPEN_SECONDS if is_open else IDLE_SECONDS)
+                    pause = BEAT_SECONDS
+                await self._pause(pause)
         finally:
-            ticks.cancel()
+            for each in noticing:
+                each.cancel()
             self._ending.set()
             for share in self._shares.values():
                 share.close()
@@ -178,6 +205,8 @@ class _Turn:
             await asyncio.gather(*(share.wait() for share in self._shares.values()))
             self._long.shutdown(wait=False)
             beats.cancel()
+            if self._writes is not None:
+                self._writes.close()
 
     async def _pause(self, seconds: float) -> None:
         """Wait until something changed, at most this long."""
@@ -187,22 +216,23 @@ class _Turn:
             await asyncio.sleep(GATHER_SECONDS)
         self._changed.clear()
 
-    async def _notice_changes(self) -> None:
-        """Notice the end of the worker, and that another connection has written to a SQLite file."""
-        if not self._store.is_sqlite:
-            await asyncio.get_running_loop().run_in_executor(self._long, self._closing.wait)
-            self._changed.set()
-            return
-        with closing(sqlite3.connect(str(self._store.engine.url.database))) as connection:
-            seen = None
-            while not self._closing.is_set():
-                with suppress(sqlite3.OperationalError):  # it is locked: somebody writes
-                    (version,) = connection.execute("PRAGMA data_version").fetchone()
-                    if version != seen:
-                        seen = version
-                        self._changed.set()
-                await asyncio.sleep(TICK_SECONDS)
+    async def _notice_end(self) -> None:
+        """Notice that the worker is to end."""
+        await asyncio.get_running_loop().run_in_executor(self._long, self._closing.wait)
         self._changed.set()
+
+    async def _notice_writes(self) -> None:
+        """Notice that somebody else has written to the SQLite file; PostgreSQL notifies by itself."""
+        while self._writes is not None:
+            async with self._looking:
+                self._look_at_writes()
+            is_quiet = time.monotonic() - self._written_at > QUIET_SECONDS
+            await asyncio.sleep(QUIET_TICK_SECONDS if is_quiet else TICK_SECONDS)
+
+    def _look_at_writes(self) -> None:
+        if self._writes is not None and self._writes.are_new():
+            self._written_at = time.monotonic()
+            self._changed.set()
 
     async def _start_engine(self) -> "Engine":
         if self._engine is None:
@@ -219,16 +249,16 @@ class _Turn:
         self._ending.set()
         self._ending = threading.Event()
 
-    async def _dispatch(self) -> bool:
-        """Enqueue what is to be done, if this worker leads; return whether to look again soon."""
+    async def _dispatch(self) -> float:
+        """Enqueue what is to be done, if this worker leads; return after how many seconds to look again."""
         if self._engine is not None and not await self._engine.lead():
             self._works.clear()
-            return False
+            return IDLE_SECONDS
         entries: dict[str, list[QueuedEntry]] = defaultdict(list)
         for queued in [] if self._engine is None else await self._engine.entries():
             entries[queued.entry.work].append(queued)
         of_works = [key for key in entries if not self._is_of_duty(key)]
-        workers = await asyncio.to_thread(self._read_works, of_works)
+        workers, due = await asyncio.to_thread(self._read, of_works)
         enqueued = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
         versions = {key: await asyncio.to_thread(_versions_of, work) for key, work in self._works.items()}
         for key, work in list(self._works.items()):
@@ -237,13 +267,15 @@ class _Turn:
             new = await self._advance(work, entries.get(key, []), elsewhere, workers)
             enqueued.setdefault(key, set()).update(new)
         await self._forget_held([queued for key in entries if self._is_of_duty(key) for queued in entries[key]])
-        for duty in self._duties.values():
-            due = await asyncio.to_thread(duty.due, self._store)
-            await self._enqueue([Entry(duty.kind, f"{duty.kind}:{key}") for key in due])
+        await self._enqueue(due or [])
         if entries:
             self._last_entry = time.monotonic()
         await self._rest()
-        return bool(of_works) or not all(map(_is_rule, self._works))
+        if of_works or not all(map(_is_rule, self._works)):
+            return OPEN_SECONDS
+        if self._works or due is not None or self._engine is not None:
+            return IDLE_SECONDS
+        return NOTHING_SECONDS
 
     async def _forget_held(self, of_duties: list[QueuedEntry]) -> None:
         """Remove duties that failed too often, which come again when they are due, and old notes of the engine."""
@@ -269,14 +301,19 @@ class _Turn:
     def _is_of_duty(self, key: str) -> bool:
         return key.partition(":")[0] in self._duties
 
-    def _read_works(self, with_entries: list[str]) -> int:
-        """Take note of the jobs and rules, also those that have entries still; return the number of workers."""
+    def _read(self, with_entries: list[str]) -> tuple[int, list[Entry] | None]:
+        """Take note of the jobs and rules, also those that have entries still.
+
+        Return the number of workers, and the duties that are due, None if no duty is set up.
+        """
         with self._store.reading() as connection:
             keys = work_keys(connection)
             workers = len(live_workers(connection))
         for key in (*keys, *with_entries):
             self._works.setdefault(key, work_of(self._store, key))
-        return workers
+        due = {kind: duty.due(self._store) for kind, duty in self._duties.items()}
+        entries = [Entry(kind, f"{kind}:{key}") for kind, due_keys in due.items() for key in due_keys or ()]
+        return workers, None if all(each is None for each in due.values()) else entries
 
     async def _advance(
         self, work: Work, entries: list[QueuedEntry], elsewhere: frozenset[int], workers: int
@@ -361,7 +398,11 @@ class _Turn:
     async def _beat_until_the_end(self) -> None:
         while True:
             try:
-                await asyncio.to_thread(self._beat)
+                async with self._looking:
+                    self._look_at_writes()
+                    await asyncio.to_thread(self._beat)
+                    if self._writes is not None:
+                        self._writes.are_new()  # a heartbeat is no reason to look for work
             except Exception as error:  # noqa: BLE001 - an unreachable database comes back
                 log_failure("cannot store a heartbeat", error)
             await asyncio.sleep(BEAT_SECONDS)

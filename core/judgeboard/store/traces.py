@@ -185,6 +185,12 @@ def ready_traces(
     return [WaitingTrace(*row) for row in connection.execute(query)]
 
 
+def traces_wait(connection: Connection) -> bool:
+    """Return whether a trace with spans waits for its answer."""
+    query = select(TRACE.c.id).where(_IS_WAITING, TRACE.c.spans > 0)
+    return connection.execute(query.limit(1)).first() is not None
+
+
 # SQLite uses the partial index only with this text.
 _IS_WAITING: ColumnElement[bool] = literal_column("trace.state = 'waiting'")
 

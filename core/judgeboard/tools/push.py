@@ -321,11 +321,14 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
     )
 
 
-def _due(store: Store) -> list[str]:
+def _due(store: Store) -> list[str] | None:
     """Return the targets whose time has come, also those to which a worker pushed that was killed."""
     with store.reading() as connection:
+        targets = list_targets(connection)
+        if not targets:
+            return None
         living = live_workers(connection)
-        taken = {target.executor_id for target in list_targets(connection)} - {None}
+        taken = {target.executor_id for target in targets} - {None}
         due = due_targets(connection, utc_now())
     if taken - living:
         with store.writing() as connection:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import event, func, select
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from engines import on_sqlite
@@ -15,6 +16,8 @@ from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Verdict
 from judgeboard.judges.lexical import LexicalJudge, lexical_verdict
 from judgeboard.receiving import gathering
+from judgeboard.receiving.http import HttpTransport
+from judgeboard.receiving.receiver import Receiver
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.runs.judging_rules import add_rule
 from judgeboard.store.engine import Store
@@ -53,6 +56,24 @@ def rows(store: Store, *columns: object) -> list[tuple[object, ...]]:
 def answers(store: Store) -> list[tuple[object, ...]]:
     columns = RESPONSE.c
     return rows(store, columns.external_id, columns.source, columns.query, columns.answer, columns.passages)
+
+
+def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "IDLE_SECONDS", 3600.0)
+    statements: list[str] = []
+    event.listen(store.engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
+    receiver = Receiver(lambda: store)
+    with TestClient(
+        Starlette(routes=HttpTransport(receiver).routes()), base_url="http://localhost", client=("127.0.0.1", 9)
+    ) as http:
+        receiver.start()
+        until(lambda: len(statements) >= 3, "the first look")
+        assert all(statement == "BEGIN" or statement.startswith("SELECT") for statement in statements)
+        assert http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF).status_code == 200
+        until(lambda: answers(store), "the answer")
+        receiver.stop()
 
 
 def answer_of(number: int, *passages: str) -> tuple[object, ...]:

@@ -1,5 +1,6 @@
 """A worker does what was asked for: all of it, what it may, and no more once somebody cancels."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, asked, ended, rag, working
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import failure
-from judgeboard.runs import rejudge_jobs
+from judgeboard.runs import rejudge_jobs, worker
 from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -50,6 +51,27 @@ def test_an_offline_judge_is_a_job_too(sqlite_log: Store) -> None:
     with working(sqlite_log):
         job = ended(sqlite_log, job_id)
     assert (job.state, job.ok, job.cost_micro) == ("done", ANSWERS, 0)
+
+
+def test_an_idle_worker_looks_for_work_only_when_somebody_else_has_written(
+    sqlite_log: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    beats: list[int] = []
+
+    def count(calls: list[int], function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments: calls.append(1) or function(*arguments)
+
+    monkeypatch.setattr(worker, "work_keys", count(looks, worker.work_keys))
+    monkeypatch.setattr(worker, "record_heartbeat", count(beats, worker.record_heartbeat))
+    monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(worker, "TICK_SECONDS", 0.01)
+    with working(sqlite_log):
+        until(lambda: len(beats) > 3, "heartbeats")
+        before = len(looks)
+        until(lambda: len(beats) > 20, "more heartbeats")
+        assert len(looks) == before
+        ended(sqlite_log, ask(sqlite_log, {"kind": "lexical"}, mode="plain"))
 
 
 def test_a_worker_warns_once_of_a_primary_judge_that_does_not_exist(
