@@ -175,9 +175,8 @@ def check(store: Store, now: datetime | None = None) -> Deliveries:
     )
 
 
-def _due(store: Store) -> list[str] | None:
-    with store.reading() as connection:
-        is_active = any(rule.state is RuleState.ACTIVE for rule in list_alert_rules(connection))
+def _due(connection: Connection) -> list[str] | None:
+    is_active = any(rule.state is RuleState.ACTIVE for rule in list_alert_rules(connection))
     return ["rules"] if is_active else None
 
 

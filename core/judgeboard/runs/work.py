@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from sqlalchemy import Connection
+
 from judgeboard.domain import Verdict
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun
@@ -214,5 +216,5 @@ class Duty:
     """
 
     kind: str
-    due: Callable[[Store], list[str] | None]
+    due: Callable[[Connection], list[str] | None]
     do: Callable[[Store, str, str, threading.Event], None]

@@ -309,9 +309,9 @@ class _Turn:
         with self._store.reading() as connection:
             keys = work_keys(connection)
             workers = len(live_workers(connection))
+            due = {kind: duty.due(connection) for kind, duty in self._duties.items()}
         for key in (*keys, *with_entries):
             self._works.setdefault(key, work_of(self._store, key))
-        due = {kind: duty.due(self._store) for kind, duty in self._duties.items()}
         entries = [Entry(kind, f"{kind}:{key}") for kind, due_keys in due.items() for key in due_keys or ()]
         return workers, None if all(each is None for each in due.values()) else entries
 

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, and_,
 from judgeboard.domain import GRADE_TEXTS, RECORDED, ResponseKind, RuleState, Stage
 from judgeboard.errors import BadInput
 from judgeboard.store.events import record_event
+from judgeboard.store.jobs import live_workers
 from judgeboard.store.reviews import is_current, is_imported, is_test, modes_of
 from judgeboard.store.statements import (
     CURRENT_OF_NAME,
@@ -112,14 +113,16 @@ def set_target_state(connection: Connection, target: PushTarget, state: RuleStat
 
 
 def due_targets(connection: Connection, now: datetime) -> list[PushTarget]:
-    """Return the active push targets whose time has come, and to which no worker is pushing."""
+    """Return the active push targets whose time has come, and to which no worker that lives is pushing."""
     active = [target for target in list_targets(connection) if target.state is RuleState.ACTIVE]
-    return [target for target in active if target.executor_id is None and target.next_at <= now]
+    due = [target for target in active if target.next_at <= now]
+    pushing = live_workers(connection) if any(target.executor_id for target in due) else set()
+    return [target for target in due if target.executor_id not in pushing]
 
 
 def claim_target(connection: Connection, target: PushTarget, executor_id: str, now: datetime) -> bool:
-    """Take a due push target for a worker; return whether no other worker has it."""
-    free = PUSH_TARGET.c.executor_id.is_(None)
+    """Take a push target of `due_targets` for a worker; return whether no other worker has taken it since."""
+    free = PUSH_TARGET.c.executor_id.is_not_distinct_from(target.executor_id)
     due = PUSH_TARGET.c.state == RuleState.ACTIVE.value, PUSH_TARGET.c.next_at <= now
     claimed = update(PUSH_TARGET).where(PUSH_TARGET.c.id == target.id, free, *due)
     return connection.execute(claimed.values(executor_id=executor_id, tried_at=now)).rowcount == 1
@@ -145,12 +148,6 @@ def finish_push(
         values["succeeded_at"] = now
     own = PUSH_TARGET.c.id == target.id, PUSH_TARGET.c.executor_id == executor_id
     connection.execute(update(PUSH_TARGET).where(*own).values(values))
-
-
-def release_abandoned_targets(connection: Connection, living: Collection[str]) -> None:
-    """Release the targets to which workers pushed that are not among the ``living``."""
-    others = PUSH_TARGET.c.executor_id.not_in(living)
-    connection.execute(update(PUSH_TARGET).where(others).values(executor_id=None))
 
 
 _CHUNK = 500

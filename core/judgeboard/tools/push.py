@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from sqlalchemy import Connection
+
 from judgeboard.domain import Action, RuleState
 from judgeboard.errors import BadInput, JudgeboardError, NotSent
 from judgeboard.people.permissions import Actor, actor_name, allowed
@@ -39,7 +41,6 @@ from judgeboard.store.tools import (
     finish_push,
     insert_target,
     list_targets,
-    release_abandoned_targets,
     set_target_state,
     store_pushed,
     target_named,
@@ -321,20 +322,11 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
     )
 
 
-def _due(store: Store) -> list[str] | None:
-    """Return the targets whose time has come, also those to which a worker pushed that was killed."""
-    with store.reading() as connection:
-        targets = list_targets(connection)
-        if not targets:
-            return None
-        living = live_workers(connection)
-        taken = {target.executor_id for target in targets} - {None}
-        due = due_targets(connection, utc_now())
-    if taken - living:
-        with store.writing() as connection:
-            release_abandoned_targets(connection, living)
-            due = due_targets(connection, utc_now())
-    return [str(target.id) for target in due]
+def _due(connection: Connection) -> list[str] | None:
+    """Return the targets whose time has come; None if there is no target."""
+    if not list_targets(connection):
+        return None
+    return [str(target.id) for target in due_targets(connection, utc_now())]
 
 
 def push_due(
