@@ -10,12 +10,14 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, grouping
+from judgeboard.stats.chance_corrected import alpha, interval_alpha
 from judgeboard.stats.confusion import TableEstimates, kappa
 from judgeboard.stats.detection import auroc
 from judgeboard.stats.estimates import Z, t_quantile
 from judgeboard.stats.intervals import bootstrapped, mean_estimate, resampled_tables, wilson
 from judgeboard.stats.proportions import share
 from judgeboard.stats.rates import Labels, Population, Stratum, app_effect, predicted_mean, rate, strata_of, summed
+from judgeboard.stats.ratings import LABEL, Ratings
 from judgeboard.stats.sample_size import design_effect_of_mean
 
 Interval = tuple[float, float] | None
@@ -180,13 +182,25 @@ def _kappa(rng: np.random.Generator, true: float, n: int, bad: float) -> Draw:
     tables = resampled_tables(said, 4, groups).reshape(-1, 2, 2)
     value = float(kappa(np.bincount(said, minlength=4).reshape(2, 2).astype(np.float64)))
     intervals = {
-        "bootstrap error, also with answers in empty cells": ends_of(
+        "bootstrap error, upper end also by empty cells": ends_of(
             TableEstimates(said.astype(np.int64), 2, groups).kappa()
         )
     }
     if abs(value) < 1:
         intervals["bootstrap error"] = ends_of(bootstrapped(value, n, kappa(tables), groups, scale="Fisher's z"))
     return intervals
+
+
+def _alpha(rng: np.random.Generator, true: float, n: int, bad: float, raters: int) -> Draw:
+    """Draw labels of raters who give the true one with probability √``true``, and otherwise a random one."""
+    truth = rng.random((n, 1)) < bad
+    said = np.where(rng.random((n, raters)) < math.sqrt(true), truth, rng.random((n, raters)) < bad).astype(np.float64)
+    groups = grouping(None, n)
+    ratings = Ratings(said, tuple(map(str, range(raters))), LABEL, groups)
+    return {
+        "jackknife, upper end also by votes that no answer has": ends_of(alpha(ratings, "nominal")),
+        "jackknife": ends_of(interval_alpha(said, groups)),  # of two categories, the same alpha
+    }
 
 
 NARROW_SETTINGS: Mapping[str, Mapping[str, NarrowSetting]] = {
@@ -203,6 +217,20 @@ NARROW_SETTINGS: Mapping[str, Mapping[str, NarrowSetting]] = {
     "kappa with an empty cell": {
         f"{true}, {bad * 100:.0f} % bad, n {n}": NarrowSetting(true, partial(_kappa, true=true, n=n, bad=bad))
         for true, bad, n in ((0.0, 0.15, 31), (0.0, 0.15, 50), (0.0, 0.12, 100), (0.4, 0.15, 31), (0.8, 0.3, 40))
+    },
+    "alpha of several raters": {
+        f"{true}, {bad * 100:.0f} % bad, n {n}, {raters} raters": NarrowSetting(
+            true, partial(_alpha, true=true, n=n, bad=bad, raters=raters)
+        )
+        for true, bad, n, raters in (
+            (0.0, 0.1, 30, 3),
+            (0.1, 0.1, 50, 5),
+            (0.3, 0.1, 50, 3),
+            (0.3, 0.05, 100, 3),
+            (0.3, 0.2, 30, 3),
+            (0.5, 0.1, 50, 3),
+            (0.8, 0.2, 50, 5),
+        )
     },
     "rate of these answers": {
         "1 % bad, 15 labels": NarrowSetting(0.01, partial(_rate_of_these, bad_share=0.01, labels=15))

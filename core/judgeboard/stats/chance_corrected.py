@@ -3,9 +3,11 @@
 Values may also be sets, spans of a text and rankings.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import combinations
+from functools import lru_cache
+from itertools import combinations, combinations_with_replacement
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +27,7 @@ from judgeboard.stats.arrays import (
 from judgeboard.stats.confusion import Weights, agreement_weights
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, too_few, unmeasured, within_range
 from judgeboard.stats.intervals import (
+    Unseen,
     correlation_estimate,
     jackknifed,
     mean_estimate,
@@ -112,15 +115,17 @@ def fleiss_kappa(votes: IntArray, groups: Grouping) -> Estimate:
         raise ValueError("Fleiss' kappa needs the same number of raters, at least two, on every item")
     if np.count_nonzero(votes.any(axis=0)) == 1:
         return unmeasured(n, "all raters gave only one category, the same one")
-    alike = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
-    sums: FloatArray = np.column_stack((np.ones(n), alike, votes / raters))
+
+    def terms(votes: FloatArray) -> FloatArray:
+        alike = (votes * (votes - 1)).sum(axis=1) / (raters * (raters - 1))
+        return np.column_stack((np.ones(len(votes)), alike, votes / raters))
 
     def of_sums(summed: FloatArray) -> FloatArray:
         items = summed[..., 0]
         observed, expected = summed[..., 1] / items, np.square(summed[..., 2:] / items[..., None]).sum(axis=-1)
         return ratio(observed - expected, 1 - expected, above=1e-9)
 
-    estimate = jackknifed(sums, of_sums, groups, n, alike=_RATERS_AGREE)
+    estimate = _jackknifed_votes(votes.astype(np.float64), terms, of_sums, groups, alike=_RATERS_AGREE)
     rarest = int(np.count_nonzero(votes, axis=0)[votes.any(axis=0)].min())
     return _of_few(estimate, rarest, FEWEST_OF_CATEGORY, "items have the rarest category")
 
@@ -262,14 +267,61 @@ def _of_votes(ratings: Ratings, metric: Metric) -> Estimate:
     votes, k = ratings.votes[usable].astype(np.float64), ratings.scale.k
     if np.count_nonzero(votes.any(axis=0)) == 1:
         return unmeasured(n, EVERY_VALUE_THE_SAME)
-    pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)
-    # Halved: a table of two raters has every pair of values once, coincidences have it twice.
-    coincidences = pairs.reshape(n, -1) / (2 * (ratings.per_item[usable] - 1)[:, None])
+
+    def coincidences(votes: FloatArray) -> FloatArray:
+        pairs = votes[:, :, None] * votes[:, None, :] - votes[:, :, None] * np.eye(k)
+        # Halved: a table of two raters has every pair of values once, coincidences have it twice.
+        halves: FloatArray = pairs.reshape(len(votes), k * k) / (2 * (votes.sum(axis=1) - 1)[:, None])
+        return halves
 
     def of_sums(summed: FloatArray) -> FloatArray:
         return alpha_of_tables(summed.reshape(*summed.shape[:-1], k, k), metric)
 
-    return jackknifed(coincidences, of_sums, ratings.groups.at(usable), n, alike=_NEVER_DIFFER)
+    return _jackknifed_votes(votes, coincidences, of_sums, ratings.groups.at(usable), alike=_NEVER_DIFFER)
+
+
+def _jackknifed_votes(
+    votes: FloatArray,
+    terms: Callable[[FloatArray], FloatArray],
+    statistic: Callable[[FloatArray], FloatArray],
+    groups: Grouping,
+    *,
+    alike: str,
+) -> Estimate:
+    """Return `jackknifed` of the ``terms`` of items, from ``votes`` (items, k) with two ratings of an item or more."""
+    votes_unseen, chances = _unseen_votes(votes)
+    unseen = Unseen(terms(votes_unseen), chances)
+    return jackknifed(terms(votes), statistic, groups, len(votes), alike=alike, unseen=unseen)
+
+
+def _unseen_votes(votes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the votes that no item has, shape (kinds, k), and their chances if all ratings were independent.
+
+    Only categories that occur count, and each item keeps its number of ratings.
+    """
+    used, shares = votes.any(axis=0), votes.sum(axis=0) / votes.sum()
+    items = np.bincount(votes.sum(axis=1).astype(np.int64))
+    possible, orders = _possible_votes(tuple(np.flatnonzero(items).tolist()), int(used.sum()))
+    place = len(items) ** np.arange(possible.shape[1])  # no item has as many votes: the sum names the votes
+    unseen = ~np.isin(possible @ place, votes[:, used].astype(np.int64) @ place)
+    kinds = np.zeros((int(unseen.sum()), votes.shape[1]))
+    kinds[:, used] = possible[unseen]
+    return kinds, orders[unseen] * (shares**kinds).prod(axis=1) * items[possible[unseen].sum(axis=1)]
+
+
+_MOST_KINDS = 100  # of votes on an item: six ratings on four levels have 84
+
+
+@lru_cache(maxsize=128)
+def _possible_votes(sizes: tuple[int, ...], k: int) -> tuple[IntArray, FloatArray]:
+    """Return all votes of so many ratings (ascending) on ``k`` categories, and in how many orders raters can give each.
+
+    There are none if the largest number of ratings allows too many kinds of votes.
+    """
+    few = sizes if math.comb(sizes[-1] + k - 1, k - 1) <= _MOST_KINDS else ()
+    kinds = [np.bincount(each, minlength=k) for size in few for each in combinations_with_replacement(range(k), size)]
+    orders = [math.factorial(each.sum()) / math.prod(map(math.factorial, each.tolist())) for each in kinds]
+    return np.array(kinds, dtype=np.int64).reshape(-1, k), np.array(orders)
 
 
 def _ordinal_alpha(values: FloatArray, groups: Grouping) -> Estimate:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -21,8 +21,8 @@ from judgeboard.stats.arrays import (
 from judgeboard.stats.estimates import unmeasured
 from judgeboard.stats.intervals import (
     RESAMPLES,
-    SEED,
     Transform,
+    Unseen,
     WithoutOne,
     bootstrapped,
     patterns,
@@ -245,25 +245,14 @@ class TableEstimates:
     ) -> Estimate:
         left = self._observed - self._patterns.counts.reshape(-1, *self._observed.shape)
         without = WithoutOne(of_tables(left), self._patterns.shared_by)
-        draws, with_unseen = of_tables(self._resampled), None
-        if scale is not None and (tables := self._with_unseen(1 - max(value, 0.0))) is not None:
-            with_unseen = of_tables(tables)
-        return bootstrapped(value, n, draws, self._groups, named, without=without, scale=scale, with_unseen=with_unseen)
+        draws, above = of_tables(self._resampled), 0.0
+        if scale is not None:
+            above = self._unseen.variance_above(value, of_tables, self._observed, n / self._groups.count)
+        return bootstrapped(value, n, draws, self._groups, named, without=without, scale=scale, variance_above=above)
 
-    def _with_unseen(self, by_chance: float) -> FloatArray | None:
-        """Return the bootstrap samples of the table and ``by_chance`` of one more group, which is in its empty cells.
-
-        None if no cell is empty. No sample of the table alone has an answer in such a cell, however probable it is
-        there. If the judge and people agreed by chance alone, the group would be in each of these cells with the
-        probability that it has here. ``by_chance`` is the share of their agreement that chance explains, 0 to 1.
-        """
+    @cached_property
+    def _unseen(self) -> Unseen:
+        """A pair in each empty cell, with the chance that it has if the judge and people are independent."""
+        empty = self._observed == 0
         expected = np.outer(row_sums(self._observed), column_sums(self._observed))
-        chances = np.where(self._observed == 0, expected, 0.0).ravel()
-        if not chances.any():
-            return None
-        rng = np.random.Generator(np.random.SFC64(SEED + 1))
-        count = self._groups.count
-        times = rng.binomial(count, by_chance / (count + by_chance), size=len(self._resampled))
-        added = rng.multinomial(times, chances / chances.sum()).reshape(self._resampled.shape)
-        kept = (1 - times / count)[:, np.newaxis, np.newaxis]
-        return self._resampled * kept + added * (len(self._cells) / count)
+        return Unseen(np.eye(empty.size)[empty.ravel()].reshape(-1, *empty.shape), expected[empty])

@@ -149,21 +149,31 @@ def influence_estimate(
 
 
 def estimate_with_error(
-    value: float, n: int, error: float, groups: Grouping, scale: Transform | None, method: str, *, skew: float = 0.0
+    value: float,
+    n: int,
+    error: float,
+    groups: Grouping,
+    scale: Transform | None,
+    method: str,
+    *,
+    skew: float = 0.0,
+    variance_above: float = 0.0,
 ) -> Estimate:
     """Return a statistic with the Student's t interval of its standard ``error`` on ``scale``.
 
     If a statistic depends on few groups, their influence is skewed to the right (``skew``, the skewness of its sum, is
     above 0): a sample without them has both a low value and a small error. The upper end is then moved outwards by the
     correction of N. J. Johnson, "Modified t tests and confidence intervals for asymmetrical populations" (JASA, 1978).
-    The lower end is not moved, because the scale has corrected that side.
+    The lower end is not moved, because the scale has corrected that side. ``variance_above`` is the variance that only
+    the upper end has beside that of ``error``.
     """
     slope, to, back = TRANSFORMS[scale](value) if scale else (1.0, float, float)
     if error < _NO_ERROR or slope < _NO_ERROR:
         return measured(value, n, reason=_WITHOUT_SPREAD[scale])
     t = float(t_quantile(groups.count - 1))
     upper = t + max(skew, 0.0) * (2 * t * t + 1) / 6
-    interval = back(to(value) - t * error / slope), back(to(value) + upper * error / slope)
+    error_above = math.hypot(error, math.sqrt(variance_above))
+    interval = back(to(value) - t * error / slope), back(to(value) + upper * error_above / slope)
     return measured(value, n, interval, method=method if scale is None else f"{method} on {scale}", unit=groups.unit)
 
 
@@ -208,17 +218,49 @@ class WithoutOne:
         return np.average(self.values, weights=self.groups) - self.values
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Unseen:
+    """Kinds of rows that no group has though it could: ``rows`` of shape (kinds, ...), as a statistic sums them.
+
+    ``chances`` (kinds,) are proportional to how often each kind occurs if raters agree by chance alone.
+    """
+
+    rows: FloatArray
+    chances: FloatArray
+
+    def variance_above(
+        self, value: float, statistic: Callable[[FloatArray], FloatArray], total: FloatArray, size: float
+    ) -> float:
+        """Return the variance that the bootstrap and the jackknife cannot find, because they only see these groups.
+
+        ``value`` is the statistic of ``total``, the sum of all rows. If few answers are bad and no two raters call the
+        same one bad, agreement is near 0 in every sample. So the number of further groups, of ``size`` equal rows, is
+        taken as a Poisson variable with mean 1. Only kinds of rows that raise the statistic count.
+        """
+        raised = statistic(total + size * self.rows) - value
+        raises = raised > 0
+        chances = self.chances[raises]
+        return float(chances @ np.square(raised[raises]) / chances.sum()) if chances.any() else 0.0
+
+
 _JACKKNIFE_CHUNK = 1 << 20  # numbers in memory at once
 _DECIMALS = 9  # sums are rounded to this, because subtracting all of a sum leaves noise instead of 0
 
 
 def jackknifed(
-    sums: FloatArray, statistic: Callable[[FloatArray], FloatArray], groups: Grouping, n: int, *, alike: str
+    sums: FloatArray,
+    statistic: Callable[[FloatArray], FloatArray],
+    groups: Grouping,
+    n: int,
+    *,
+    alike: str,
+    unseen: Unseen | None = None,
 ) -> Estimate:
     """Return the ``statistic`` of the summed rows, with its interval by evidence group on Fisher's z scale.
 
     ``sums`` has the terms of each row, shape (rows, d). The statistic takes sums of shape (..., d) and returns values
-    of shape (...), NaN if undefined. ``alike`` is the reason why there is no interval if the value is 1.
+    of shape (...), NaN if undefined. ``alike`` is the reason why there is no interval if the value is 1. ``unseen`` are
+    the terms of kinds of rows that do not occur.
     """
     total = sums.sum(axis=0)
     value = float(statistic(total))
@@ -240,7 +282,8 @@ def jackknifed(
     left = WithoutOne(without, times)
     error = math.sqrt((groups.count - 1) / groups.count * left.spread)
     scale: Transform | None = "Fisher's z" if abs(value) < 1 else None
-    return estimate_with_error(value, n, error, groups, scale, "jackknife", skew=left.skew)
+    above = 0.0 if unseen is None else unseen.variance_above(value, statistic, total, len(sums) / groups.count)
+    return estimate_with_error(value, n, error, groups, scale, "jackknife", skew=left.skew, variance_above=above)
 
 
 def _distinct(rows: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -324,13 +367,13 @@ def bootstrapped(
     *,
     without: WithoutOne | None = None,
     scale: Transform | None = None,
-    with_unseen: FloatArray | None = None,
+    variance_above: float = 0.0,
 ) -> Estimate:
     """Return ``value`` of ``n`` rows with an interval from its bootstrap ``draws``.
 
     With ``scale`` it is a t interval, else with ``without`` a BCa interval, else a percentile interval. Undefined draws
     (NaN) are left out; if they are more than 5 %, there is no interval. ``named`` is a prefix of the method. A t
-    interval uses the standard error of the draws ``with_unseen`` rows, if it is the larger one.
+    interval adds ``variance_above`` to the variance of its upper end.
     """
     if groups.count == 1:
         return measured(value, n, reason=f"no interval: one {groups.group} only")
@@ -344,12 +387,9 @@ def bootstrapped(
     drawn = f"{draws.size:,} resamples{left_out}"
     wider = math.sqrt(groups.count / (groups.count - 1))
     if scale is not None:
-        spread = float(defined.std())
-        if with_unseen is not None:
-            spread = max(spread, float(np.nanstd(with_unseen)))
-        error, skew = wider * spread, 0.0 if without is None else without.skew
+        error, skew = wider * float(defined.std()), 0.0 if without is None else without.skew
         method = f"{named}bootstrap error, {drawn},"
-        return estimate_with_error(value, n, error, groups, scale, method, skew=skew)
+        return estimate_with_error(value, n, error, groups, scale, method, skew=skew, variance_above=variance_above)
     reach = wider * float(t_quantile(groups.count - 1))
     tails = (_NORMAL.cdf(-reach), _NORMAL.cdf(reach)) if without is None else _bca_tails(value, defined, reach, without)
     low, high = np.quantile(defined, tails)

@@ -1,7 +1,8 @@
 """Fleiss' kappa, Gwet's AC1 and Krippendorff's alpha, against published values and plain loops."""
 
 import warnings
-from itertools import permutations
+from functools import partial
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -354,6 +355,43 @@ def test_the_interval_of_alpha_is_that_of_resampling_whole_groups(metric, cluste
     agrees_with_plain_bootstrap(
         got, lambda rows: alpha(ratings(rows, 4), metric).value, (said,), groups, resamples=400, extra=0.01
     )
+
+
+@pytest.mark.parametrize("coefficient", [partial(alpha, metric="nominal"), fleiss], ids=["alpha", "fleiss"])
+def test_the_interval_of_independent_raters_holds_0_though_few_answers_are_bad(coefficient):
+    rng = np.random.default_rng(0)
+    found = [coefficient(ratings(rng.random((100, 3)) < 0.06, 2)) for _ in range(200)]
+    intervals = [(each.low, each.high) for each in found if each.low is not None]
+    assert len(intervals) >= 150
+    assert np.mean([low <= 0 <= high for low, high in intervals]) >= 0.93
+
+
+def test_votes_that_no_item_has_but_independent_raters_could_give_move_the_upper_end():
+    said = np.array([[0, 0, 0]] * 22 + [[0, 0, np.nan]] * 6 + [[1, 0, 0]] * 3 + [[0, 1, np.nan]])
+    groups = np.arange(len(said)) // 2
+    got, plain = alpha(ratings(said, 2, groups), "nominal"), interval_alpha(said, grouping(groups, len(said)))
+    assert (got.value, got.low) == (pytest.approx(plain.value), pytest.approx(plain.low))
+
+    bad, seen = np.nanmean(said), {tuple(sorted(row[~np.isnan(row)])) for row in said}
+    chances, raised = [], []
+    for row in said:
+        m = int((~np.isnan(row)).sum())
+        for votes in product((0, 1), repeat=m):
+            if tuple(sorted(votes)) not in seen:
+                one_group = [[*votes, *[np.nan] * (3 - m)]] * 2
+                chances.append(bad ** sum(votes) * (1 - bad) ** (m - sum(votes)))
+                raised.append(alpha(ratings(np.vstack((said, one_group)), 2), "nominal").value - got.value)
+    assert min(raised) > 0
+    below, above = (np.arctanh(got.value) - np.arctanh(plain.low), np.arctanh(plain.high) - np.arctanh(got.value))
+    error = below * (1 - got.value**2) / float(t_quantile(15))
+    with_unseen = np.sqrt(error**2 + np.average(np.square(raised), weights=chances))
+    assert np.arctanh(got.high) - np.arctanh(got.value) == pytest.approx(above * with_unseen / error, rel=1e-6)
+
+
+def test_votes_that_would_lower_alpha_move_no_end():
+    said = np.array([[0, 0, 0]] * 20 + [[1, 1, 1]] * 10 + [[1, 0, 0]] * 4, dtype=float)
+    got, plain = alpha(ratings(said, 2), "nominal"), interval_alpha(said, alone(34))
+    assert (got.low, got.high) == pytest.approx((plain.low, plain.high))
 
 
 def test_a_continuous_score_has_no_nominal_alpha():
