@@ -144,10 +144,14 @@ class Registration(NamedTuple):
 
 
 @cache
+def _own() -> Mapping[str, Registration]:
+    return {name: import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS}
+
+
+@cache
 def methods() -> Registry[Registration]:
     """Return what each method adds, by its name."""
-    own = {name: import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS}
-    return Registry(ENTRY_POINTS, own, _checked)
+    return Registry(ENTRY_POINTS, _own(), _checked)
 
 
 def _checked(_plugin: Plugin, added: Any) -> Registration:
@@ -159,15 +163,15 @@ def _checked(_plugin: Plugin, added: Any) -> Registration:
 
 
 @cache
-def _names() -> tuple[str, ...]:
-    """Return the names of all methods, those of other packages last."""
+def _all() -> Mapping[str, Registration]:
+    """Return what each method adds, those of other packages last."""
     # To read the entry points of all packages takes a third of the time of a short command.
-    return tuple(methods()) if any(map(_names_entry_points, sys.path)) else KNOWN_METHODS
+    return dict(methods()) if any(map(_names_entry_points, sys.path)) else _own()
 
 
 def registrations() -> tuple[Registration, ...]:
     """Return what each method adds, those of other packages last."""
-    return tuple(methods()[name] for name in _names())
+    return tuple(_all().values())
 
 
 def with_methods(
@@ -190,10 +194,10 @@ def with_methods(
         reserved: Names that are not in the table but taken.
     """
     makers, of_methods = dict.fromkeys((*ours, *reserved), "Judgeboard"), dict[str, T]()
-    for method in _names():
+    for method, registration in _all().items():
         entries: Mapping[str, T] = {}
         with methods().checked(method, f"{what}s"):
-            entries = added(methods()[method])
+            entries = added(registration)
         for name, entry in entries.items():
             with methods().checked(method, f"{what} {name}"):
                 if name in makers:
@@ -205,10 +209,10 @@ def with_methods(
 
 
 @contextmanager
-def checked_command(place: str, name: str) -> Iterator[None]:
+def checked_command(place: str, command: str) -> Iterator[None]:
     """Run code that loads a command. If it is one of a plugin, an error is one warning; others are raised."""
-    method = next((each for each in _names() if place in methods()[each].commands.values()), None)
-    with nullcontext() if method is None else methods().checked(method, f"command {name}"):
+    method = next((name for name, each in _all().items() if place in each.commands.values()), None)
+    with nullcontext() if method is None else methods().checked(method, f"command {command}"):
         yield
 
 
