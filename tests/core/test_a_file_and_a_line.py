@@ -555,13 +555,13 @@ GATE = "from judgeboard.cli.app import run; print(run({words}))"
 
 
 def add_check(copy: Copy) -> None:
-    imported, line = "from judgeboard.health.family import", '        "family": family,\n'
+    imported, line = "from judgeboard.health.family import", '    "family": family,\n'
     copy.add(
         "health/haste.py",
         CHECK,
         "health/report.py",
         (imported, f"from judgeboard.health.haste import haste\n{imported}"),
-        (line, f'        "haste": haste,\n{line}'),
+        (line, f'    "haste": haste,\n{line}'),
     )
 
 

@@ -7,28 +7,49 @@ import errno
 import io
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
 from judgeboard.cli.groups import DELETING, CommandsOnDemand, GroupWithDefault, Place
 from judgeboard.cli.options import echo, example, same_command
-from judgeboard.errors import JudgeboardError, MissingOption, MissingSetting, UnknownName
-from judgeboard.registry.methods import registrations
+from judgeboard.errors import BadInput, JudgeboardError, MissingOption, MissingSetting, UnknownName
+from judgeboard.registry.methods import Registration, checked_command, with_methods
 from judgeboard.settings.masking import mask_logs, without_secrets
 
 
 def with_commands_of_methods(groups: dict[str, dict[str, Place]]) -> dict[str, dict[str, Place]]:
     """Return the groups with the commands of methods, which stand after those of their group or heading."""
-    for registration in registrations():
-        for (title, *words, name), place_of_command in registration.commands.items():
-            places = groups.setdefault(title, {})
+    ours: dict[str, tuple[str, str]] = dict.fromkeys(
+        (command for places in groups.values() for command in _commands(places)), ("", "")
+    )
+
+    def added(method: Registration) -> dict[str, tuple[str, str]]:
+        return {" ".join(words): (title, place) for (title, *words), place in method.commands.items()}
+
+    for command, (title, place_of_command) in with_methods("command", ours, added).items():
+        if command in ours:
+            continue
+        *words, name = command.split()
+        with checked_command(place_of_command, command):
+            places = of_title = groups.get(title, {})
             for word in words:
+                if word not in places:
+                    raise BadInput(f"{title} has no command {word}")
                 of_group, inner = place if isinstance(place := places[word], tuple) else (place, {})
                 places[word] = of_group, (inner := dict(inner))
                 places = inner
             places[name] = place_of_command
+            groups[title] = of_title
     return groups
+
+
+def _commands(places: Mapping[str, Place], *group: str) -> Iterator[str]:
+    """Yield the commands of a group and of its groups, each in all its words."""
+    for name, place in places.items():
+        yield " ".join((*group, name))
+        if isinstance(place, tuple):
+            yield from _commands(place[1], *group, name)
 
 
 # What for -> command -> its place.

@@ -10,6 +10,8 @@ import click
 
 from judgeboard.cli import options
 from judgeboard.cli.asking import address_options
+from judgeboard.registry.methods import ENTRY_POINTS
+from judgeboard.registry.plugins import has_plugins
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
@@ -285,6 +287,8 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
     from judgeboard.health.doctor import check_database, check_endpoint, plugin_finding, plugins
 
     findings = [*check_database(options.chosen_database(), options.seen), check_endpoint(model, provider, base_url)]
+    if has_plugins(ENTRY_POINTS):
+        _load_methods(click.get_current_context().find_root().command)
     installed = plugins()
     findings += map(plugin_finding, installed)
     lines = [
@@ -297,3 +301,16 @@ def doctor_command(model: str | None, provider: str | None, base_url: str | None
     ]
     options.show({"findings": findings, "plugins": installed}, lines)
     return 0 if all(finding.ok for finding in findings) else 1
+
+
+def _load_methods(command: click.Command | None) -> None:
+    """Load all that methods add, so that each part of a plugin that cannot be used is known."""
+    from judgeboard.health.report import CHECKS
+    from judgeboard.reports.datasets import shapes
+    from judgeboard.store.export import exports
+
+    _ = CHECKS, shapes(), exports()
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            _load_methods(command.get_command(context, name))

@@ -10,7 +10,7 @@ import click
 from judgeboard.cli import options
 from judgeboard.errors import BadInput, MissingOption
 from judgeboard.formats.files import FORMATS
-from judgeboard.registry.methods import registrations
+from judgeboard.registry.methods import Dataset, with_methods
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted
 
@@ -18,16 +18,19 @@ if TYPE_CHECKING:
     from judgeboard.store.engine import Store
     from judgeboard.store.export import ExportTable
 
-_EXPORTED = [name for each in registrations() for name in each.exports]
-_DATASETS = {name: known for each in registrations() for name, known in each.datasets.items()}
-TABLES = (
-    *("responses", "judgments", "flags", "reviews"),
-    *("comments", "pairs", "comparisons", "preferences", *_EXPORTED, "audits"),
-    *("failure_modes", "issues", "label_schemas"),
-)
 WITHOUT_SUBJECT = ("failure_modes", "issues", "label_schemas")
 """The tables whose rows are not about an answer or a pair."""
-SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo", *_DATASETS)
+_OTHER = ("ratings", "all")
+_OURS = (
+    *("responses", "judgments", "flags", "reviews"),
+    *("comments", "pairs", "comparisons", "preferences", "audits", *WITHOUT_SUBJECT),
+)
+TABLES = tuple(
+    with_methods("table", dict.fromkeys(_OURS, ""), lambda each: each.exports, before="audits", reserved=_OTHER)
+)
+_SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo")
+_DATASETS = with_methods("dataset", dict[str, Dataset](), lambda each: each.datasets, reserved=_SHAPES)
+SHAPES = (*_SHAPES, *_DATASETS)
 
 
 @options.command(
@@ -39,7 +42,7 @@ SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo",
     "judgeboard export --as ragas --where source=shop -o reviewed.jsonl",
     json=False,
 )
-@click.argument("table", type=click.Choice([*TABLES, "ratings", "all"]), required=False)
+@click.argument("table", type=click.Choice([*TABLES, *_OTHER]), required=False)
 @click.option(
     "--as",
     "shape",
@@ -126,7 +129,7 @@ def export_command(
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadInput(f"cannot create the folder {folder}: {error.strerror}") from error
-        targets = {name: folder / f"{name}.{format_}" for name in TABLES}
+        targets = {name: folder / f"{name}.{format_}" for name in TABLES if name in known}
     else:
         targets = {str(table): sys.stdout.buffer if output == "-" else Path(output)}
     viewer = options.seen(store).viewer

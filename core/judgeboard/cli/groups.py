@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary
 
 import click
 
-from judgeboard.registry.methods import load_object
+from judgeboard.errors import BadInput
+from judgeboard.registry.methods import checked_command, load_object
 
 OPTION_GROUPS: WeakKeyDictionary[click.Parameter, str] = WeakKeyDictionary()
 """The group of an option that several commands share, such as "Model". An option without a group is a command's own."""
@@ -114,13 +115,29 @@ def _first_sentence(text: str) -> str:
     return sentence if sentence.endswith(".") else f"{sentence}."
 
 
-def load_command(name: str, place: Place) -> click.Command:
-    """Import the module of a command and return the command."""
+def load_command(name: str, place: Place) -> click.Command | None:
+    """Import the module of a command and return the command; return None if it is one of a plugin that cannot be used.
+
+    What a plugin adds to the commands of a group cannot replace one that the module of the group has.
+    """
     module, places = (place, {}) if isinstance(place, str) else place
     whole_place = module if ":" in module else f"judgeboard.cli.{module}:{name.replace('-', '_')}_command"
-    command: click.Command = load_object(whole_place)
+    command: click.Command | None = None
+    with checked_command(whole_place, name):
+        command = load_object(whole_place)
+        if not isinstance(command, click.Command):
+            command = None
+            raise BadInput(f"{whole_place} is no command of click")
+    added = {}
+    for inner, inner_place in places.items():
+        with checked_command(inner_place if isinstance(inner_place, str) else inner_place[0], f"{name} {inner}"):
+            if not isinstance(command, CommandGroup):
+                raise BadInput(f"{name} is no group of commands")
+            if inner in command.commands:
+                raise BadInput(f"{name} {inner} is taken by Judgeboard")
+            added[inner] = inner_place
     if isinstance(command, CommandGroup):
-        command.places = places
+        command.places = added
     return command
 
 
@@ -145,7 +162,7 @@ class CommandsOnDemand(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.NoSuchCommand as error:
-            known = [name for name in self.list_commands(ctx) if name not in DELETING]
+            known = [name for name in self.list_commands(ctx) if name not in {*DELETING, error.command_name}]
             raise click.NoSuchCommand(error.command_name, possibilities=known, ctx=ctx) from None
 
 

@@ -17,7 +17,7 @@ from judgeboard.cli.asking import (
     with_confirmed_host,
 )
 from judgeboard.errors import BadInput
-from judgeboard.registry.methods import JudgeOption, load_object, registrations
+from judgeboard.registry.methods import JudgeOption, load_object, with_methods
 from judgeboard.store.filters import RowFilter
 from judgeboard.text import counted, file_text, money
 
@@ -144,7 +144,13 @@ def _parameter(option: JudgeOption) -> click.Option:
 
 
 _PLACE = 1 + next(at for at, each in enumerate(judge_command.params) if each.name == "rejudge")
-judge_command.params[_PLACE:_PLACE] = [_parameter(option) for each in registrations() for option in each.judge_options]
+_TAKEN = [name for each in judge_command.params for name in (*each.opts, *each.secondary_opts)]
+judge_command.params[_PLACE:_PLACE] = with_methods(
+    "option",
+    dict[str, click.Parameter](),
+    lambda each: {option.name: _parameter(option) for option in each.judge_options},
+    reserved=(*_TAKEN, "--help", "-h"),
+).values()
 
 
 FOLLOW_SECONDS = 0.5

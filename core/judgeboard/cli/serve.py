@@ -1,7 +1,9 @@
 """The commands that serve the pages: `quickstart`, `serve`, and `worker`, which runs their jobs."""
 
+import os
 import shlex
 import signal
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -126,7 +128,8 @@ def quickstart_command(
     """Import a log, judge it offline and serve the pages. Without LOG, use sample data.
 
     Needs no key and no network. A second run changes nothing. The sample data are stored in data/demo.db, unless --db
-    names another database. Exit code 2: no row of the file could be used.
+    names another database, and the judgeboard.toml of the folder is not used for them. Exit code 2: no row of the file
+    could be used.
     """
     from judgeboard.runs.judging import judge_pending, make_judge
     from judgeboard.store.overview import count_open_flags
@@ -138,7 +141,13 @@ def quickstart_command(
 
         check_free(host, port)
     if file is None:
-        _show_sample(options.chosen_database() or SAMPLE_DATABASE, host, port, no_serve=no_serve)
+        from judgeboard.settings.project_file import without_project_file
+
+        with without_project_file() as left_out:
+            if left_out is not None:
+                click.echo(f"{left_out} is not used, because it is not about the sample data")
+            config = () if left_out is None else ("--config", os.devnull)
+            _show_sample(options.chosen_database() or SAMPLE_DATABASE, host, port, config, no_serve=no_serve)
         return 0
     request["kind"] = "responses"
     store = open_target([file], request)
@@ -159,8 +168,8 @@ def quickstart_command(
     return code
 
 
-def _show_sample(database: str, host: str, port: int, *, no_serve: bool) -> None:
-    """Store the sample data and serve them."""
+def _show_sample(database: str, host: str, port: int, config: Sequence[str], *, no_serve: bool) -> None:
+    """Store the sample data and serve them; ``config`` are the options with which another command serves them."""
     from judgeboard.cli.demo import fill
     from judgeboard.settings.masking import masked
     from judgeboard.store.opening import open_store
@@ -172,7 +181,7 @@ def _show_sample(database: str, host: str, port: int, *, no_serve: bool) -> None
     store.close()
     if no_serve:
         # `judgeboard serve` without --db opens the user's own database.
-        click.echo(f"to open it: judgeboard serve --db {shlex.quote(masked(database))}")
+        click.echo(f"to open it: {shlex.join(['judgeboard', 'serve', '--db', masked(database), *config])}")
         return
     from judgeboard_dashboard.server import serve
 

@@ -18,6 +18,7 @@ from judgeboard.flags.rules import RULES
 from judgeboard.health.project import settings_faults
 from judgeboard.judges.kinds import JUDGES
 from judgeboard.llm.endpoint import PROVIDERS, choose_provider
+from judgeboard.registry.methods import methods
 from judgeboard.registry.plugins import Plugin, Registry
 from judgeboard.registry.tools import IMPORTS, TARGETS
 from judgeboard.runs.judging import make_judge
@@ -124,7 +125,7 @@ def _fault_findings(connection: Connection | None) -> Iterator[Finding]:
 
 def plugins() -> list[Plugin]:
     """Return the plugins of all groups, each loaded: one that cannot be used has its fault."""
-    registries: tuple[Registry[Any], ...] = (JUDGES, RULES, IMPORTS, PROVIDERS, TARGETS)
+    registries: tuple[Registry[Any], ...] = (JUDGES, RULES, IMPORTS, PROVIDERS, TARGETS, methods())
     return [plugin for registry in registries for plugin in registry.plugins()]
 
 

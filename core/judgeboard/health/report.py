@@ -28,7 +28,7 @@ from judgeboard.health.scores import (
     verbosity,
     verbosity_at_equal_grades,
 )
-from judgeboard.registry.methods import load_object, registrations
+from judgeboard.registry.methods import Registration, load_object, with_methods
 from judgeboard.settings.model import load_settings
 from judgeboard.stats.estimates import percent_words
 from judgeboard.store.engine import Readable
@@ -39,28 +39,36 @@ from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted
 
-_CHECKS_OF_METHODS: Sequence[tuple[str | None, Mapping[str, TitledCheck]]] = [
-    (each.checks.maker, load_object(each.checks.checks)) for each in registrations() if each.checks is not None
-]
-"""The checks of methods by name, each with the place that shows how to make what they read."""
-_OF_METHODS: Mapping[str, TitledCheck] = {
-    name: check for _, known in _CHECKS_OF_METHODS for name, check in known.items()
+_OURS: Mapping[str, Callable[[JudgeRecord], Check]] = {
+    "family": family,
+    "self_enhancement": self_enhancement,
+    "weaker": weaker,
+    "collapse": collapse,
+    "verbosity": verbosity,
+    "verbosity_at_equal_grades": verbosity_at_equal_grades,
+    "position": position,
+    "self_consistency": self_consistency,
+    "user_feedback": user_feedback,
+    "unusable": unusable,
+    "cost": cost,
 }
+
+
+def _of_method(method: Registration) -> Mapping[str, tuple[str | None, TitledCheck]]:
+    """Return the checks of a method, each with the place that shows how to make what it reads."""
+    if method.checks is None:
+        return {}
+    return {name: (method.checks.maker, check) for name, check in load_object(method.checks.checks).items()}
+
+
+_OF_METHODS = with_methods("check", dict[str, tuple[str | None, TitledCheck]](), _of_method, reserved=_OURS)
 CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
-    {
-        "family": family,
-        "self_enhancement": self_enhancement,
-        "weaker": weaker,
-        "collapse": collapse,
-        **{name: check.measure for name, check in _OF_METHODS.items()},
-        "verbosity": verbosity,
-        "verbosity_at_equal_grades": verbosity_at_equal_grades,
-        "position": position,
-        "self_consistency": self_consistency,
-        "user_feedback": user_feedback,
-        "unusable": unusable,
-        "cost": cost,
-    }
+    with_methods(
+        "check",
+        _OURS,
+        lambda method: {name: check.measure for name, (_, check) in _of_method(method).items()},
+        before="verbosity",
+    )
 )
 """Checks by name, in the order of command and page. To add a check, write its function and add a line here."""
 
@@ -72,7 +80,7 @@ MOST_SHOWN = 20  # answers per check in the list of answers that show a fault
 
 # Titles that differ from the name of the check.
 _TITLES = {
-    **{name: check.title for name, check in _OF_METHODS.items()},
+    **{name: check.title for name, (_, check) in _OF_METHODS.items()},
     "family": "Family of judge and generator",
     "self_enhancement": "Self-enhancement",
     "weaker": "Weaker than the generator",
@@ -173,12 +181,12 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
 
 def by_maker(checks: Sequence[Check]) -> dict[str, list[Check]]:
     """Return those of the checks that are of methods, by the place that shows how to make what they read."""
-    of_makers = {
-        maker: [check for check in checks if check.name in known]
-        for maker, known in _CHECKS_OF_METHODS
-        if maker is not None
-    }
-    return {maker: of_method for maker, of_method in of_makers.items() if of_method}
+    of_makers: dict[str, list[Check]] = {}
+    for check in checks:
+        maker, _ = _OF_METHODS.get(check.name, (None, None))
+        if maker is not None:
+            of_makers.setdefault(maker, []).append(check)
+    return of_makers
 
 
 def check_title(check: Check) -> str:

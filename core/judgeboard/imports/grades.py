@@ -68,6 +68,9 @@ class ImportedPreference:
 class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     """Grades and preferences by people. In one file, a person can grade a response only once.
 
+    A changed grade replaces the person's grade from an earlier import, also if it is changed back. But a grade that
+    another file has changed stays changed if this file had it before.
+
     A grade needs a label, groundedness, quality, scores, ``fields`` of a label schema, or failure modes. If a row has a
     ``scale``, its quality and the numbers in ``aspects`` are scores on that scale. A row of an export has the number of
     its ``review``. Then a person may have several reviews, and a review may be a decision without a grade.

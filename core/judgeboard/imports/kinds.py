@@ -16,7 +16,7 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import check_known
 from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, simple_name
 from judgeboard.imports.labels import LabelWords
-from judgeboard.registry.methods import Kind, registrations
+from judgeboard.registry.methods import Kind, with_methods
 
 DEFAULT_SOURCE = "default"
 SPAN_DIGITS = 16  # of the id of a span, in hexadecimal digits
@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # listing the kinds loads no database library
 
 
 # Pages and help list the kinds in this order.
-KINDS: dict[str, Kind] = {
+_OURS: dict[str, Kind] = {
     "responses": Kind(
         "judgeboard.imports.responses:ResponseImport",
         "Answers",
@@ -70,7 +70,6 @@ KINDS: dict[str, Kind] = {
         "a judge's verdicts on pairs, by pair_id, with one order per row",
         "judgeboard compare --recorded --judge-version NAME",
     ),
-    **{name: kind for each in registrations() for name, kind in each.imports.items()},
     "audits": Kind(
         "judgeboard.imports.tables:AuditImport",
         "Audits",
@@ -118,6 +117,9 @@ NOT_IMPORTED = {
     "answers as responses, and their verdicts",
 }
 """The exported tables that cannot be imported, with the reason."""
+KINDS = with_methods(
+    "kind of import", _OURS, lambda each: each.imports, before="audits", reserved=(*TABLE_KINDS, *NOT_IMPORTED)
+)
 
 
 def kind_class(kind: str) -> type["ImportKind[Any]"]:

@@ -65,7 +65,7 @@ METRICS: Mapping[str, Meaning] = MappingProxyType(
         "queue_items": Meaning("Items of an open queue, by state.", ("queue", "state")),
         "queue_leased_items": Meaning("Items of an open queue that a reviewer has leased.", ("queue",)),
         "jobs": Meaning("Unfinished jobs by state.", ("state",)),
-        "jobs_failed_total": Meaning("Jobs that could not start."),
+        "jobs_failed_total": Meaning("Jobs that could not start or go on, or that stopped with answers that failed."),
         "workers": Meaning("Workers with a heartbeat in the last 15 seconds."),
     }
 )

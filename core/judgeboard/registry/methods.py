@@ -4,16 +4,19 @@ A method is a folder of `judgeboard.methods`, whose `__init__` has its `REGISTRA
 commands, tables and all else are loaded by name, when they are used. Another package adds a method with an entry point.
 """
 
-import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from judgeboard.errors import BadInput
+from judgeboard.registry.plugins import Plugin, Registry
+
+T = TypeVar("T")
 KNOWN_METHODS = (
     "audits",  # a stronger judge reviews verdicts of a judge
     "control_answers",  # made answers that show what a judge does not notice
@@ -141,29 +144,76 @@ class Registration(NamedTuple):
 
 
 @cache
+def _own() -> Mapping[str, Registration]:
+    return {name: import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS}
+
+
+@cache
+def methods() -> Registry[Registration]:
+    """Return what each method adds, by its name."""
+    return Registry(ENTRY_POINTS, _own(), _checked)
+
+
+def _checked(_plugin: Plugin, added: Any) -> Registration:
+    if not isinstance(added, Registration):
+        raise BadInput("it must be a `Registration` of judgeboard.registry.methods")
+    if added.tables is not None or added.pages:
+        raise BadInput("only methods of Judgeboard have tables and pages")
+    return added
+
+
+@cache
+def _all() -> Mapping[str, Registration]:
+    """Return what each method adds, those of other packages last."""
+    # To read the entry points of all packages takes a third of the time of a short command.
+    return dict(methods()) if any(map(_names_entry_points, sys.path)) else _own()
+
+
 def registrations() -> tuple[Registration, ...]:
     """Return what each method adds, those of other packages last."""
-    own = (import_module(f"judgeboard.methods.{name}").REGISTRATION for name in KNOWN_METHODS)
-    return (*own, *_of_other_packages())
+    return tuple(_all().values())
 
 
-def _of_other_packages() -> Iterator[Registration]:
-    """Yield what methods of other packages add. A method that cannot be loaded is left out, with a warning."""
-    if not any(map(_names_entry_points, sys.path)):
-        return
-    from importlib.metadata import entry_points  # it takes a third of the time of a short command
+def with_methods(
+    what: str,
+    ours: Mapping[str, T],
+    added: Callable[[Registration], Mapping[str, T]],
+    *,
+    before: str | None = None,
+    reserved: Collection[str] = (),
+) -> dict[str, T]:
+    """Return a table by name, with what methods add to it.
 
-    for each in entry_points(group=ENTRY_POINTS):
-        try:
-            added = each.load()
-            if not isinstance(added, Registration):
-                raise TypeError("it is no Registration")
-            if added.tables is not None or added.pages:
-                raise ValueError("only methods of Judgeboard have tables and pages")
-        except Exception as error:  # noqa: BLE001 - whatever fails in code of others
-            logging.getLogger("judgeboard").warning("the method %s (%s) is left out: %s", each.name, each.value, error)
-        else:
-            yield added
+    What a plugin adds under a name that is taken, or cannot be loaded, is left out, with one warning per process.
+
+    Args:
+        what: An entry of the table, in words: "command" for example.
+        ours: The table without methods.
+        added: What a method adds to it.
+        before: The name before which the entries of methods stand (default: they stand last).
+        reserved: Names that are not in the table but taken.
+    """
+    makers, of_methods = dict.fromkeys((*ours, *reserved), "Judgeboard"), dict[str, T]()
+    for method, registration in _all().items():
+        entries: Mapping[str, T] = {}
+        with methods().checked(method, f"{what}s"):
+            entries = added(registration)
+        for name, entry in entries.items():
+            with methods().checked(method, f"{what} {name}"):
+                if name in makers:
+                    raise BadInput(f"{name} is taken by {makers[name]}")
+                makers[name], of_methods[name] = methods().maker(method), entry
+    names = [*ours]
+    at = len(names) if before is None else names.index(before)
+    return {name: ours[name] for name in names[:at]} | of_methods | {name: ours[name] for name in names[at:]}
+
+
+@contextmanager
+def checked_command(place: str, command: str) -> Iterator[None]:
+    """Run code that loads a command. If it is one of a plugin, an error is one warning; others are raised."""
+    method = next((name for name, each in _all().items() if place in each.commands.values()), None)
+    with nullcontext() if method is None else methods().checked(method, f"command {command}"):
+        yield
 
 
 def _names_entry_points(folder: str) -> bool:

@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point of another package; ``fault`` says why it cannot be used."""
+    """An entry point of another package; ``fault`` says why it, or a part of it, cannot be used."""
 
     group: str
     name: str
@@ -88,8 +89,28 @@ class Registry(Mapping[str, T]):
         return name not in self._reserved and name not in self
 
     def plugins(self) -> list[Plugin]:
-        """Return all plugins of the group, the unusable ones last."""
-        return [self._entries[name][0] for name in self.added] + self._faulty
+        """Return all plugins of the group, those with a fault last: one for each fault."""
+        used = [self._entries[name][0] for name in self.added]
+        faulty = {replace(plugin, fault=None) for plugin in self._faulty}
+        return [plugin for plugin in used if plugin not in faulty] + self._faulty
+
+    def maker(self, name: str) -> str:
+        """Return who made what the table has under a name, in words."""
+        return "Judgeboard" if name in self._ours else self._entries[name][0].source
+
+    @contextmanager
+    def checked(self, name: str, part: str | None = None) -> Iterator[None]:
+        """Run code that reads or loads a plugin, or a part of it. An error is one warning, and the fault of the plugin.
+
+        Errors in what Judgeboard has are raised.
+        """
+        try:
+            yield
+        except BaseException as error:  # the code of others may raise anything, also SystemExit
+            if name in self._ours or isinstance(error, KeyboardInterrupt):
+                raise
+            reason = str(error) if isinstance(error, BadInput) else f"it cannot be loaded: {in_words(error)}"
+            self._refuse(self._entries[name][0], reason, part)
 
     @property
     def _entries(self) -> "Mapping[str, tuple[Plugin, EntryPoint]]":
@@ -102,8 +123,8 @@ class Registry(Mapping[str, T]):
         taken = dict.fromkeys((*self._ours, *self._reserved), "Judgeboard")
         found = []
         for entry in _entry_points(self._group):
-            package, version = (entry.dist.name, entry.dist.version) if entry.dist else ("unknown", "unknown")
-            found.append((Plugin(self._group, entry.name, package, version), entry))
+            package, version = (entry.dist.name, entry.dist.version) if entry.dist else (None, None)
+            found.append((Plugin(self._group, entry.name, package or "unknown", version or "unknown"), entry))
         for plugin, entry in sorted(found, key=lambda each: (each[0].package.lower(), each[0].name)):
             if _NAME.fullmatch(plugin.name) is None:
                 self._refuse(plugin, "its name needs lower-case letters, digits, - and _, and begins with a letter")
@@ -121,17 +142,18 @@ class Registry(Mapping[str, T]):
             plugin, entry = self._entries[name]
             if name not in self._tried:
                 self._tried.add(name)  # before it is loaded: a plugin may read this table
-                try:
+                with self.checked(name):
                     self._loaded[name] = self._check(plugin, entry.load())
-                except BadInput as error:
-                    self._refuse(plugin, str(error))
-                except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others may raise anything
-                    self._refuse(plugin, f"it cannot be loaded: {in_words(error)}")
             return name in self._loaded
 
-    def _refuse(self, plugin: Plugin, fault: str) -> None:
-        self._faulty.append(replace(plugin, fault=fault))
-        _log.warning("The plugin %s of %s, %s, is not used: %s", plugin.name, plugin.source, plugin.group, fault)
+    def _refuse(self, plugin: Plugin, reason: str, part: str | None = None) -> None:
+        not_used = "is not used" if part is None else f"is used without its {part}"
+        faulty = replace(plugin, fault=reason if part is None else f"it {not_used}: {reason}")
+        with self._lock:
+            if faulty in self._faulty:
+                return
+            self._faulty.append(faulty)
+        _log.warning("The plugin %s of %s, %s, %s: %s", plugin.name, plugin.source, plugin.group, not_used, reason)
 
 
 def has_plugins(group: str) -> bool:

@@ -15,7 +15,7 @@ from judgeboard.domain import Label, Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.llm.chat import last_of_user, text_of
-from judgeboard.registry.methods import load_object, registrations
+from judgeboard.registry.methods import Registration, load_object, with_methods
 from judgeboard.reviews.outcome import GROUNDEDNESS_CONFLICT, QUALITY_CONFLICT
 from judgeboard.runs.generation import rebuilt_messages
 from judgeboard.stats.arrays import among
@@ -229,8 +229,11 @@ SHAPES: Mapping[str, Shape] = {
 @cache
 def shapes() -> Mapping[str, Shape]:
     """Return all shapes by name: those of other tools, and those of methods."""
-    of_methods = {name: load_object(known.shape) for each in registrations() for name, known in each.datasets.items()}
-    return {**SHAPES, **of_methods}
+
+    def loaded(method: Registration) -> Mapping[str, Shape]:
+        return {name: load_object(known.shape) for name, known in method.datasets.items()}
+
+    return with_methods("dataset", SHAPES, loaded)
 
 
 @dataclass(frozen=True, slots=True)

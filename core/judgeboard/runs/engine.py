@@ -10,14 +10,17 @@ Loading this module takes most of a second, so a worker loads it where work begi
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 
+import psycopg
 from pgqueuer import PgQueuer
 from pgqueuer.adapters.drivers.psycopg import PsycopgDriver
 from pgqueuer.adapters.inmemory import InMemoryDriver, InMemoryQueries
 from pgqueuer.errors import RetryRequested
-from pgqueuer.models import Context, Job
+from pgqueuer.models import Context, Job, Log
 from pgqueuer.queries import Queries
 from pgqueuer.types import JobId
 from psycopg import AsyncConnection
@@ -28,7 +31,7 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.runs.work import HELD, PICKED, QUEUED, TRIES, Entry, Handler, PutBackError, QueuedEntry
 from judgeboard.store.engine import AdvisoryLock, Store
 from judgeboard.store.jobs import WAKE_CHANNEL
-from judgeboard.store.outages import reason_of
+from judgeboard.store.outages import Outage, is_outage, reason_of
 
 AT_ONCE = 16  # entries in one worker
 HEARTBEAT_TIMEOUT = timedelta(seconds=10)  # of a worker; the others take its entries then
@@ -56,9 +59,14 @@ class Engine:
     """
 
     def __init__(
-        self, store: Store, handlers: Mapping[str, Handler], wake: Callable[[], None], lost: Callable[[], None]
+        self,
+        store: Store,
+        handlers: Mapping[str, Handler],
+        wake: Callable[[], None],
+        lost: Callable[[], None],
+        outage: Outage,
     ) -> None:
-        self._store, self._handlers, self._wake, self._lost = store, handlers, wake, lost
+        self._store, self._handlers, self._wake, self._lost, self._outage = store, handlers, wake, lost, outage
         self._queries: Queries | InMemoryQueries | None = None  # None without a connection
         self._manager: PgQueuer | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -138,7 +146,8 @@ class Engine:
         if self._store.is_sqlite:
             self._wake()
         elif self._queries is not None:
-            await self._queries.driver.notify(WAKE_CHANNEL, "")
+            with suppress(psycopg.Error):  # whoever leads looks again once it has a connection
+                await self._queries.driver.notify(WAKE_CHANNEL, "")
 
     async def lead(self) -> bool:
         """Become the worker that enqueues, if no other one is; return whether this one is."""
@@ -152,15 +161,20 @@ class Engine:
     async def _serve_postgresql(self) -> None:
         """Take entries over a connection; when it ends, over a new one."""
         while not self._ended:
+            began = time.monotonic()
             try:
                 await self._serve_connection()
             except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
-                _log.warning("the connection for jobs ended: %s; trying again", reason_of(error))
+                if is_outage(error):
+                    self._outage.note(error, began, "trying again")
+                else:
+                    _log.warning("the connection for jobs ended: %s; trying again", reason_of(error))
             self._queries, self._manager, self._leads = None, None, False
             if not self._ended:
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _serve_connection(self) -> None:
+        began = time.monotonic()
         arguments, named = self._store.engine.dialect.create_connect_args(self._store.engine.url)
         named = {"application_name": "judgeboard worker", **named, "autocommit": True}
         async with await AsyncConnection.connect(*arguments, **named) as connection:
@@ -171,6 +185,7 @@ class Engine:
             self._manager, self._queries = PgQueuer(driver), queries
             self._register(self._manager)
             await driver.add_listener(WAKE_CHANNEL, lambda _payload: self._wake())
+            self._outage.end(began)
             self._wake()
             watch = asyncio.create_task(self._notice_loss(connection))
             try:
@@ -182,6 +197,7 @@ class Engine:
     async def _notice_loss(self, connection: AsyncConnection) -> None:
         while not connection.closed:  # noqa: ASYNC110 - the driver has no event for it
             await asyncio.sleep(LOST_SECONDS)
+        self._queries, self._leads = None, False  # entries run still: the next connection comes after them
         self._lost()
 
     async def _run(self, manager: PgQueuer) -> None:
@@ -223,7 +239,10 @@ class Engine:
 
     async def _count_pauses(self, job: Job, begin: str) -> int:
         """Return how often an entry was put off in all workers with a reason that begins like this."""
-        history = [] if self._queries is None else await self._queries.job_log_history(job.id)
+        history: list[Log] = []
+        if self._queries is not None:
+            with suppress(psycopg.Error):  # without the connection, the engine cannot note another failure either
+                history = await self._queries.job_log_history(job.id)
         reasons = [log.traceback.additional_context or {} for log in history if log.traceback is not None]
         return sum(str(each.get("reason")).startswith(begin) for each in reasons)
 

@@ -464,7 +464,7 @@ def _refuse_twice(connection: Connection, job: StoredJob) -> None:
 
 def _state(job: StoredJob, run: StoredRun | None, *, continued: bool, served: bool) -> str:
     cancelled = job.cancelled_at is not None
-    if continued or (job.failed is None and run is not None and run.state is RunState.STOPPED):
+    if continued or (run is not None and run.state is RunState.STOPPED):
         return "cancelled" if cancelled else "stopped"
     if job.failed is not None:
         return "failed"

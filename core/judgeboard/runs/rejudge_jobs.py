@@ -10,6 +10,7 @@ from judgeboard.runs.jobs import OWN_KEY, forget_key, held_key, judge_with_key, 
 from judgeboard.runs.judging import Ask, Judging, make_judge
 from judgeboard.runs.locks import asked_by_commands, holder_of
 from judgeboard.runs.method import Begun
+from judgeboard.runs.runner import COST_LIMIT
 from judgeboard.runs.work import CLOSED, JUDGE, TRIES, Opened, Outstanding, PutBackError, Step, Work, in_chunks, room
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -246,8 +247,9 @@ class RejudgeJob(Work):
         forget_key(self.key)
 
     def _end(self, run_id: int, why: str | None) -> None:
-        """Store the end of the run."""
+        """Store the end of the run. The job failed unless it is done, a person cancelled it or its limit is reached."""
         with self._store.writing() as connection:
+            lock_job(connection, self.key)
             lock_run(connection, run_id)
             run = get_run(connection, run_id)
             if run.state is RunState.RUNNING:
@@ -255,4 +257,6 @@ class RejudgeJob(Work):
                 is_done = why is None or asked >= (run.selected or 0)  # the stop came after the last ask
                 state = RunState.DONE if is_done else RunState.STOPPED
                 finish_run(connection, run_id, state, why_stopped=None if is_done else why)
+                if why is not None and not is_done and why not in {CANCELLED, COST_LIMIT}:
+                    set_failed(connection, self.key, why)
         forget_key(self.key)

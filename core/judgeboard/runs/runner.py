@@ -50,7 +50,7 @@ def tried_again(do: Callable[P, R]) -> Callable[P, R]:
             try:
                 return do(*args, **kwargs)
             except OperationalError as error:
-                _log.warning("%s; trying again", str(error.orig).partition("\n")[0])
+                _log.info("%s; trying again", str(error.orig).partition("\n")[0])  # the store or the worker warns
                 time.sleep(pause)
         return do(*args, **kwargs)
 
@@ -262,7 +262,7 @@ class Runner(Generic[T, S]):
                     self.stop(f"{len(batch) + len(self._waiting):,} replies could not be stored")
                     raise
                 self._room.clear()  # nothing further is asked meanwhile
-                _log.warning("%s; trying again", str(error.orig).partition("\n")[0])
+                _log.info("%s; trying again", str(error.orig).partition("\n")[0])  # the store or the worker warns
                 await asyncio.sleep(pause)
             else:
                 self.stored += len(batch)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import RuleState
 from judgeboard.errors import BadInput, NotFound
@@ -38,7 +37,7 @@ from judgeboard.store.jobs import (
     unfinished_jobs,
 )
 from judgeboard.store.judging_rules import list_rules
-from judgeboard.store.outages import reason_of
+from judgeboard.store.outages import Outage, is_outage
 from judgeboard.store.settings import check_primary_judge
 
 if TYPE_CHECKING:
@@ -73,6 +72,7 @@ class Worker:
         self.executor_id = new_executor_id()
         self._closing = threading.Event()
         self._ended = threading.Event()
+        self._outage = Outage()
         self._thread = threading.Thread(target=self._run, name="judgeboard-worker", daemon=True)
 
     def start(self) -> None:
@@ -94,23 +94,25 @@ class Worker:
         try:
             self._warn_of_primary_judge()
             while not self._closing.is_set():
+                began = time.monotonic()
                 try:
                     self._take_jobs()
                 except Exception as error:  # noqa: BLE001 - whatever the database raises: the pages go on
-                    log_failure("cannot take jobs", error)
+                    log_failure("cannot take jobs", error, self._outage, began)
                     self._closing.wait(BEAT_SECONDS)
         finally:
             self._ended.set()
 
     def _warn_of_primary_judge(self) -> None:
         """Log a warning if the primary judge does not exist: here, once for all jobs of the process."""
+        began = time.monotonic()
         try:
             with self._store.reading() as connection:
                 check_primary_judge(connection)
         except BadInput as error:
             _log.warning("%s", error)
         except Exception as error:  # noqa: BLE001 - an unreachable database comes back
-            log_failure("cannot check the primary judge", error)
+            log_failure("cannot check the primary judge", error, self._outage, began)
 
     def _take_jobs(self) -> None:
         lock: FileLock | None = None
@@ -122,7 +124,7 @@ class Worker:
             with self._store.writing() as connection:
                 register_worker(connection, self.executor_id)
             try:
-                asyncio.run(_Turn(self._store, self.executor_id, self._closing).take())
+                asyncio.run(_Turn(self._store, self.executor_id, self._closing, self._outage).take())
             finally:
                 with self._store.writing() as connection:
                     remove_worker(connection, self.executor_id)
@@ -163,8 +165,8 @@ class _Writes:
 class _Turn:
     """The time in which a worker takes jobs, in one event loop."""
 
-    def __init__(self, store: Store, executor_id: str, closing: threading.Event) -> None:
-        self._store, self._executor_id, self._closing = store, executor_id, closing
+    def __init__(self, store: Store, executor_id: str, closing: threading.Event, outage: Outage) -> None:
+        self._store, self._executor_id, self._closing, self._outage = store, executor_id, closing, outage
         self._duties: dict[str, Duty] = duties()
         self._changed = asyncio.Event()
         self._writes = _Writes(store) if store.is_sqlite else None
@@ -188,10 +190,11 @@ class _Turn:
         noticing = [asyncio.create_task(self._notice_end()), asyncio.create_task(self._notice_writes())]
         try:
             while not self._closing.is_set():
+                began = time.monotonic()
                 try:
                     pause = await self._dispatch()
                 except Exception as error:  # noqa: BLE001 - an unreachable database comes back; running chunks go on
-                    log_failure("cannot look for jobs", error)
+                    log_failure("cannot look for jobs", error, self._outage, began)
                     pause = BEAT_SECONDS
                 await self._pause(pause)
         finally:
@@ -240,7 +243,7 @@ class _Turn:
 
             judging = dict.fromkeys([JUDGE, f"{JUDGE}@{process_name()}"], self._judge)
             handlers = judging | dict.fromkeys(self._duties, self._do)
-            self._engine = Engine(self._store, handlers, self._changed.set, self._end_duties)
+            self._engine = Engine(self._store, handlers, self._changed.set, self._end_duties, self._outage)
             await self._engine.start()
         return self._engine
 
@@ -319,13 +322,14 @@ class _Turn:
         self, work: Work, entries: list[QueuedEntry], elsewhere: frozenset[int], workers: int
     ) -> list[int]:
         """Enqueue what a work has left, and return these answers."""
+        began = time.monotonic()
         try:
             outstanding = await self._outstanding(entries, elsewhere)
             step = await asyncio.to_thread(work.look, outstanding, workers)
         except NotFound:  # its rule or job is gone
             step = Step(cancel=True, ended=True)
         except Exception as error:  # noqa: BLE001 - whatever it is: other works go on, and this one is tried again
-            log_failure(work.key, error)
+            log_failure(work.key, error, self._outage, began)
             await asyncio.sleep(FAILED_SECONDS)
             return []
         if step.cancel and self._engine is not None:
@@ -397,14 +401,16 @@ class _Turn:
 
     async def _beat_until_the_end(self) -> None:
         while True:
+            began = time.monotonic()
             try:
                 async with self._looking:
                     self._look_at_writes()
                     await asyncio.to_thread(self._beat)
                     if self._writes is not None:
                         self._writes.are_new()  # a heartbeat is no reason to look for work
+                self._outage.end(began)
             except Exception as error:  # noqa: BLE001 - an unreachable database comes back
-                log_failure("cannot store a heartbeat", error)
+                log_failure("cannot store a heartbeat", error, self._outage, began)
             await asyncio.sleep(BEAT_SECONDS)
 
     def _beat(self) -> None:
@@ -445,10 +451,9 @@ def work_of(store: Store, key: str) -> Work:
     return RuleJob(store, key) if _is_rule(key) else RejudgeJob(store, key)
 
 
-def log_failure(what: str, error: Exception) -> None:
-    """Log an error after which the worker tries again."""
-    # The database is locked, full or unreachable: not our bug. The engine raises the driver's own error.
-    if isinstance(error, OperationalError) or type(error).__name__ == OperationalError.__name__:
-        _log.warning("%s: %s; trying again", what, reason_of(error))
+def log_failure(what: str, error: Exception, outage: Outage, began: float) -> None:
+    """Log an error after which the worker tries again; of the errors of an outage, only the first one."""
+    if is_outage(error):  # the database is locked, full or unreachable: not our bug
+        outage.note(error, began, "trying again")
     else:
         _log.error("%s; trying again", what, exc_info=error)

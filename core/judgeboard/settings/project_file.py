@@ -4,7 +4,8 @@ import logging
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -80,6 +81,26 @@ def leave_project_file() -> Path | None:
     return Path(named) if named else None
 
 
+@contextmanager
+def without_project_file() -> Iterator[Path | None]:
+    """Use no project file but one that JUDGEBOARD_CONFIG names; yield the path of the one that is not used."""
+    left_out = None if os.environ.get(CONFIG) else next((path for path in _paths() if path.is_file()), None)
+    if left_out is None:
+        yield None
+        return
+    os.environ[CONFIG] = os.devnull  # an empty file, also for the processes that this one starts
+    try:
+        yield left_out
+    finally:
+        del os.environ[CONFIG]
+
+
+def _paths() -> Iterator[Path]:
+    """Yield where a project file may be, the nearest first."""
+    here = Path.cwd()
+    return (folder / PROJECT_FILE for folder in (here, *here.parents))
+
+
 def project_file() -> ProjectFile | None:
     """Return the file that JUDGEBOARD_CONFIG names, otherwise the nearest ``judgeboard.toml`` above, None without one.
 
@@ -90,7 +111,7 @@ def project_file() -> ProjectFile | None:
         path = Path(named).expanduser().absolute()
         return _read(path, file_text(path, most=MOST_BYTES))
     here = Path.cwd()
-    for path in (folder / PROJECT_FILE for folder in (here, *here.parents)):
+    for path in _paths():
         if not path.is_file():
             continue
         if path.parent == here:

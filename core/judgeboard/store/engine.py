@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import shlex
 import shutil
 import sqlite3
 import time
@@ -462,9 +463,14 @@ def damaged(url: URL) -> str:
 
 
 def missing(url: URL) -> str:
-    """Return that there is no database, and how to create one."""
-    place = url.database if url.get_backend_name() == "sqlite" else _shown(url)
+    """Return that there is no database, or that a database of a server has no tables yet, and how to create them."""
+    if url.get_backend_name() == "sqlite":
+        return (
+            f"no database at {url.database}. Create one with `judgeboard import FILE --db {url.database}`, "
+            "or try the sample with `judgeboard quickstart`"
+        )
+    place = shlex.quote(_shown(url))
     return (
-        f"no database at {place}. Create one with `judgeboard import FILE --db {place}`, "
-        "or try the sample with `judgeboard quickstart`"
+        f"{_shown(url)} has no tables of Judgeboard yet. Create them with `judgeboard db migrate --db {place}`, "
+        f"then import a log with `judgeboard import FILE --db {place}`"
     )

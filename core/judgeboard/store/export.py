@@ -31,7 +31,7 @@ from judgeboard.domain import LOG_FIELDS, OVERALL, Decision, Feedback, Grade, Re
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import Column, ColumnType, write_rows
 from judgeboard.formats.jsonl import object_text
-from judgeboard.registry.methods import load_object, registrations
+from judgeboard.registry.methods import Registration, load_object, with_methods
 from judgeboard.store.engine import Store
 from judgeboard.store.filter_conditions import pair_conditions, response_conditions
 from judgeboard.store.filters import RowFilter
@@ -481,8 +481,11 @@ _EXPORTS: Mapping[str, ExportTable] = {
 @cache
 def exports() -> Mapping[str, ExportTable]:
     """Return the tables that can be exported by name, with those of methods."""
-    of_methods = {name: load_object(place) for each in registrations() for name, place in each.exports.items()}
-    return {**_EXPORTS, **of_methods}
+
+    def loaded(method: Registration) -> Mapping[str, ExportTable]:
+        return {name: load_object(place) for name, place in method.exports.items()}
+
+    return with_methods("table", _EXPORTS, loaded)
 
 
 def objects_of(

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
@@ -28,9 +28,10 @@ from judgeboard.store.reviews import (
     is_imported,
     is_test,
 )
-from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
+from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, columns_of, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
+    IMPORT_BATCH,
     JUDGMENT,
     JUDGMENT_SCORE,
     QUEUE_ITEM,
@@ -378,18 +379,69 @@ class GradeOf:
 def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime) -> int:
     """Store grades as reviews of imported reviewers; return how many are new.
 
-    The same grade (response, annotator, content) is stored once. A different grade by the annotator replaces their
-    current imported grade of the response.
+    The same grade (response, annotator, content) is stored once, unless it was changed since (`Restoring`).
+    A different grade by the annotator replaces their current imported grade of the response.
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
-    by_key = {_request_key(grade): grade for grade in grades}
-    known = known_keys(connection, by_key)
-    new = [review_of_grade(grade, reviewers, batch_id, now) for key, grade in by_key.items() if key not in known]
-    current = _current_reviews(connection, new)
+    reviews = {
+        review.request_key: review for review in (review_of_grade(each, reviewers, batch_id, now) for each in grades)
+    }
+    known = known_keys(connection, reviews)
+    current = _current_reviews(connection, reviews.values())
+    new = [review for key, review in reviews.items() if key not in known]
+    if known:
+        restoring = Restoring.of_import(connection, batch_id)
+        stored = [reviews[key] for key in reviews if key in known]
+        new += filter(None, (restoring.restored(review, current.get(_owner(review), ())) for review in stored))
+    replaced = {owner: of_owner[-1].id for owner, of_owner in current.items()}
     for turn in in_turns(new, _owner):
-        reviews = [replace(review, replaces=current.get(_owner(review))) for review in turn]
-        current |= zip(map(_owner, reviews), insert_reviews(connection, reviews), strict=True)
+        of_turn = [replace(review, replaces=replaced.get(_owner(review))) for review in turn]
+        replaced |= zip(map(_owner, of_turn), insert_reviews(connection, of_turn), strict=True)
     return len(new)
+
+
+class CurrentImport(NamedTuple):
+    """A current review that came from a file."""
+
+    id: int
+    request_key: str
+    at: datetime
+    import_batch_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Restoring:
+    """Which stored grades of a file count again because they were changed since: the file changed them back.
+
+    A grade that another file changed stays changed if the file of this import had it before: it may not know of the
+    change. ``imports`` are the imports of a file of this name, None if no such file was imported.
+    """
+
+    imports: frozenset[int] | None = None
+
+    @classmethod
+    def of_import(cls, connection: Connection, batch_id: int | None) -> "Restoring":
+        """Return what counts again for an import."""
+        own = select(IMPORT_BATCH.c.file, IMPORT_BATCH.c.kind).where(IMPORT_BATCH.c.id == batch_id).subquery()
+        same_name = (IMPORT_BATCH.c.file == own.c.file) & (IMPORT_BATCH.c.kind == own.c.kind)
+        query = select(IMPORT_BATCH.c.id, IMPORT_BATCH.c.finished_at).join(own, same_name)
+        rows = connection.execute(query.where(IMPORT_BATCH.c.undone_at.is_(None))).all()
+        before = any(row.id != batch_id and row.finished_at is not None for row in rows)
+        return cls(frozenset(row.id for row in rows)) if before else cls()
+
+    def restored(self, review: Review, current: Sequence[CurrentImport]) -> Review | None:
+        """Return a stored review with a request key of its own if it counts again, else None.
+
+        ``current`` are the person's current imported reviews of the same subject, the oldest first. What is from an
+        earlier time than these does not count again.
+        """
+        if not current or review.at < current[-1].at:
+            return None
+        if self.imports is not None and current[-1].import_batch_id not in self.imports:
+            return None
+        if review.request_key in {each.request_key[: len(review.request_key)] for each in current}:
+            return None
+        return replace(review, request_key=f"{review.request_key}:{current[-1].id}")
 
 
 def review_of_grade(grade: GradeOf, reviewers: Mapping[str, int], batch_id: int | None, now: datetime) -> Review:
@@ -463,16 +515,21 @@ def one_spelling(name: str) -> str:
     return " ".join(name.split()).casefold()
 
 
-def _current_reviews(connection: Connection, new: Collection[Review]) -> dict[tuple[int | None, int], int]:
-    """Return the ids of the current imported reviews that the new reviews replace, by (response, reviewer)."""
-    query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, REVIEW.c.id).where(
-        REVIEW.c.response_id.in_({review.response_id for review in new}),
-        REVIEW.c.reviewer_id.in_({review.reviewer_id for review in new}),
+def _current_reviews(
+    connection: Connection, reviews: Collection[Review]
+) -> dict[tuple[int | None, int], list[CurrentImport]]:
+    """Return the current imported grades of these answers, by (response, reviewer), the oldest first."""
+    query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, *columns_of(CurrentImport, REVIEW)).where(
+        REVIEW.c.response_id.in_({review.response_id for review in reviews}),
+        REVIEW.c.reviewer_id.in_({review.reviewer_id for review in reviews}),
         REVIEW.c.decision.is_(None),
         is_imported(),
         is_current(),
     )
-    return {(response, reviewer): id_ for response, reviewer, id_ in connection.execute(query.order_by(REVIEW.c.id))}
+    current: dict[tuple[int | None, int], list[CurrentImport]] = defaultdict(list)
+    for response, reviewer, *columns in connection.execute(query.order_by(REVIEW.c.id)):
+        current[response, reviewer].append(CurrentImport(*columns))
+    return current
 
 
 def _request_key(grade: GradeOf) -> str:

@@ -1,5 +1,6 @@
 """Reviews and comments from an export, with the reviews and comments of the same file that they replace."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -29,6 +30,7 @@ class FileReviews:
     """The reviews of one file: their request keys by their numbers in it, which have no meaning in this database."""
 
     keys: dict[int, str] = field(default_factory=dict)
+    _equal: Counter[str] = field(default_factory=Counter)
 
     def store(self, connection: Connection, reviews: Sequence[tuple[ReviewRecord, Review]]) -> set[str]:
         """Store reviews in the order of the file, and return the request keys of the new ones.
@@ -38,6 +40,7 @@ class FileReviews:
         person's grade of an earlier import. A decision decides the flags of its answer that have the rules of the flags
         in the file, except for flags that are open there.
         """
+        reviews = [(record, replace(review, request_key=self._own_key(review))) for record, review in reviews]
         made_here = _made_here(connection, [review for _, review in reviews], set(self.keys.values()))
         known = known_keys(connection, [review.request_key for _, review in reviews])
         new: dict[str, tuple[ReviewRecord, Review]] = {}
@@ -71,6 +74,12 @@ class FileReviews:
         left = {flag_id for of_review in _flags_of(connection, still_open).values() for flag_id in of_review}
         close_flags(connection, {flag_id for of_review in flags.values() for flag_id in of_review} - left)
         return set(new)
+
+    def _own_key(self, review: Review) -> str:
+        """Return the request key of a review; one that is equal to an earlier one of the file is a change back."""
+        number = self._equal[review.request_key]
+        self._equal[review.request_key] += 1
+        return f"{review.request_key}:{number}" if number else review.request_key
 
     def _replaced_ids(self, connection: Connection, records: Collection[ReviewRecord]) -> dict[str, int]:
         """Return the ids of the stored reviews that others replace, by request key."""

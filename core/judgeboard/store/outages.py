@@ -26,8 +26,12 @@ _log = logging.getLogger("judgeboard.store")
 
 def is_outage(error: BaseException) -> bool:
     """Return whether the database cannot be used now, so that the same data may be stored later."""
-    return isinstance(error, OperationalError | PoolTimeout | TimeoutError) or isinstance(
-        error.__cause__, OperationalError
+    # The engine of jobs raises errors of the driver itself, which a process with SQLite never loads.
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return (
+        OperationalError.__name__ in names
+        or isinstance(error, PoolTimeout | TimeoutError)
+        or isinstance(error.__cause__, OperationalError)
     )
 
 
@@ -52,20 +56,49 @@ def outage_words(error: Exception) -> str | None:
     return "The database cannot be used at the moment"
 
 
+class Outage:
+    """Logs once that a database cannot be used, and once that it can be used again, for all threads of a process.
+
+    A try tells of the database only since it began (``began``, of the monotonic clock): one that began before an outage
+    does not show its end, and one that began before the end shows no new outage.
+    """
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._away_since: float | None = None
+        self._back_since = 0.0
+
+    def note(self, error: BaseException, began: float, then: str) -> float | None:
+        """Note a try that failed, and return since when the database is away; None if it is back already.
+
+        ``then`` says in the log what is done now.
+        """
+        with self._guard:
+            if self._away_since is None and began >= self._back_since:
+                self._away_since = time.monotonic()
+                _log.warning("the database cannot be used: %s; %s", reason_of(error), then)
+            return self._away_since
+
+    def end(self, began: float) -> None:
+        """Note that the database can be used."""
+        with self._guard:
+            if self._away_since is not None and began >= self._away_since:
+                self._back_since = time.monotonic()
+                _log.warning("the database can be used again, after %.0f s", self._back_since - self._away_since)
+                self._away_since = None
+
+
 class Patience:
     """How long the threads of a run wait together for a database that cannot be used: ``seconds`` for each outage.
 
-    A SQLite database that another process has locked is waited for without an end. `give_up` ends all waiting. A try
-    tells of the database only since it began (``began``, of the monotonic clock): one that began before an outage does
-    not show its end, and one that began before the end shows no new outage.
+    A SQLite database that another process has locked is waited for without an end. `give_up` ends all waiting. When a
+    try ``began`` counts as for an `Outage`.
     """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.given_up = Event()
-        self._guard = Lock()
-        self._away_since: float | None = None
-        self._back_since = 0.0
+        self._outage = Outage()
 
     def give_up(self) -> None:
         """Wait no more, for example because the user wants to stop."""
@@ -73,21 +106,16 @@ class Patience:
 
     def wait(self, error: Exception, began: float) -> bool:
         """Wait before another try; return False if it is not worth one."""
-        with self._guard:
-            if self._away_since is None and began < self._back_since:
-                return not self.given_up.is_set()
-            if self._away_since is None and not self.given_up.is_set():
-                self._away_since = time.monotonic()
-                _log.warning("the database cannot be used: %s; waiting up to %g s", reason_of(error), self.seconds)
-            left = (self._away_since or 0.0) + self.seconds - time.monotonic()
+        if self.given_up.is_set():
+            return False
+        away_since = self._outage.note(error, began, f"waiting up to {self.seconds:g} s")
+        if away_since is None:
+            return True
+        left = away_since + self.seconds - time.monotonic()
         if left <= 0:
             self.given_up.set()
         return not self.given_up.wait(max(0.0, min(left, AWAY_PAUSE_SECONDS)))
 
     def end_wait(self, began: float) -> None:
         """Note that the database can be used."""
-        with self._guard:
-            if self._away_since is not None and began >= self._away_since:
-                self._back_since = time.monotonic()
-                _log.warning("the database can be used again, after %.0f s", self._back_since - self._away_since)
-                self._away_since = None
+        self._outage.end(began)

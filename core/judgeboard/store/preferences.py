@@ -24,7 +24,14 @@ from judgeboard.stats.arrays import TIE, FloatArray, IntArray, among
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import BothOrders, question_groups
-from judgeboard.store.grades import import_key, imported_reviewers, in_turns, known_keys
+from judgeboard.store.grades import (
+    CurrentImport,
+    Restoring,
+    import_key,
+    imported_reviewers,
+    in_turns,
+    known_keys,
+)
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, is_current, is_imported, notes_of
 from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
@@ -181,6 +188,11 @@ def _store_batch(
     owners: list[_Owner] = [(each.pair_id or 0, each.reviewer_id, each.shown) for each in reviews]
     current = _current_at(connection, owners)
     known = known_keys(connection, [review.request_key for review in reviews])
+    if known:
+        restoring = Restoring.of_import(connection, batch_id)
+        for index, review in enumerate(reviews):
+            if review.request_key in known and (last := current.get(owners[index])) is not None:
+                reviews[index] = restoring.restored(review, [last.stored]) or review
     new = [False] * len(reviews)
     unknown = [index for index, review in enumerate(reviews) if review.request_key not in known]
     for turn in in_turns(unknown, owners.__getitem__):
@@ -188,15 +200,17 @@ def _store_batch(
         for index in turn:
             last = current.get(owners[index])
             if last is None or _adds(reviews[index], last):
-                added[index] = replace(reviews[index], replaces=None if last is None else last.id)
+                added[index] = replace(reviews[index], replaces=None if last is None else last.stored.id)
         for index, id_ in zip(added, insert_reviews(connection, list(added.values())), strict=True):
-            current[owners[index]] = _Known(id_, dict(reviews[index].preferences), reviews[index].grade)
+            review = reviews[index]
+            stored = CurrentImport(id_, review.request_key, review.at, batch_id)
+            current[owners[index]] = _Known(stored, dict(review.preferences), review.grade)
             new[index] = True
     return new
 
 
 class _Known(NamedTuple):
-    id: int
+    stored: CurrentImport
     aspects: dict[str, AspectPreference]
     grade: Grade
 
@@ -205,10 +219,13 @@ def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Own
     pair_ids = {pair_id for pair_id, _, _ in owners}
     current: dict[_Owner, _Known] = {}
     rows = load_preferences(connection, pair_ids, only_imported=True)
-    grades = notes_of(connection, {row.review_id for row in rows})
+    ids = {row.review_id for row in rows}
+    grades = notes_of(connection, ids)
+    of_reviews = rows_with(connection, select(*columns_of(CurrentImport, REVIEW)), REVIEW.c.id, ids)
+    stored = {row.id: CurrentImport(*row) for row in of_reviews}
     for row in rows:
         owner = (row.pair_id, row.reviewer_id, row.shown)
-        known = current.setdefault(owner, _Known(row.review_id, {}, grades.get(row.review_id, Grade())))
+        known = current.setdefault(owner, _Known(stored[row.review_id], {}, grades.get(row.review_id, Grade())))
         known.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
     return current
 

@@ -108,5 +108,5 @@ def count_all_reviews(connection: Connection) -> int:
 
 
 def count_failed_jobs(connection: Connection) -> int:
-    """Return the number of jobs that could not start."""
+    """Return the number of jobs that could not start, could not go on, or stopped because something failed."""
     return int(connection.execute(select(func.count()).where(JOB.c.failed.is_not(None))).scalar_one())

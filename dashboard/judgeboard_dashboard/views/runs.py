@@ -26,7 +26,7 @@ from judgeboard_dashboard.widgets.long_work import SILENT
 from judgeboard_dashboard.widgets.navigation import Rows, follow, item, open_button, responses
 from judgeboard_dashboard.widgets.rejudge_form import job_button
 from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, when
+from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, note, when
 
 PAGE_SIZE = 50
 OF_ANSWERS = ("judge", "rejudge", "anchors")
@@ -95,7 +95,11 @@ RUN_COLUMNS: Columns[RunLine] = {
     Column("Cost", width=75, right=True): lambda line: money(line.counts.total_cost_micro),
     Column("Took", width=90): lambda line: line.took,
     Column("By", width=85): lambda line: line.run.actor,
-    Column("Why", width=205, help="Why the run stopped, or how long it has stored no result"): lambda line: line.why,
+    Column(
+        "Why",
+        width=205,
+        help="Why the run ended early, or how long it has stored no result. Select the run to read all of it.",
+    ): lambda line: line.why,
 }
 PROBLEM_COLUMNS: Columns[RunProblem] = {
     Column("Status", width=95): lambda failed: failed.status,
@@ -189,19 +193,19 @@ def _turn(before: int | None) -> None:
 
 def _problems(line: RunLine) -> None:
     run = line.run
-    state = f"This run is {run.state.value}: {line.why.rstrip('.')}." if line.why else None
+    ended_early = run.state in {RunState.STOPPED, RunState.INTERRUPTED}
+    failures = f"{line.failed:,} of {line.counts.asked:,} failed" if line.failed else None
+    heading(f"Run {run.id}: {failures or (run.state.value if ended_early else 'no failures')}")
+    if line.why:  # the column Why has no room for a whole sentence, and none at all in a narrow window
+        note(f"{line.why.rstrip('.')}.", lead=f"This run is {run.state.value}:")
     if line.failed:
-        heading(f"Run {run.id}: {line.failed:,} of {line.counts.asked:,} failed")
-        if state:
-            caption(state)
         with reading() as connection:
             problems = run_problems(connection, run.id)
         targets = [_example_rows(each) for each in problems]
         key, name = f"problems_{run.id}_{len(problems)}", f"run_{run.id}_problems"
         table(Table.of(problems, PROBLEM_COLUMNS), targets, key=key, name=name, most=8)
     else:
-        heading(f"Run {run.id}: stopped" if run.state is RunState.STOPPED else f"Run {run.id}: no failures")
-        caption(state, asked_words(line))
+        caption(asked_words(line))
     if run.version_id is not None:
         _buttons(line, run.version_id)
 

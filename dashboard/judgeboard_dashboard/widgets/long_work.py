@@ -8,7 +8,7 @@ from datetime import timedelta
 import streamlit as st
 
 from judgeboard.errors import JudgeboardError
-from judgeboard.registry.methods import registrations
+from judgeboard.registry.methods import with_methods
 from judgeboard.store.clock import utc_now
 from judgeboard.store.jobs import RunInProgress, runs_in_progress
 from judgeboard.store.storing import import_in_progress
@@ -21,10 +21,9 @@ SILENT = timedelta(minutes=2)  # without a verdict for this long, the process of
 REPAINT_SECONDS = 5.0
 MINUTE = 60
 LONGEST_FILE = 30
-DOES = {
-    "compare": "Comparing",
-    **{kind: does for each in registrations() for kind, does in each.runs.items()},
-}
+DOES = with_methods(
+    "kind of run", {"compare": "Comparing"}, lambda each: each.runs, reserved=("judge", "rejudge", "import")
+)
 """What a run of a kind does; the others judge."""
 
 

@@ -1,9 +1,11 @@
 """The demo fills a database once, the same on both engines."""
 
 import json
+import os
 import shlex
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.reports.output import to_json
 from judgeboard.reports.stats import stats
 from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
+from judgeboard.store.overview import count_flags
 
 
 def numbers(store: Store) -> str:
@@ -113,3 +117,26 @@ def test_a_demo_that_does_not_serve_ends_with_the_command_that_opens_it(
     assert run(["quickstart", "--no-serve", "--db", database]) == 0
     *_, last = capsys.readouterr().out.splitlines()
     assert shlex.split(last.partition(": ")[2]) == ["judgeboard", "serve", "--db", database]
+
+
+def test_the_project_file_of_the_folder_is_not_about_the_sample_data(
+    sqlite_store: Store,
+    filled: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without the primary judge of the sample, the demo would have no flags for low scores; and 7 is no threshold."""
+    filled(sqlite_store)
+    project = tmp_path / "judgeboard.toml"
+    project.write_text('primary_judge = "rag"\nlow_quality = 7\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("JUDGEBOARD_CONFIG", raising=False)
+    assert run(["quickstart", "--no-serve", "--db", "demo.db"]) == 0
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == f"{project} is not used, because it is not about the sample data"
+    command = ["judgeboard", "serve", "--db", "demo.db", "--config", os.devnull]
+    assert shlex.split(last.partition(": ")[2]) == command
+    assert "JUDGEBOARD_CONFIG" not in os.environ
+    with closing(open_store("demo.db")) as demo, sqlite_store.reading() as expected, demo.reading() as connection:
+        assert count_flags(connection) == count_flags(expected)

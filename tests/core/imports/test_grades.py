@@ -1,6 +1,8 @@
 """A row becomes a person's grade as it was given, on its scale, by an annotator who may be a known person."""
 
 import json
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -15,9 +17,11 @@ from judgeboard.imports.importing import import_file
 from judgeboard.imports.scales import scale_in, scale_of_pairs
 from judgeboard.people.roster import add_person, ensure_reviewer, link_person, list_people
 from judgeboard.reviews.decisions import prefer
+from judgeboard.store.export import export_tables
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.hidden_rows import Seen
 from judgeboard.store.items import load_item
+from judgeboard.store.opening import open_store
 from judgeboard.store.own_reviews import own_reviews_page
 from judgeboard.store.preferences import counted_preferences, load_preferences
 from judgeboard.store.reviewers import reviewer_names, reviewers_of, store_reviewer
@@ -222,6 +226,62 @@ def test_an_annotator_with_the_name_of_a_person_is_that_person_whose_own_reviews
     own, first, second = case.reviews()
     assert {review["reviewer_id"] for review in (own, first, second)} == {case.mara.id}
     assert [review["replaces"] for review in (own, first, second)] == [None, None, first["id"]]
+
+
+@pytest.mark.parametrize("at", [None, "2026-03-01"])
+def test_a_grade_that_is_changed_back_counts_again_and_the_same_file_again_changes_nothing(
+    case: QueueCase, bring, tmp_path: Path, at: str | None
+) -> None:
+    def brought(value: float) -> int:
+        time = {} if at is None else {"at": at}
+        row = {"response_id": "a0", "annotator": "mara", "groundedness": value} | time
+        return bring(row, kind="grades", name="grades.jsonl").new
+
+    assert [brought(value) for value in (0.2, 0.8, 0.2, 0.2, 0.8, 0.2, 0.2)] == [1, 1, 1, 0, 1, 1, 0]
+    assert counted(case) == {"Mara": 0.2}
+    reviews = case.reviews()
+    assert [review["groundedness"] for review in reviews] == [0.2, 0.8, 0.2, 0.8, 0.2]
+    assert [review["replaces"] for review in reviews] == [None, *(review["id"] for review in reviews[:-1])]
+    exported = {table: tmp_path / f"{table}.jsonl" for table in ("responses", "reviews")}
+    export_tables(case.store, exported)
+    assert import_file(case.store, exported["reviews"], kind="grades").new == 0
+    with closing(open_store(tmp_path / "other.db", create=True)) as other:
+        import_file(other, exported["responses"])
+        assert [import_file(other, exported["reviews"], kind="grades").new for _ in range(2)] == [5, 0]
+        with other.reading() as connection:
+            assert graded_reviews(connection).groundedness.tolist() == [0.2]
+
+
+@on_sqlite
+def test_a_grade_that_another_file_changed_stays_changed_unless_a_new_file_changes_it_back(
+    case: QueueCase, bring
+) -> None:
+    def brought(name: str, *values: float) -> int:
+        answers = zip(("a0", "other"), values, strict=False)
+        rows = [{"response_id": id_, "annotator": "mara", "groundedness": value} for id_, value in answers]
+        return bring(*rows, kind="grades", name=name).new
+
+    case.add("other", query_type="QA")
+    assert [brought("march.jsonl", 0.2), brought("corrections.jsonl", 0.8)] == [1, 1]
+    assert [brought("march.jsonl", 0.2), brought("march.jsonl", 0.2, 0.4)] == [0, 1], "it does not know of the change"
+    assert brought("april.jsonl", 0.2) == 1
+    assert [review["groundedness"] for review in case.reviews()] == [0.2, 0.8, 0.4, 0.2]
+
+
+@on_sqlite
+def test_a_grade_of_an_earlier_time_does_not_count_again(case: QueueCase, bring) -> None:
+    row = {"response_id": "a0", "annotator": "mara"}
+    marks = ((0.2, "2026-03-01"), (0.8, "2026-03-02"), (0.2, "2026-03-01"))
+    assert [bring(row | {"groundedness": value, "at": at}, kind="grades").new for value, at in marks] == [1, 1, 0]
+    assert counted(case) == {"Mara": 0.8}
+
+
+def test_a_preference_that_is_changed_back_counts_again(case: QueueCase, bring) -> None:
+    add_pairs(case.store, 1)
+    row = {"pair_id": "p0", "annotator": "mara", "order": "ab"}
+    assert [bring(row | {"preference": side}, kind="grades").new for side in "abaab"] == [1, 1, 1, 0, 1]
+    with case.store.reading() as connection:
+        assert [each.preference for each in load_preferences(connection)] == ["b"]
 
 
 @on_sqlite

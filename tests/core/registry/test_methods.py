@@ -1,5 +1,6 @@
 """The list of methods: each line stands for a folder, and without the folders the rest works."""
 
+import json
 import shlex
 import subprocess
 import sys
@@ -29,7 +30,7 @@ def test_without_any_method_the_rest_starts_and_creates_a_database(tmp_path: Pat
 
 OF_ANOTHER_PACKAGE = """
 import click
-from judgeboard.registry.methods import Page, Registration
+from judgeboard.registry.methods import Checks, Dataset, JudgeOption, Kind, Page, Registration
 
 @click.command()
 def polly_command() -> None:
@@ -39,7 +40,37 @@ def polly_command() -> None:
 COMMAND = "parrots:polly_command"
 PARROT = Registration(commands={("Measure", "compare", "polly"): COMMAND, ("Parrots", "polly"): COMMAND})
 WITH_PAGE = Registration(pages={"parrots": Page("Parrots", "Parrots", "index.md", before="Runs")})
+GREEDY = Registration(
+    commands={
+        ("Parrots", "polly"): COMMAND,
+        ("Parrots", "agreement"): COMMAND,
+        ("Review", "queue", "create"): COMMAND,
+        ("Measure", "agreement", "polly"): COMMAND,
+        ("Parrots", "nests", "polly"): COMMAND,
+        ("Parrots", "eggs"): "parrots:eggs_command",
+    },
+    judge_options=(JudgeOption("--rejudge", "", COMMAND), JudgeOption("--parrots", "", COMMAND, "NAMES")),
+    imports={"grades": Kind(COMMAND, "Eggs", "egg", "eggs"), "reviews": Kind(COMMAND, "Eggs", "egg", "eggs")},
+    exports={"flags": COMMAND},
+    datasets={"ragas": Dataset(COMMAND, "eggs")},
+    checks=Checks("parrots:CHECKS"),
+)
 """
+NOT_USED = "The plugin parrot of the package parrots 1.0, judgeboard.methods, is not used: "
+
+
+def installed(folder: Path, place: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command beside a package of parrots, whose entry point names a place."""
+    (folder / "parrots.py").write_text(OF_ANOTHER_PACKAGE, encoding="utf-8")
+    (folder / "quitting.py").write_text("class Odd(BaseException): pass\nraise Odd('no licence')\n", encoding="utf-8")
+    (folder / "leaving.py").write_text("raise SystemExit(3)\n", encoding="utf-8")
+    info = folder / "parrots-1.0.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parrots\nVersion: 1.0\n", encoding="utf-8")
+    (info / "entry_points.txt").write_text(f"[judgeboard.methods]\nparrot = {place}\n", encoding="utf-8")
+    code = f"import sys; sys.path.append({str(folder)!r}); from judgeboard.cli.app import run; "
+    code += f"sys.exit(run({list(words)}))"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=folder)
 
 
 @pytest.mark.parametrize(
@@ -48,27 +79,55 @@ WITH_PAGE = Registration(pages={"parrots": Page("Parrots", "Parrots", "index.md"
         ("parrots:PARROT", "polly", "Polly", ""),
         ("parrots:PARROT", "compare polly", "Polly", ""),
         ("parrots:PARROT", "--help", "Parrots:\n  polly", ""),
-        ("parrots:GONE", "labels --help", "Usage", "the method parrot (parrots:GONE) is left out: module 'parrots'"),
-        ("nowhere:PARROT", "labels --help", "Usage", "is left out: No module named 'nowhere'"),
-        (
-            "parrots:WITH_PAGE",
-            "labels --help",
-            "Usage",
-            "is left out: only methods of Judgeboard have tables and pages",
-        ),
+        ("parrots:GONE", "labels --help", "Usage", f"{NOT_USED}it cannot be loaded: AttributeError: module 'parrots'"),
+        ("nowhere:PARROT", "labels --help", "Usage", f"{NOT_USED}it cannot be loaded: ModuleNotFoundError"),
+        ("leaving:PARROT", "labels --help", "Usage", f"{NOT_USED}it cannot be loaded: SystemExit: 3"),
+        ("quitting:PARROT", "labels --help", "Usage", f"{NOT_USED}it cannot be loaded: Odd: no licence"),
+        ("parrots:COMMAND", "labels --help", "Usage", f"{NOT_USED}it must be a `Registration`"),
+        ("parrots:WITH_PAGE", "labels --help", "Usage", f"{NOT_USED}only methods of Judgeboard have tables and pages"),
     ],
 )
 def test_another_package_adds_a_method_with_an_entry_point(
     tmp_path: Path, place: str, command: str, printed: str, warned: str
 ) -> None:
-    (tmp_path / "parrots.py").write_text(OF_ANOTHER_PACKAGE, encoding="utf-8")
-    info = tmp_path / "parrots-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: parrots\nVersion: 1.0\n", encoding="utf-8")
-    (info / "entry_points.txt").write_text(f"[judgeboard.methods]\nparrot = {place}\n", encoding="utf-8")
-    code = f"import sys; sys.path.append({str(tmp_path)!r}); from judgeboard.cli.app import run; "
-    code += f"sys.exit(run({shlex.split(command)}))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ran = installed(tmp_path, place, *shlex.split(command))
+    assert ran.returncode == 0
     assert printed in ran.stdout
     assert len(ran.stderr.splitlines()) == bool(warned)
     assert warned in ran.stderr
+
+
+def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_lists_it(tmp_path: Path) -> None:
+    """Each part that it cannot have is one warning, and the rest of the method is used."""
+    assert installed(tmp_path, "parrots:GREEDY", "polly").stdout == "Polly\n"
+    for words in ("agreement", "queue create", "judge", "import", "export", "agreement polly"):
+        shown = installed(tmp_path, "parrots:GREEDY", *words.split(), "--help").stdout
+        assert "Let the parrot speak" not in shown, words
+        assert words == "import" or "egg" not in shown, words
+    assert "--parrots NAMES" in installed(tmp_path, "parrots:GREEDY", "judge", "--help").stdout
+    ran = installed(tmp_path, "parrots:GREEDY", "doctor", "--json")
+    plugins = json.loads(ran.stdout)["plugins"]
+    assert {(each["group"], each["name"], each["package"]) for each in plugins} == {
+        ("judgeboard.methods", "parrot", "parrots")
+    }
+    faults = [each["fault"].removeprefix("it is used without its ") for each in plugins]
+    assert sorted(faults) == [
+        "checks: it cannot be loaded: AttributeError: module 'parrots' has no attribute 'CHECKS'",
+        "command agreement polly: agreement is no group of commands",
+        "command agreement: agreement is taken by Judgeboard",
+        "command eggs: it cannot be loaded: AttributeError: module 'parrots' has no attribute 'eggs_command'",
+        "command nests polly: Parrots has no command nests",
+        "command queue create: queue create is taken by Judgeboard",
+        "dataset ragas: ragas is taken by Judgeboard",
+        "kind of import grades: grades is taken by Judgeboard",
+        "kind of import reviews: reviews is taken by Judgeboard",
+        "option --rejudge: --rejudge is taken by Judgeboard",
+        "table flags: flags is taken by Judgeboard",
+    ]
+    warnings = ran.stderr.splitlines()
+    assert len(warnings) == len(faults)
+    assert all(
+        each.startswith("The plugin parrot of the package parrots 1.0, judgeboard.methods, is") for each in warnings
+    )
+    listed = installed(tmp_path, "parrots:PARROT", "doctor").stdout
+    assert "ok   plugin parrot (judgeboard.methods) of the package parrots 1.0" in listed

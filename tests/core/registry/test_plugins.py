@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import metadata
@@ -365,6 +366,7 @@ def test_our_names_are_found_without_a_look_at_the_entry_points(monkeypatch: pyt
         ("two", "2", "it must be a number"),
         ("two", ImportError("no module\nat all"), "it cannot be loaded: ImportError: no module"),
         ("two", SystemExit(), "it cannot be loaded: SystemExit"),
+        ("two", CancelledError(), "it cannot be loaded: CancelledError"),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_warning(

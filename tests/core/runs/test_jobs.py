@@ -280,7 +280,12 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_job(
             connection.execute(text(f"SELECT pg_terminate_backend(pid) {others}"))
         endpoint.release()
         job = ended(postgres_log, job_id)
+        until(lambda: "can be used again" in caplog.text, "the end of the outage")
     assert (job.state, job.ok) == ("done", ANSWERS)
+    records = [record for record in caplog.records if record.name.startswith("judgeboard")]
+    lines = [record.getMessage().partition(":")[0].partition(",")[0] for record in records]
+    assert lines == ["the database cannot be used", "the database can be used again"]
+    assert not any(record.exc_info for record in records)
 
 
 def test_a_job_that_breaks_off_for_good_does_not_look_as_if_it_ran(

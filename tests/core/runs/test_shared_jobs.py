@@ -23,6 +23,7 @@ from judgeboard.runs.worker import Worker
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import live_workers
+from judgeboard.store.service_counts import count_failed_jobs
 from judgeboard.store.tables import WORKER
 from judging_log import judgments, runs, until
 
@@ -272,6 +273,8 @@ def test_a_chunk_that_fails_for_good_is_held_and_the_job_says_why(
         job = ended(log, job_id)
         assert (job.state, job.asked) == ("stopped", ANSWERS - 1)
         assert "1 answer failed 3 times: OSError" in str(job.why)
+        with log.reading() as connection:
+            assert count_failed_jobs(connection) == 1, "/metrics counts it"
         monkeypatch.setattr(share, "store_steps", store_steps)
         again = ended(log, ask(log, rag(endpoint)))
     assert (again.state, again.asked) == ("done", ANSWERS)

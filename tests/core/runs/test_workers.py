@@ -16,6 +16,7 @@ from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import StoredJob, get_job
+from judgeboard.store.service_counts import count_failed_jobs
 from judging_log import until
 
 
@@ -124,6 +125,8 @@ def test_a_refused_key_stops_the_job_and_says_what_to_do(sqlite_log: Store, endp
         job = ended(sqlite_log, job_id)
     assert (job.state, job.asked) == ("stopped", 0)
     assert "401" in (job.why or "")
+    with sqlite_log.reading() as connection:
+        assert count_failed_jobs(connection) == 1
     assert "OPENAI_API_KEY" in (job.why or "")
 
 
@@ -165,6 +168,8 @@ def test_the_cost_limit_is_that_of_the_job_not_of_the_run_that_it_continues(
         nothing = ended(sqlite_log, ask(sqlite_log, rag(endpoint), max_cost=0.0))
     assert [(job.state, job.asked) for job in jobs] == [("stopped", 4), ("stopped", 8)]
     assert (nothing.state, nothing.asked, len(endpoint.server.requests)) == ("stopped", 8, 8)
+    with sqlite_log.reading() as connection:
+        assert count_failed_jobs(connection) == 0, "a limit is no failure"
 
 
 def test_a_job_that_continues_a_run_is_the_one_that_is_named(sqlite_log: Store, endpoint: HeldEndpoint) -> None:

@@ -160,6 +160,13 @@ def test_a_missing_database_is_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.postgres
+def test_an_empty_database_of_a_server_is_to_be_migrated_before_a_log_is_imported(empty_postgres: str) -> None:
+    steps = "has no tables of Judgeboard yet.*`judgeboard db migrate --db .*, then .*`judgeboard import FILE --db "
+    with pytest.raises(MissingDatabase, match=steps):
+        open_store(empty_postgres)
+
+
 def test_migrations_and_models_describe_the_same_database(empty: Store) -> None:
     upgrade(empty)
     migrated = catalogue(empty)

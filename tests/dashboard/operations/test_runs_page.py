@@ -86,6 +86,19 @@ def test_a_job_that_goes_on_is_said_with_the_way_to_it(page_rows, open_page, sql
     assert page.button(key=f"watch_{waiting}").label == "Open job"
 
 
+def test_the_whole_reason_of_a_stopped_run_stands_below_the_table(
+    page_rows, open_page, sqlite_store: Store, endpoint
+) -> None:
+    """The column has room for 40 letters, and a window of 800 px has no room for the column."""
+    endpoint.reply = failure(401, "bad key")
+    with working(sqlite_store):
+        stopped = ended(sqlite_store, ask(sqlite_store, rag(endpoint)))
+    (note,) = [part for part in markup(open_page("runs")).split("<div") if "This run is stopped:" in part]
+    assert "jb-note" in note
+    assert len(stopped.why or "") > 60
+    assert (stopped.why or "").rstrip(".") in note
+
+
 def test_imports_stand_beside_the_runs(page_rows, open_page, sqlite_store: Store) -> None:
     rows = [{"id": "new", "question": "q", "answer": "a"}, {"id": "bad", "question": "q"}]
     upload = io.BytesIO("\n".join(map(json.dumps, rows)).encode())
