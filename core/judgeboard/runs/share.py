@@ -1,7 +1,7 @@
 """The share of one worker in a work: it judges the chunks that the engine gives it, with one judge."""
 
 import asyncio
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +14,7 @@ from judgeboard.runs.judging import Ask
 from judgeboard.runs.locks import asked_by_commands
 from judgeboard.runs.method import shared_rate_limits, store_steps
 from judgeboard.runs.runner import Answered, Keep, Runner, tried_again
-from judgeboard.runs.work import CLOSED, Opened, PutBackError, Steps, Work
+from judgeboard.runs.work import CHUNKS_AHEAD, CLOSED, Entry, Opened, PutBackError, Steps, Work
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import cost_elsewhere
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from anyio import CancelScope
 
 LINGER_SECONDS = 5.0  # the judge stays open this long without a chunk
+ELSEWHERE_SECONDS = 0.2  # until a worker may take again what it left to others
 
 
 @dataclass(eq=False)
@@ -205,3 +206,62 @@ class Share:
             chunk = self._of.pop(id_, None)
             if chunk is not None:
                 chunk.end([id_])
+
+
+class Shares:
+    """The shares of one worker in all works. ``work_of`` returns the work with a key."""
+
+    def __init__(self, store: Store, executor_id: str, work_of: Callable[[Store, str], Work]) -> None:
+        self._store, self._executor_id, self._work_of = store, executor_id, work_of
+        self._shares: dict[str, Share] = {}  # by work
+        self._in_hand: Counter[str] = Counter()  # chunks, by work
+        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._is_closed = False
+
+    @property
+    def are_open(self) -> bool:
+        """Whether the judge of any work is open."""
+        return bool(self._shares)
+
+    async def judge(self, entry: Entry, cancellation: "CancelScope") -> None:
+        """Judge a chunk; leave it to others if this worker has enough chunks of its work."""
+        if self._in_hand[entry.work] >= CHUNKS_AHEAD:
+            raise PutBackError("this worker has enough of it", ELSEWHERE_SECONDS)
+        self._in_hand[entry.work] += 1
+        try:
+            async with self._opening[entry.work]:
+                share = self._shares.get(entry.work)
+                if share is not None and not share.is_current:
+                    await share.wait()  # why it ended is stored then
+                    share = None
+                if share is None:
+                    share = await self._open(entry.work)
+            if share is not None:
+                await share.judge(entry.ids, cancellation)
+        finally:
+            self._in_hand[entry.work] -= 1
+
+    def close(self) -> None:
+        """Start no more calls; the calls in flight are finished and stored."""
+        self._is_closed = True
+        for share in self._shares.values():
+            share.close()
+
+    async def wait(self) -> None:
+        """Wait until nothing more is done."""
+        await asyncio.gather(*(share.wait() for share in self._shares.values()))
+
+    async def _open(self, key: str) -> Share | None:
+        work = self._work_of(self._store, key)
+        opened = await asyncio.to_thread(work.open)
+        if opened is None:
+            return None
+
+        def forget() -> None:
+            if self._shares.get(key) is share:
+                del self._shares[key]
+
+        share = self._shares[key] = Share(self._store, work, opened, self._executor_id, forget)
+        if self._is_closed:
+            share.close()
+        return share

@@ -1,6 +1,6 @@
 """The worker of a process: it takes entries from the engine and does them, and tells others that it is alive.
 
-One worker of a database leads: it enqueues what jobs and rules have left, and what is due of the duties.
+One worker of a database leads.
 """
 
 import asyncio
@@ -8,22 +8,17 @@ import logging
 import sqlite3
 import threading
 import time
-from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
-
-from judgeboard.domain import RuleState
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput
 from judgeboard.registry.duties import duties
+from judgeboard.runs.leader import Leader, log_failure, work_keys, work_of
 from judgeboard.runs.locks import FileLock
-from judgeboard.runs.rejudge_jobs import RejudgeJob
-from judgeboard.runs.rule_jobs import RuleJob
-from judgeboard.runs.share import Share
-from judgeboard.runs.work import CHUNKS_AHEAD, JUDGE, Duty, Entry, Outstanding, PutBackError, QueuedEntry, Step, Work
+from judgeboard.runs.share import Shares
+from judgeboard.runs.work import JUDGE, Duty, Entry
 from judgeboard.settings.model import load_settings, setting_hashes
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import (
@@ -34,10 +29,8 @@ from judgeboard.store.jobs import (
     record_settings,
     register_worker,
     remove_worker,
-    unfinished_jobs,
 )
-from judgeboard.store.judging_rules import list_rules
-from judgeboard.store.outages import Outage, is_outage
+from judgeboard.store.outages import Outage
 from judgeboard.store.settings import check_primary_judge
 
 if TYPE_CHECKING:
@@ -50,13 +43,7 @@ TURN_SECONDS = 1.0  # between two attempts to lock the jobs, while another proce
 TICK_SECONDS = 0.25  # between two looks whether another connection has written to the SQLite file
 QUIET_TICK_SECONDS = 1.0  # when nobody has written to it for a minute
 QUIET_SECONDS = 60.0
-OPEN_SECONDS = 0.5  # between two looks at jobs that are not finished
-IDLE_SECONDS = 5.0  # between two looks at the rules and duties
-NOTHING_SECONDS = 60.0  # between two looks when nothing is set up that could be due: whoever sets it up is noticed
 GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
-FAILED_SECONDS = 2.0  # after a look at a work that failed
-ELSEWHERE_SECONDS = 0.2  # until a worker may take again what it left to others
-FORGET_SECONDS = 3600.0  # between two deletions of what the engine noted long ago
 LONG_THREADS = 20
 REST_SECONDS = 60.0  # without an entry, after which the queue in memory ends
 FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
@@ -173,13 +160,10 @@ class _Turn:
         self._looking = asyncio.Lock()  # at the writes
         self._written_at = time.monotonic()
         self._engine: Engine | None = None  # on SQLite, None while there is nothing to do
-        self._works: dict[str, Work] = {}  # that this worker enqueues, if it leads
-        self._shares: dict[str, Share] = {}  # of this worker, by work
-        self._in_hand: Counter[str] = Counter()  # chunks of this worker, by work
-        self._opening: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._leader = Leader(store, self._start_engine, self._changed.set, outage)
+        self._shares = Shares(store, executor_id, work_of)
         self._ending = threading.Event()  # of the duties that run
         self._long = ThreadPoolExecutor(LONG_THREADS)  # what takes long: the store is never to wait for it
-        self._last_entry = self._forgot_at = time.monotonic()
         self._recorded_settings: dict[str, str] | None = None
 
     async def take(self) -> None:
@@ -192,7 +176,8 @@ class _Turn:
             while not self._closing.is_set():
                 began = time.monotonic()
                 try:
-                    pause = await self._dispatch()
+                    pause = await self._leader.dispatch(self._engine)
+                    await self._rest()
                 except Exception as error:  # noqa: BLE001 - an unreachable database comes back; running chunks go on
                     log_failure("cannot look for jobs", error, self._outage, began)
                     pause = BEAT_SECONDS
@@ -201,11 +186,10 @@ class _Turn:
             for each in noticing:
                 each.cancel()
             self._ending.set()
-            for share in self._shares.values():
-                share.close()
+            self._shares.close()
             if self._engine is not None:
                 await self._engine.stop(FINISH_SECONDS)
-            await asyncio.gather(*(share.wait() for share in self._shares.values()))
+            await self._shares.wait()
             self._long.shutdown(wait=False)
             beats.cancel()
             if self._writes is not None:
@@ -252,139 +236,17 @@ class _Turn:
         self._ending.set()
         self._ending = threading.Event()
 
-    async def _dispatch(self) -> float:
-        """Enqueue what is to be done, if this worker leads; return after how many seconds to look again."""
-        if self._engine is not None and not await self._engine.lead():
-            self._works.clear()
-            return IDLE_SECONDS
-        entries: dict[str, list[QueuedEntry]] = defaultdict(list)
-        for queued in [] if self._engine is None else await self._engine.entries():
-            entries[queued.entry.work].append(queued)
-        of_works = [key for key in entries if not self._is_of_duty(key)]
-        workers, due = await asyncio.to_thread(self._read, of_works)
-        enqueued = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
-        versions = {key: await asyncio.to_thread(_versions_of, work) for key, work in self._works.items()}
-        for key, work in list(self._works.items()):
-            others = (each for each in enqueued if each != key and not versions[key].isdisjoint(versions.get(each, ())))
-            elsewhere = frozenset[int]().union(*(enqueued[each] for each in others))
-            new = await self._advance(work, entries.get(key, []), elsewhere, workers)
-            enqueued.setdefault(key, set()).update(new)
-        await self._forget_held([queued for key in entries if self._is_of_duty(key) for queued in entries[key]])
-        await self._enqueue(due or [])
-        if entries:
-            self._last_entry = time.monotonic()
-        await self._rest()
-        if of_works or not all(map(_is_rule, self._works)):
-            return OPEN_SECONDS
-        if self._works or due is not None or self._engine is not None:
-            return IDLE_SECONDS
-        return NOTHING_SECONDS
-
-    async def _forget_held(self, of_duties: list[QueuedEntry]) -> None:
-        """Remove duties that failed too often, which come again when they are due, and old notes of the engine."""
-        if self._engine is None:
-            return
-        await self._engine.cancel([queued for queued in of_duties if queued.is_held])
-        if time.monotonic() - self._forgot_at >= FORGET_SECONDS:
-            self._forgot_at = time.monotonic()
-            await self._engine.forget_log()
-
-    async def _enqueue(self, entries: list[Entry]) -> None:
-        if entries:
-            self._last_entry = time.monotonic()
-            await (await self._start_engine()).enqueue(entries)
-
     async def _rest(self) -> None:
         """End the queue in memory after a while without an entry; the next one starts it anew."""
-        is_idle = time.monotonic() - self._last_entry >= REST_SECONDS and not self._shares
+        is_idle = time.monotonic() - self._leader.last_entry_at >= REST_SECONDS and not self._shares.are_open
         if is_idle and self._engine is not None and self._store.is_sqlite:
             engine, self._engine = self._engine, None
             await engine.stop(FINISH_SECONDS)
 
-    def _is_of_duty(self, key: str) -> bool:
-        return key.partition(":")[0] in self._duties
-
-    def _read(self, with_entries: list[str]) -> tuple[int, list[Entry] | None]:
-        """Take note of the jobs and rules, also those that have entries still.
-
-        Return the number of workers, and the duties that are due, None if no duty is set up.
-        """
-        with self._store.reading() as connection:
-            keys = work_keys(connection)
-            workers = len(live_workers(connection))
-            due = {kind: duty.due(connection) for kind, duty in self._duties.items()}
-        for key in (*keys, *with_entries):
-            self._works.setdefault(key, work_of(self._store, key))
-        entries = [Entry(kind, f"{kind}:{key}") for kind, due_keys in due.items() for key in due_keys or ()]
-        return workers, None if all(each is None for each in due.values()) else entries
-
-    async def _advance(
-        self, work: Work, entries: list[QueuedEntry], elsewhere: frozenset[int], workers: int
-    ) -> list[int]:
-        """Enqueue what a work has left, and return these answers."""
-        began = time.monotonic()
-        try:
-            outstanding = await self._outstanding(entries, elsewhere)
-            step = await asyncio.to_thread(work.look, outstanding, workers)
-        except NotFound:  # its rule or job is gone
-            step = Step(cancel=True, ended=True)
-        except Exception as error:  # noqa: BLE001 - whatever it is: other works go on, and this one is tried again
-            log_failure(work.key, error, self._outage, began)
-            await asyncio.sleep(FAILED_SECONDS)
-            return []
-        if step.cancel and self._engine is not None:
-            await self._engine.cancel(entries, abandoned=step.abandoned)
-        await self._enqueue([Entry(work.kind, work.key, ids, work.priority) for ids in step.chunks])
-        if step.ended:
-            self._works.pop(work.key, None)
-        if step.again:
-            self._changed.set()
-        return [id_ for ids in step.chunks for id_ in ids]
-
-    async def _outstanding(self, entries: list[QueuedEntry], elsewhere: frozenset[int]) -> Outstanding:
-        held = [queued for queued in entries if queued.is_held]
-        active = [queued for queued in entries if not queued.is_held]
-        return Outstanding(
-            frozenset(id_ for queued in active for id_ in queued.entry.ids),
-            len(active),
-            elsewhere,
-            frozenset(id_ for queued in held for id_ in queued.entry.ids),
-            await self._engine.reason_held(held[-1]) if held and self._engine is not None else "",
-        )
-
     async def _judge(self, entry: Entry, cancellation: "CancelScope") -> None:
-        """Judge a chunk; leave it to others if this worker has enough chunks of its work."""
-        if self._in_hand[entry.work] >= CHUNKS_AHEAD:
-            raise PutBackError("this worker has enough of it", ELSEWHERE_SECONDS)
-        self._in_hand[entry.work] += 1
-        try:
-            async with self._opening[entry.work]:
-                share = self._shares.get(entry.work)
-                if share is not None and not share.is_current:
-                    await share.wait()  # why it ended is stored then
-                    share = None
-                if share is None:
-                    share = await self._open(entry.work)
-            if share is not None:
-                await share.judge(entry.ids, cancellation)
-        finally:
-            self._in_hand[entry.work] -= 1
+        """Judge a chunk."""
+        await self._shares.judge(entry, cancellation)
         await self._tell()
-
-    async def _open(self, key: str) -> Share | None:
-        work = work_of(self._store, key)
-        opened = await asyncio.to_thread(work.open)
-        if opened is None:
-            return None
-
-        def forget() -> None:
-            if self._shares.get(key) is share:
-                del self._shares[key]
-
-        share = self._shares[key] = Share(self._store, work, opened, self._executor_id, forget)
-        if self._closing.is_set():
-            share.close()
-        return share
 
     async def _tell(self) -> None:
         """Tell the leading worker that an entry has ended."""
@@ -427,33 +289,3 @@ class _Turn:
 def jobs_file(store: Store) -> Path:
     """Return the file whose lock the process has that takes the jobs of a SQLite file."""
     return Path(f"{store.engine.url.database}.jobs-lock")
-
-
-def _is_rule(key: str) -> bool:
-    return key.startswith("rule-")
-
-
-def _versions_of(work: Work) -> frozenset[int]:
-    try:
-        return work.versions()
-    except NotFound:  # its rule is gone
-        return frozenset()
-
-
-def work_keys(connection: Connection) -> list[str]:
-    """Return the keys of the active rules and of the jobs that have not ended."""
-    rules = [f"rule-{rule.id}" for rule in list_rules(connection) if rule.state is RuleState.ACTIVE]
-    return [*rules, *(job.id for job in unfinished_jobs(connection))]
-
-
-def work_of(store: Store, key: str) -> Work:
-    """Return the work with a key."""
-    return RuleJob(store, key) if _is_rule(key) else RejudgeJob(store, key)
-
-
-def log_failure(what: str, error: Exception, outage: Outage, began: float) -> None:
-    """Log an error after which the worker tries again; of the errors of an outage, only the first one."""
-    if is_outage(error):  # the database is locked, full or unreachable: not our bug
-        outage.note(error, began, "trying again")
-    else:
-        _log.error("%s; trying again", what, exc_info=error)

@@ -43,7 +43,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often, so that the tests wait little."""
     monkeypatch.setattr(rule_jobs, "LINGER_SECONDS", 0.2)
     monkeypatch.setattr("judgeboard.runs.worker.TICK_SECONDS", 0.05)
-    monkeypatch.setattr("judgeboard.runs.worker.IDLE_SECONDS", 0.2)
+    monkeypatch.setattr("judgeboard.runs.leader.IDLE_SECONDS", 0.2)
 
 
 def add(store: Store, name: str = "live", **options: Any) -> None:

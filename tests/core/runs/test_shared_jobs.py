@@ -42,7 +42,7 @@ BOTH = pytest.mark.parametrize("start", [ask, start_rule], ids=["rejudge", "rule
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Look often, and miss a killed worker soon."""
     monkeypatch.setattr("judgeboard.runs.rule_jobs.LINGER_SECONDS", 0.2)
-    monkeypatch.setattr("judgeboard.runs.worker.IDLE_SECONDS", 0.2)
+    monkeypatch.setattr("judgeboard.runs.leader.IDLE_SECONDS", 0.2)
     monkeypatch.setattr("judgeboard.runs.worker.BEAT_SECONDS", 0.5)
     monkeypatch.setattr("judgeboard.store.jobs._HEARTBEAT_TIMEOUT", timedelta(seconds=2))
     monkeypatch.setattr("judgeboard.runs.engine.HEARTBEAT_TIMEOUT", timedelta(seconds=2))

@@ -11,7 +11,7 @@ from held_endpoint import HeldEndpoint
 from job_steps import ANSWERS, ask, asked, ended, rag, working
 from judgeboard.errors import BadInput
 from judgeboard.llm.recording_endpoint import failure
-from judgeboard.runs import rejudge_jobs, worker
+from judgeboard.runs import leader, rejudge_jobs, worker
 from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -63,7 +63,7 @@ def test_an_idle_worker_looks_for_work_only_when_somebody_else_has_written(
     def count(calls: list[int], function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *arguments: calls.append(1) or function(*arguments)
 
-    monkeypatch.setattr(worker, "work_keys", count(looks, worker.work_keys))
+    monkeypatch.setattr(leader, "work_keys", count(looks, leader.work_keys))
     monkeypatch.setattr(worker, "record_heartbeat", count(beats, worker.record_heartbeat))
     monkeypatch.setattr(worker, "BEAT_SECONDS", 0.05)
     monkeypatch.setattr(worker, "TICK_SECONDS", 0.01)
