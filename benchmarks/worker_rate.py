@@ -10,6 +10,8 @@ Then one worker waits for answers. Prints the milliseconds from the moment at wh
 judgment has flagged it and the flag is in the queue (bound: 5,000), of which the call takes 1,000. The first answer
 comes while the worker still loads its client.
 
+At last one worker has nothing to do. Prints the transactions that PostgreSQL counts per second (bound: 3).
+
     python benchmarks/worker_rate.py [--mock URL] [--workers 1 2 4] [--rows 480] [--concurrency 16] [--answers 6]
 """
 
@@ -39,6 +41,7 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FLAG, JUDGMENT, RUN_SHARE
 
 POOR = '{"reasoning": "Nothing stands in a passage.", "groundedness": 0.0, "quality": 1}'
+IDLE_SECONDS = 60.0
 WORK = "import sys; from judgeboard.cli.app import run; sys.exit(run(['worker', '--db', sys.argv[1]]))"
 
 
@@ -139,6 +142,20 @@ def seconds_to_queue(store: Store, row: Response) -> float:
     return time.perf_counter() - stored
 
 
+def idle_transactions(store: Store) -> float:
+    """Return the transactions per second of a worker without work."""
+    committed = text("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")
+
+    def transactions() -> int:
+        with store.reading() as connection:
+            return int(connection.execute(committed).scalar_one())
+
+    time.sleep(IDLE_SECONDS / 3)  # the start is over
+    before = transactions()
+    time.sleep(IDLE_SECONDS)
+    return (transactions() - before) / IDLE_SECONDS
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -165,11 +182,14 @@ def main() -> None:
             judge = {"kind": "rag", "model": MODEL, "base_url": base_url}
             add_rule(store, "live", judge=judge, actor="benchmark")
             taken = [1000 * seconds_to_queue(store, row) for row in made_rows(chosen.answers)]
+        with working(uri, "idle", 1) as store:
+            idle = idle_transactions(store)
         first, *others = taken
         print(
             f"stored, judged, in the queue: median {median(others):,.0f} ms, longest {max(others):,.0f} ms; "
             f"the first, which came with the rule: {first:,.0f} ms"
         )
+        print(f"idle worker: {idle:.1f} transactions/s (bound 3)")
 
 
 if __name__ == "__main__":
