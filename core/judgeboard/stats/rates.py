@@ -408,7 +408,7 @@ def weighted_agreement(
     labelled, n = found.sum(axis=1), len(cells)
     if not n or (labelled[answers > 0] == 0).any():
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers"))
-    if n < min(MIN_PAIRS, population.total):
+    if n < MIN_PAIRS:
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, too_few(n)))
     inside = found / np.maximum(labelled, 1)[:, None]
     shares = answers @ inside / answers.sum()

@@ -18,6 +18,7 @@ from judgeboard.reports.agreement import next_command, report_page, result_lines
 from judgeboard.reports.front_page import log_summary, verdict
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import agreement_tables, measure
+from judgeboard.stats.estimates import number_words
 from judgeboard.store.tables import FLAG
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
@@ -127,6 +128,43 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
     assert {each.value for each in rate.in_all_answers.values()} == {None}
     lines = list(rate_lines(rate))
     assert "\N{EN DASH} means: 160 answers that no rule flagged have 4 labels, at least 10 needed." in lines
+
+
+def rate_and_agreement_agree(log: GradedLog) -> None:
+    """Both commands have the same figures, in all answers and in those that people graded, also of query types."""
+    rate, result = measure_rate(log.store, by="query_type"), measure_agreement(log.store, by="query_type")
+    in_all = {name: result.statistics[name] for name in rate.in_all_answers}
+    assert rate.in_all_answers == in_all
+    assert rate.in_graded_answers == ({name: result.graded[name] for name in in_all} if result.graded else in_all)
+    for of_rate, part in zip(rate.slices, result.slices, strict=True):
+        assert of_rate.in_all_answers == {name: part.statistics[name] for name in in_all}
+
+
+def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    label(sqlite_log, judged, truth(judged))
+    rate_and_agreement_agree(sqlite_log)
+    lines = list(rate_lines(measure_rate(sqlite_log.store)))
+    table = lines[lines.index("") + 1 :]
+    assert not any("graded answers alone" in line for line in table), "one column where both figures are the same"
+    kappa = measure_agreement(sqlite_log.store).statistics["kappa"]
+    assert any(line.split("  ", 1)[0] == "Cohen's kappa" and number_words(kappa) in line for line in table)
+
+
+def test_the_rate_has_the_figures_of_agreement_for_weighted_labels(flagged_and_drawn: GradedLog) -> None:
+    rate_and_agreement_agree(flagged_and_drawn)
+
+
+def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(4)
+    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each in ids[:2] else GOOD} for each in ids})
+    label(sqlite_log, ids, ids[:2])
+    rate_and_agreement_agree(sqlite_log)
+    for rate in (measure_rate(sqlite_log.store), measure_rate(sqlite_log.store, target="these")):
+        assert {each.value for each in (*rate.in_all_answers.values(), *rate.in_graded_answers.values())} == {None}
+        last = "The agreement of the judge and people is not available: too few (n = 4, at least 10 needed)."
+        assert list(rate_lines(rate))[-1] == last
 
 
 def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(

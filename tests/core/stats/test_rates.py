@@ -17,7 +17,7 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.calibration_maps import weighted_mean
 from judgeboard.stats.confusion import matthews
-from judgeboard.stats.estimates import Z, t_quantile
+from judgeboard.stats.estimates import MIN_PAIRS, Z, t_quantile
 from judgeboard.stats.intervals import wilson
 from judgeboard.stats.rates import (
     STATISTICS_OF_ALL,
@@ -332,7 +332,7 @@ def test_more_labels_never_make_the_interval_wider(made, target, times) -> None:
     assert narrow.high - narrow.low <= wide.high - wide.low + 1e-9
 
 
-@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), min_size=2, max_size=60))
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), min_size=MIN_PAIRS, max_size=60))
 def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows) -> None:
     bad = np.array([each[0] for each in rows], dtype=float)
     judged = np.array([each[1] for each in rows], dtype=np.int64)
