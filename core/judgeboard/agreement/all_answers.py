@@ -69,8 +69,9 @@ class ToLabel:
     Of the ``drawn`` answers among them, which are in the random sample, nobody has reviewed ``waiting``, and
     ``uncounted`` have a label that does not count before the others have one, because people labelled the worst flagged
     answers first. The viewer has to review ``hidden`` answers blind before they count. If ``waiting`` are too few, a
-    queue of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue, or
-    lists the queues of hidden answers.
+    queue of ``queue`` answers in random order has about ``labels`` of ``answers``. If the answers are ``undecided``,
+    people reviewed all of them, but tied, were unsure or skipped them. ``command`` creates the queue, or shows the
+    ``open_queue`` that has such answers, or lists the queues of hidden answers.
     """
 
     words: str
@@ -84,12 +85,17 @@ class ToLabel:
     queue: int | None
     command: str
     hidden: int = 0
+    undecided: bool = False
+    open_queue: str | None = None
 
     @property
     def missing(self) -> str:
         """What is missing: "none of the 448 flagged answers has a label of a random sample"."""
         if self.hidden:
             return hidden_words(self.hidden, self.answers)
+        if self.undecided:
+            others = f"the other {self.answers:,} of the" if self.labelled else "any of the"
+            return f"people did not decide {others} {self.answers + self.labelled:,} {self.words}"
         if self.uncounted:
             have, it = ("has", "it") if self.uncounted == 1 else ("have", "them")
             some = f"{self.uncounted:,} of the {self.drawn:,} sampled {self.words} {have} a label"
@@ -107,12 +113,22 @@ class ToLabel:
         """How many of these answers to label."""
         if self.hidden:
             return HIDDEN_ADVICE
-        if self.queue is None and self.uncounted:
+        return self._sample_advice if self.queue is None else self._queue_advice
+
+    @property
+    def _sample_advice(self) -> str:
+        if self.uncounted:
             do = "It counts" if self.uncounted == 1 else "They count"
             return f"{do} once {self._open_words} labelled."
-        if self.queue is None:
-            have = "1 of its answers has" if self.waiting == 1 else f"{self.waiting:,} of its answers have"
-            return f"Label the random sample: {have} no label."
+        have = "1 of its answers has" if self.waiting == 1 else f"{self.waiting:,} of its answers have"
+        return f"Label the random sample: {have} no label."
+
+    @property
+    def _queue_advice(self) -> str:
+        if self.open_queue is not None:
+            return f"Label the open answers of the queue “{self.open_queue}”."
+        if self.undecided:
+            return f"Let one more person label {'it' if self.answers == 1 else 'them'}."
         of_them = f"the {self.answers:,} {self.words}" if self.uncounted else "them"
         if self.labels == self.answers:
             return f"Label the other {self.answers:,}." if self.labelled else f"Label all of {of_them}."
@@ -420,27 +436,39 @@ def what_to_label(
         int(of_strata[missing].sum())
         for of_strata in (sample.unlabelled, sample.drawn, sample.waiting, sample.uncounted)
     )
-    if not unlabelled:  # people decided none of them, so there is nothing left to label
-        return None
+    undecided, free = not unlabelled, sample.unlabelled.tolist()
+    if undecided:  # people reviewed all of them: a planned queue has these answers again
+        unlabelled, free = answers, [each.N - each.n for each in counts]
     labels, size = min(unlabelled, _WANTED), None
     if for_intervals:
-        planned = allocated(_WANTED, sample.unlabelled.tolist(), least=LEAST_OF_STRATUM)
+        planned = allocated(_WANTED, free, least=LEAST_OF_STRATUM)
         labels = sum(planned[place] for place in missing)
     if waiting and (waiting >= labels or drawn >= MIN_PAIRS):
         labels = min(labels, waiting)
     else:
         step = 10 if unlabelled > _WANTED else 1
-        size = (
-            _WANTED if for_intervals else math.ceil(labels * sum(sample.unlabelled.tolist()) / unlabelled / step) * step
-        )
-        size = min(size, int(sample.unlabelled.sum()))
-    kind = _kind_of_queue(size, int(sample.unlabelled.sum()), completes=labels == unlabelled < answers)
+        size = _WANTED if for_intervals else math.ceil(labels * sum(free) / unlabelled / step) * step
+        size = min(size, sum(free))
+    kind = _kind_of_queue(size, sum(free), completes=labels == unlabelled < answers)
     chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
     if sample.grade != "label":
         chosen += ["--grades", sample.grade]
     command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))
+    open_queue = _open_queue(sample, missing)
+    if open_queue is not None:
+        command = shlex.join(["judgeboard", "queue", "list", open_queue])
     words = _words_of([counts[place] for place in missing], counts)
-    return ToLabel(words, answers, labelled, unlabelled, labels, drawn, waiting, uncounted, size, command)
+    return ToLabel(
+        *(words, answers, labelled, unlabelled, labels, drawn, waiting, uncounted, size, command),
+        undecided=undecided,
+        open_queue=open_queue,
+    )
+
+
+def _open_queue(sample: SampledLabels, missing: Sequence[int]) -> str | None:
+    """Return the open queue with the most answers of the ``missing`` strata, if it has some of each; or None."""
+    waits = {name: of_strata[missing] for name, of_strata in sample.in_open_queues.items()}
+    return max((name for name, each in waits.items() if each.all()), key=lambda name: waits[name].sum(), default=None)
 
 
 def _kind_of_queue(size: int | None, unlabelled: int, *, completes: bool) -> str:

@@ -318,7 +318,7 @@ class _JudgeFigures:
         of_graded = judge_statistics(self._compared, choice.unit, self._human, only=only)
         self._loaded: LabelledAnswers | None = None
         self._in_all: InAllAnswers | None = None
-        if self._answers is not None and of_graded.n >= MIN_PAIRS:
+        if self._answers is not None and (only is None or of_graded.n >= MIN_PAIRS):
             self._loaded = weighted_labels(self._answers, version)
             if self._loaded is not None:
                 self._in_all = in_all_answers(self._loaded)

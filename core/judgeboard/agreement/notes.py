@@ -75,7 +75,7 @@ def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers |
     if n < MIN_PAIRS:
         graded = {"pairs": "graded pair", "grades": "grade"}.get(rows.split(" ", 1)[0], "graded answer")
         have = f"{counted(n, graded)} {'has' if n == 1 else 'have'} a verdict of this judge"
-        return f"{have}; at least {MIN_PAIRS} are needed. Grade {MIN_PAIRS - n} more."
+        return f"{have}; at least {MIN_PAIRS} are needed. {_grade_more(n, in_all)}"
     clauses = tuple(_clauses(statistics))
     if in_all is None:
         return _sentences(f"On {n:,} {rows},", clauses)
@@ -87,6 +87,16 @@ def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers |
     if in_all.is_random:
         return _sentences(f"On {n:,} {rows}, a random sample of {everything},", clauses)
     return " ".join((_missing(statistics.grade, in_all, everything), *_alone(statistics, rows, in_all, clauses)))
+
+
+def _grade_more(n: int, in_all: InAllAnswers | None) -> str:
+    """Return how many answers to grade beside these ``n``, and to judge if too few are left."""
+    missing = MIN_PAIRS - n
+    left = missing if in_all is None or not in_all.answers or in_all.hidden else max(in_all.answers - n, 0)
+    if left >= missing:
+        return f"Grade {missing:,} more."
+    judge = f"judge and grade {missing - left:,} more"
+    return f"Grade the other {left:,}, and {judge}." if left else f"All answers that it judged are graded: {judge}."
 
 
 def _alone(statistics: PairStatistics, rows: str, in_all: InAllAnswers, clauses: Sequence[str]) -> Iterator[str]:

@@ -508,8 +508,8 @@ def _warnings(
             ends = f" If all of them were good, the rate would be {low}. If all of them were bad, it would be {high}."
         yield Note(
             "undecided",
-            f"People were unsure, tied or skipped on {undecided:,} of {n + undecided:,} sampled answers. These may be "
-            f"harder than the others, and they do not count.{ends}",
+            f"People did not decide {undecided:,} of {counted(n + undecided, 'answer')} that would count: they were "
+            f"unsure, tied or skipped. These may be harder than the others.{ends}",
         )
     if people.value is not None and people.n >= MIN_PAIRS and people.value < _LOW_ALPHA:
         yield Note(
@@ -555,7 +555,7 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     if need is not None and result.bounds is not None and any(each.N and not each.n for each in result.strata):
         return _bounds_sentence(result, need)
     what, why = "share of bad answers" if result.grade == "label" else f"mean {result.grade}", f"{result.reason}."
-    if need is not None and (need.uncounted or need.hidden):
+    if need is not None and (need.uncounted or need.hidden or need.undecided):
         why = f"{need.missing}. {need.advice}"
     elif not result.n_labelled:
         why = f"none of the {result.n_answers:,} answers has a grade of a random sample."
@@ -585,6 +585,8 @@ def _bounds_sentence(result: RateResult, need: ToLabel) -> str:
 
 def _unlabelled_words(result: RateResult, need: ToLabel) -> str:
     """Return "the unlabelled flagged answers are". Those of other parts add to the sampling error."""
+    if need.undecided:
+        return "the answers that people did not decide are"
     if need.unlabelled == 1:
         return "the unlabelled answer is"
     if need.words == "answers" and need.answers < result.n_answers:
