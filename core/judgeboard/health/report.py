@@ -172,9 +172,9 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
 
 
 def by_maker(checks: Sequence[Check]) -> dict[str, list[Check]]:
-    """Return those of the checks that are of methods, by the place that shows how to make what they read."""
+    """Return the checks of methods with a command, by the place that shows how to make what they read."""
     of_makers = {
-        maker: [check for check in checks if check.name in known]
+        maker: [check for check in checks if check.command and check.name in known]
         for maker, known in _CHECKS_OF_METHODS
         if maker is not None
     }
