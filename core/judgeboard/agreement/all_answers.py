@@ -188,6 +188,7 @@ class InAllAnswers:
     available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely. ``labelled_shares``
     are the shares of answers with a label among those that the judge calls bad and among those that it calls good; None
     if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they are left out.
+    ``ungraded`` counts the answers that nobody has reviewed, None if some of them are hidden.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
@@ -206,6 +207,7 @@ class InAllAnswers:
     reviewed_answers: int = 0
     labelled_shares: tuple[float, float] | None = None
     hidden: int = 0
+    ungraded: int | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -306,6 +308,7 @@ def in_all_answers(
         reviewed_answers=sum(each.N for each in finished),
         labelled_shares=labelled_shares,
         hidden=loaded.few_hidden,
+        ungraded=None if sample.hidden else int(sample.unlabelled.sum()),
     )
 
 

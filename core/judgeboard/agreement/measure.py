@@ -373,6 +373,7 @@ class _JudgeFigures:
             answers=None if in_all is None else in_all.described,
             graded=self._graded,
             to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
+            ungraded=None if in_all is None else in_all.ungraded,
             unjudged=unjudged,
             left_out=({"hidden": in_all.hidden} if in_all and in_all.hidden else {}) | self._compared.left_out,
             statistics=self._statistics(),

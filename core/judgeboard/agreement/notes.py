@@ -92,7 +92,7 @@ def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers |
 def _grade_more(n: int, in_all: InAllAnswers | None) -> str:
     """Return how many answers to grade beside these ``n``, and to judge if too few are left."""
     missing = MIN_PAIRS - n
-    left = missing if in_all is None or not in_all.answers or in_all.hidden else max(in_all.answers - n, 0)
+    left = missing if in_all is None or in_all.ungraded is None else in_all.ungraded
     if left >= missing:
         return f"Grade {missing:,} more."
     judge = f"judge and grade {missing - left:,} more"

@@ -161,10 +161,10 @@ def next_command(result: AgreementResult) -> str | None:
         return None if need is None else need.command
     if result.unit == "pairs":
         return "judgeboard serve"
-    if result.answers == result.n:
-        return None
     if need is not None and (need.hidden or need.undecided or need.open_queue is not None):
         return need.command
+    if result.ungraded == 0:
+        return None
     words = ["judgeboard", "queue", "create", "labels", "--plan", "rate", "--n", str(MIN_PAIRS - result.n)]
     if result.grade != "label":
         words += ["--grades", result.grade]

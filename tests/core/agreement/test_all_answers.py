@@ -218,11 +218,13 @@ def test_no_more_grades_are_advised_than_there_are_answers(sqlite_log: GradedLog
 
 
 def test_a_log_whose_answers_are_all_graded_needs_more_answers(sqlite_log: GradedLog) -> None:
-    ids = sqlite_log.answers(24)
-    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each in ids[:10] else GOOD} for each in ids})
+    ids = sqlite_log.answers(32)
+    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each in ids[:14] else GOOD} for each in ids})
     label(sqlite_log, ids, ids[5:15])
     words = "People graded all answers: log and judge more."
     assert words in verdict(measure_agreement(sqlite_log.store))
+    label(sqlite_log, ids[4:5], ids, "jon")
+    assert words in verdict(measure_agreement(sqlite_log.store)), "people tied on some"
     more = sqlite_log.answers(40)
     sqlite_log.say_all(sqlite_log.version(), more, label=GOOD)
     assert words not in verdict(measure_agreement(sqlite_log.store))
