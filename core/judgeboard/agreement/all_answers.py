@@ -457,7 +457,7 @@ def what_to_label(
     if sample.grade != "label":
         chosen += ["--grades", sample.grade]
     command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))
-    open_queue = _open_queue(sample, missing)
+    open_queue = _open_queue(sample, missing, labels if size is None else None)
     if open_queue is not None:
         command = shlex.join(["judgeboard", "queue", "list", open_queue])
     words = _words_of([counts[place] for place in missing], counts)
@@ -468,10 +468,14 @@ def what_to_label(
     )
 
 
-def _open_queue(sample: SampledLabels, missing: Sequence[int]) -> str | None:
-    """Return the open queue with the most answers of the ``missing`` strata, if it has some of each; or None."""
+def _open_queue(sample: SampledLabels, missing: Sequence[int], labels: int | None) -> str | None:
+    """Return the open queue with the most answers of the ``missing`` strata; None if it has not some of each stratum.
+
+    ``labels`` of the random sample are enough, from whichever strata they are (None: the sample is not enough).
+    """
     waits = {name: of_strata[missing] for name, of_strata in sample.in_open_queues.items()}
-    return max((name for name, each in waits.items() if each.all()), key=lambda name: waits[name].sum(), default=None)
+    enough = (name for name, each in waits.items() if each.all() or (labels is not None and each.sum() >= labels))
+    return max(enough, key=lambda name: waits[name].sum(), default=None)
 
 
 def _kind_of_queue(size: int | None, unlabelled: int, *, completes: bool) -> str:

@@ -50,7 +50,7 @@ def collapse(record: JudgeRecord) -> Check:
         f"{levels.possible or len(levels.names)} levels. "
     )
     sentence += "The judge hardly distinguishes answers." if warns else "The judge uses enough of its scale."
-    command = judge_answers(record)
+    command: str | None = judge_answers(record)
     if warns and _judged_controls(record) < LEAST:
         sentence += " Test it with control answers, whose quality is known."
         command = make_and_judge(record, "other_answer")

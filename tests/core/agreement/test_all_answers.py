@@ -192,6 +192,7 @@ def test_an_open_queue_is_continued_before_a_second_one_is_made(
     flag(sqlite_log, [*judged[:10], *judged[80:100]], "random_sample")
     database = ["--db", address(sqlite_log.store)]
     assert run(["queue", "create", "check", "--where", "rule=random_sample", "--order", "random", *database]) == 0
+    assert "To label answers: `judgeboard queue list check`" in rate_lines(measure_rate(sqlite_log.store))
     label(sqlite_log, judged[:3], truth(judged))
     result = measure_agreement(sqlite_log.store)
     assert result.sentence == "3 graded answers have a verdict of this judge; at least 10 are needed. Grade 7 more."
