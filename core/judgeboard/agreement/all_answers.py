@@ -28,7 +28,6 @@ from judgeboard.stats.rates import (
     Target,
     missing_by_stratum,
     missing_of_strata,
-    unweighted_agreement,
     weighted_agreement,
 )
 from judgeboard.stats.sample_size import allocated
@@ -179,20 +178,18 @@ class InAllAnswers:
     """The statistics of a judge in all ``answers`` with a usable verdict (`STATISTICS_OF_ALL`), and their labels.
 
     ``statistics`` weight the ``labels`` by the chance that their answers had to get one; they are empty for grades
-    other than the label. ``graded`` are the same figures on the answers that people graded, unweighted. Of the labels,
-    ``complete`` are of parts that are reviewed completely, the others are a random sample of ``sampled_from``.
-    ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a random sample.
-    ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no value.
-    ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of all
-    answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or not
-    available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely. ``labelled_shares``
-    are the shares of answers with a label among those that the judge calls bad and among those that it calls good; None
-    if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they are left out.
-    ``ungraded`` counts the answers that nobody has reviewed, None if some of them are hidden.
+    other than the label. Of the labels, ``complete`` are of parts that are reviewed completely, the others are a random
+    sample of ``sampled_from``. ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels
+    are a random sample. ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no
+    value. ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of
+    all answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or
+    not available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
+    ``labelled_shares`` are the shares of answers with a label among those that the judge calls bad and among those that
+    it calls good; None if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they
+    are left out. ``ungraded`` counts the answers that nobody has reviewed, None if some of them are hidden.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
-    graded: Mapping[str, Estimate] = field(default_factory=dict)
     answers: int = 0
     labels: int = 0
     complete: int = 0
@@ -234,11 +231,10 @@ class InAllAnswers:
     def error_sentence(self) -> str | None:
         """In which direction misses and false alarms err on the graded answers alone; None if it is not known.
 
-        Labels of what the judge calls bad find its false alarms, labels of the others what it misses (Begg, Greenes,
-        1983).
+        They have both figures. Labels of what the judge calls bad find its false alarms, labels of the others what it
+        misses (Begg, Greenes, 1983).
         """
-        errors = (self.graded[name].value for name in ("sensitivity", "specificity") if name in self.graded)
-        if self.described is not None or self.labelled_shares is None or None in errors:
+        if self.described is not None or self.labelled_shares is None:
             return None
         of_bad, of_good = self.labelled_shares
         if of_bad < _UNEVEN * of_good or not of_bad:
@@ -262,7 +258,6 @@ def in_all_answers(
         return InAllAnswers()
     sample = judged_sample(loaded, inside, sample)
     statistics: Mapping[str, Estimate] = {}
-    graded: Mapping[str, Estimate] = {}
     labelled_shares = None
     counts, too_few = counts_of(sample), part_with_too_few_labels(sample)
     if loaded.grade == "label":
@@ -270,14 +265,12 @@ def in_all_answers(
         if all(called):
             labelled = int((sample.all_verdicts == 1).sum()), int((sample.all_verdicts == 0).sum())
             labelled_shares = labelled[0] / called[0], labelled[1] / called[1]
-        judged = ~np.isnan(sample.all_verdicts)
         statistics = weighted_agreement(
             *(sample.population, sample.labels, sample.verdicts, target, sample.judged_bad),
             too_small=_too_small_words(counts),
         )
         if too_few is not None:
             statistics = {name: unmeasured(each.n, too_few) for name, each in statistics.items()}
-        graded = unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged])
     done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
@@ -292,7 +285,6 @@ def in_all_answers(
     is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
     return InAllAnswers(
         statistics=statistics,
-        graded=graded,
         answers=round(sample.population.total),
         labels=labels,
         complete=sum(each.n for each in finished),

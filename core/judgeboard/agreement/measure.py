@@ -466,7 +466,10 @@ class _JudgeFigures:
             return nothing_to_compare(self._answers.source, self._version, self._answers.grade)
         each = f"grades of {choice.things} by people"
         agreed = judge_sentence(
-            statistics, each if self._human == "each" else f"{choice.things} that people graded", self._in_all
+            statistics,
+            each if self._human == "each" else f"{choice.things} that people graded",
+            self._in_all,
+            self._graded,
         )
         orders = None if comparisons is None else comparisons.orders
         if orders is None:
@@ -524,7 +527,7 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     in_all = in_all_answers(loaded)
     if asked.counted.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
-    return replace(in_all, statistics={}, graded={})
+    return replace(in_all, statistics={})
 
 
 def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:

@@ -480,19 +480,6 @@ def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Est
     return measured(value, len(verdicts), (low, high), method="Wilson's interval of the missed bad answers")
 
 
-def unweighted_agreement(values: FloatArray, verdicts: FloatArray) -> dict[str, Estimate]:
-    """Return the statistics of `weighted_agreement` on the labelled answers alone, without intervals."""
-    n = same_length(values, verdicts)
-    if not n:
-        return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(0, "no labels"))
-    shares = np.bincount(cells_of(values, verdicts), minlength=4) / n
-    measures = {name: statistic(shares)[0] for name, (statistic, *_) in STATISTICS_OF_ALL.items()}
-    return {
-        name: unmeasured(n, _NO_CLASS) if value is None else measured(value, n, reason="no interval: picked labels")
-        for name, value in measures.items()
-    }
-
-
 def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:
     """Return the cell of each label and its verdict, as in `STATISTICS_OF_ALL`; both are 1 or True if bad."""
     return (2 * people_bad + judge_bad).astype(np.int64)
