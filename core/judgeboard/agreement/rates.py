@@ -586,7 +586,7 @@ def _bounds_sentence(result: RateResult, need: ToLabel) -> str:
 def _unlabelled_words(result: RateResult, need: ToLabel) -> str:
     """Return "the unlabelled flagged answers are". Those of other parts add to the sampling error."""
     if need.undecided:
-        return "the answers that people did not decide are"
+        return "the others are"
     if need.unlabelled == 1:
         return "the unlabelled answer is"
     if need.words == "answers" and need.answers < result.n_answers:

@@ -50,20 +50,16 @@ def collapse(record: JudgeRecord) -> Check:
         f"{levels.possible or len(levels.names)} levels. "
     )
     sentence += "The judge hardly distinguishes answers." if warns else "The judge uses enough of its scale."
-    command: str | None = judge_answers(record)
-    if warns and _judged_controls(record) < LEAST:
+    if not warns:
+        return Check("collapse", State.OK, use.most, sentence, judge_answers(record), share=True)
+    controls, command = record.controls.get("other_answer", ControlScores()), None
+    judged = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
+    if judged >= LEAST:  # nothing more to measure: their check has it
+        sentence += " The checks with control answers show whether it notices bad ones."
+    elif controls.suitable is None or controls.suitable >= LEAST:
         sentence += " Test it with control answers, whose quality is known."
         command = make_and_judge(record, "other_answer")
-    elif warns:  # nothing more to measure: the checks below have it
-        sentence += " The checks with control answers show whether it notices bad ones."
-        command = None
-    return Check("collapse", state_of(warns=warns), use.most, sentence, command, share=True)
-
-
-def _judged_controls(record: JudgeRecord) -> int:
-    """Return how many control answers with the answer to another question the judge scored."""
-    controls = record.controls.get("other_answer", ControlScores())
-    return max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
+    return Check("collapse", State.WARNING, use.most, sentence, command, share=True)
 
 
 def _too_few_scores(record: JudgeRecord, name: str, n: int) -> Check:

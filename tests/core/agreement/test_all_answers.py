@@ -178,7 +178,7 @@ def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log: G
     start = f"There is no figure of all 240 answers with a usable verdict yet: {missing} (`{command}`)."
     assert result.sentence.startswith(start)
     assert next_command(result) == command
-    assert f"whatever the answers that people did not decide are: {missing}." in rate.sentence
+    assert f"whatever the others are: {missing}." in rate.sentence
     assert f"To label answers: `{command}`" in rate_lines(rate)
     (undecided,) = (each.text for each in rate.warnings if each.code == "undecided")
     assert undecided.startswith("People did not decide 80 of 240 answers that would count: "), "they are no sample"
