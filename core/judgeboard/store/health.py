@@ -16,6 +16,7 @@ from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.responses import last_logged_id
 from judgeboard.store.runs import RESUMABLE, Selection, unasked
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
@@ -297,26 +298,19 @@ def scored_feedback(connection: Connection, version_id: int) -> FeedbackScores:
 
 
 MADE_CONTROLS = "make_control_answers"
-"""The kind of events of control answers. Where all answers were tried, it has how many are suitable (`tried_all`)."""
+"""The kind of events of control answers.
 
-
-def tried_all(connection: Connection, suitable: int) -> dict[str, int]:
-    """Return what an event stores if all logged answers were tried, so many of them ``suitable`` for its kind."""
-    return {"suitable": suitable, "last_response_id": _last_logged(connection)}
+If all logged answers were tried, an event has the number of ``suitable`` ones, and the ``last_response_id`` of these.
+"""
 
 
 def suitable_answers(connection: Connection) -> dict[str, int]:
     """Return the number of suitable answers for each kind of control answers, if no answer was logged since."""
-    last, known = _last_logged(connection), dict[str, int]()
+    last, known = last_logged_id(connection), dict[str, int]()
     for event in latest_events(connection, EventFilter(kind=MADE_CONTROLS), limit=LATEST):
         if event.details.get("last_response_id") == last:
             known.setdefault(str(event.details["control"]), int(event.details["suitable"]))
     return known
-
-
-def _last_logged(connection: Connection) -> int:
-    newest = select(RESPONSE.c.id).where(LOGGED).order_by(RESPONSE.c.id.desc()).limit(1)
-    return int(connection.execute(newest).scalar() or 0)
 
 
 def control_rows(connection: Connection, version_id: int) -> dict[str, ControlScores]:

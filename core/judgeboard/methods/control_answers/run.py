@@ -29,8 +29,8 @@ from judgeboard.store.health import (
     list_controls,
     read_originals,
     suitable_answers,
-    tried_all,
 )
+from judgeboard.store.responses import last_logged_id
 from judgeboard.store.statements import batches
 from judgeboard.store.storing import store_responses
 
@@ -283,7 +283,9 @@ def _make(
     with allowed(store, actor, Action.REJUDGE_MANY) as connection:
         made = len(store_responses(connection, new).new)
         if made or not is_known:
-            details = {"control": kind.name, "new": made} | (tried_all(connection, taken) if tried else {})
+            details = {"control": kind.name, "new": made}
+            if tried:
+                details |= {"suitable": taken, "last_response_id": last_logged_id(connection)}
             record_event(connection, MADE_CONTROLS, actor_name(actor), details=details)
     return MadeControlAnswers(kind.name, kind.effect, made, taken - made)
 
