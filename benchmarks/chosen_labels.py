@@ -39,7 +39,7 @@ from interval_coverage import LEVEL, LIMITS, Cell
 from narrow_settings import ends_of
 from sqlalchemy import Connection
 
-from judgeboard.agreement.all_answers import InAllAnswers, in_all_answers
+from judgeboard.agreement.all_answers import in_all_answers
 from judgeboard.agreement.samples import LabelledAnswers
 from judgeboard.agreement.scored_labels import ScoredSample, flag_from, load_sample
 from judgeboard.agreement.threshold_figures import ThresholdFigures
@@ -49,6 +49,7 @@ from judgeboard.domain import Estimate
 from judgeboard.imports.importing import import_file
 from judgeboard.stats.arrays import BoolArray, FloatArray
 from judgeboard.stats.paired import Conclusion
+from judgeboard.stats.rates import summed, weighted_agreement
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.opening import open_store
@@ -179,13 +180,13 @@ def flagged_and_drawn(loaded: LabelledAnswers, share: float, rng: np.random.Gene
     judge = "" if loaded.version is None else loaded.version.title
     setting = Setting(
         f"{judge}: {len(every):,} answers, {int(judged_bad.sum()):,} flagged, and {share:.1%} of all",
-        in_all_answers(loaded).graded,
+        alone(loaded),
         required=share == SHARE,
     )
     for _ in range(draws):
         drawn = rng.random(len(every)) < share
         label(loaded, every, labelled & (judged_bad | drawn), drawn)
-        add_all(setting, in_all_answers(loaded))
+        setting.add(in_all_answers(loaded).statistics, alone(loaded))
     label(loaded, every, labelled, np.zeros(len(every), dtype=np.bool_))
     return setting
 
@@ -251,9 +252,13 @@ def errors_of_costs(sample: ScoredSample, of_all_labels: ScoredSample) -> Iterat
         yield f"chosen cost {cost:g}", Estimate(value, low, high, n=change.n)
 
 
-def add_all(setting: Setting, in_all: InAllAnswers) -> None:
-    """Count the intervals of one draw of a judge."""
-    setting.add(in_all.statistics, in_all.graded)
+def alone(loaded: LabelledAnswers) -> Mapping[str, Estimate]:
+    """Return the figures of the labelled answers alone: each label stands for its own answer."""
+    rows = loaded.labelled & loaded.usable
+    one, values = np.zeros(int(rows.sum()), dtype=np.int64), loaded.values[rows]
+    everything = np.ones(len(one), dtype=np.bool_)
+    sums = summed(one, np.zeros(len(one)), np.arange(len(one)), 1, everything, values)
+    return weighted_agreement(*sums, (loaded.answers.verdicts[rows] == BAD).astype(np.float64), "these")
 
 
 def compared(
@@ -335,7 +340,7 @@ def then_planned(connection: Connection, loaded: LabelledAnswers, part: float, s
     worked = labelled & worst_third(loaded, loaded.picked)
     setting = Setting(
         f"a third of {int(loaded.picked.sum()):,} flagged, worst first, and {part:.0%} of a planned queue",
-        in_all_answers(loaded).graded,
+        alone(loaded),
     )
     rows = {id_: row for row, id_ in enumerate(loaded.answers.response_ids.tolist())}
     loaded.labelled, loaded.values = worked, np.where(worked, every, np.nan)
@@ -349,7 +354,7 @@ def then_planned(connection: Connection, loaded: LabelledAnswers, part: float, s
         loaded.in_random_order = reviewed
         loaded.labelled = labelled & (worked | reviewed)
         loaded.values = np.where(loaded.labelled, every, np.nan)
-        add_all(setting, in_all_answers(loaded, target="these"))
+        setting.add(in_all_answers(loaded, target="these").statistics, alone(loaded))
     loaded.in_random_order = np.zeros(len(every), dtype=np.bool_)
     loaded.labelled, loaded.values = labelled, every
     return setting

@@ -85,6 +85,7 @@ def sample_of(bad: BoolArray, judged_bad: BoolArray, groups: IntArray, labelled:
         drawn=np.zeros(2, dtype=np.int64),
         waiting=np.zeros(2, dtype=np.int64),
         uncounted=np.zeros(2, dtype=np.int64),
+        in_open_queues={},
         unlabelled=np.bincount(strata[~labelled], minlength=2),
         judged_bad_by=np.array([0, int(judged_bad.sum())]),
         judged_by=np.bincount(strata, minlength=2),

@@ -28,7 +28,6 @@ from judgeboard.stats.rates import (
     Target,
     missing_by_stratum,
     missing_of_strata,
-    unweighted_agreement,
     weighted_agreement,
 )
 from judgeboard.stats.sample_size import allocated
@@ -69,8 +68,9 @@ class ToLabel:
     Of the ``drawn`` answers among them, which are in the random sample, nobody has reviewed ``waiting``, and
     ``uncounted`` have a label that does not count before the others have one, because people labelled the worst flagged
     answers first. The viewer has to review ``hidden`` answers blind before they count. If ``waiting`` are too few, a
-    queue of ``queue`` answers in random order has about ``labels`` of ``answers``. ``command`` creates the queue, or
-    lists the queues of hidden answers.
+    queue of ``queue`` answers in random order has about ``labels`` of ``answers``. If the answers are ``undecided``,
+    people reviewed all of them, but tied, were unsure or skipped them. ``command`` creates the queue, or shows the
+    ``open_queue`` that has such answers, or lists the queues of hidden answers.
     """
 
     words: str
@@ -84,12 +84,17 @@ class ToLabel:
     queue: int | None
     command: str
     hidden: int = 0
+    undecided: bool = False
+    open_queue: str | None = None
 
     @property
     def missing(self) -> str:
         """What is missing: "none of the 448 flagged answers has a label of a random sample"."""
         if self.hidden:
             return hidden_words(self.hidden, self.answers)
+        if self.undecided:
+            others = f"the other {self.answers:,} of the" if self.labelled else "any of the"
+            return f"people did not decide {others} {self.answers + self.labelled:,} {self.words}"
         if self.uncounted:
             have, it = ("has", "it") if self.uncounted == 1 else ("have", "them")
             some = f"{self.uncounted:,} of the {self.drawn:,} sampled {self.words} {have} a label"
@@ -107,12 +112,22 @@ class ToLabel:
         """How many of these answers to label."""
         if self.hidden:
             return HIDDEN_ADVICE
-        if self.queue is None and self.uncounted:
+        return self._sample_advice if self.queue is None else self._queue_advice
+
+    @property
+    def _sample_advice(self) -> str:
+        if self.uncounted:
             do = "It counts" if self.uncounted == 1 else "They count"
             return f"{do} once {self._open_words} labelled."
-        if self.queue is None:
-            have = "1 of its answers has" if self.waiting == 1 else f"{self.waiting:,} of its answers have"
-            return f"Label the random sample: {have} no label."
+        have = "1 of its answers has" if self.waiting == 1 else f"{self.waiting:,} of its answers have"
+        return f"Label the random sample: {have} no label."
+
+    @property
+    def _queue_advice(self) -> str:
+        if self.open_queue is not None:
+            return f"Label the open answers of the queue “{self.open_queue}”."
+        if self.undecided:
+            return f"Let one more person label {'it' if self.answers == 1 else 'them'}."
         of_them = f"the {self.answers:,} {self.words}" if self.uncounted else "them"
         if self.labels == self.answers:
             return f"Label the other {self.answers:,}." if self.labelled else f"Label all of {of_them}."
@@ -163,19 +178,18 @@ class InAllAnswers:
     """The statistics of a judge in all ``answers`` with a usable verdict (`STATISTICS_OF_ALL`), and their labels.
 
     ``statistics`` weight the ``labels`` by the chance that their answers had to get one; they are empty for grades
-    other than the label. ``graded`` are the same figures on the answers that people graded, unweighted. Of the labels,
-    ``complete`` are of parts that are reviewed completely, the others are a random sample of ``sampled_from``.
-    ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels are a random sample.
-    ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no value.
-    ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of all
-    answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or not
-    available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely. ``labelled_shares``
-    are the shares of answers with a label among those that the judge calls bad and among those that it calls good; None
-    if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they are left out.
+    other than the label. Of the labels, ``complete`` are of parts that are reviewed completely, the others are a random
+    sample of ``sampled_from``. ``extras`` counts labels of answers that had no known chance. ``is_random``: all labels
+    are a random sample. ``too_few`` names the part with too few labels for an interval; then the ``statistics`` have no
+    value. ``unlabelled`` counts the answers that may still be sampled. ``to_label`` says what is missing for figures of
+    all answers, None if nothing is; ``to_narrow`` how many more labels narrow kappa to ±0.1, None if it is as narrow or
+    not available. ``reviewed`` are all ``reviewed_answers`` of the parts that are reviewed completely.
+    ``labelled_shares`` are the shares of answers with a label among those that the judge calls bad and among those that
+    it calls good; None if it calls none so, or if the grade is not the label. ``hidden`` answers are so few that they
+    are left out. ``ungraded`` counts the answers that nobody has reviewed, None if some of them are hidden.
     """
 
     statistics: Mapping[str, Estimate] = field(default_factory=dict)
-    graded: Mapping[str, Estimate] = field(default_factory=dict)
     answers: int = 0
     labels: int = 0
     complete: int = 0
@@ -190,6 +204,7 @@ class InAllAnswers:
     reviewed_answers: int = 0
     labelled_shares: tuple[float, float] | None = None
     hidden: int = 0
+    ungraded: int | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -216,11 +231,10 @@ class InAllAnswers:
     def error_sentence(self) -> str | None:
         """In which direction misses and false alarms err on the graded answers alone; None if it is not known.
 
-        Labels of what the judge calls bad find its false alarms, labels of the others what it misses (Begg, Greenes,
-        1983).
+        They have both figures. Labels of what the judge calls bad find its false alarms, labels of the others what it
+        misses (Begg, Greenes, 1983).
         """
-        errors = (self.graded[name].value for name in ("sensitivity", "specificity") if name in self.graded)
-        if self.described is not None or self.labelled_shares is None or None in errors:
+        if self.described is not None or self.labelled_shares is None:
             return None
         of_bad, of_good = self.labelled_shares
         if of_bad < _UNEVEN * of_good or not of_bad:
@@ -244,7 +258,6 @@ def in_all_answers(
         return InAllAnswers()
     sample = judged_sample(loaded, inside, sample)
     statistics: Mapping[str, Estimate] = {}
-    graded: Mapping[str, Estimate] = {}
     labelled_shares = None
     counts, too_few = counts_of(sample), part_with_too_few_labels(sample)
     if loaded.grade == "label":
@@ -252,14 +265,12 @@ def in_all_answers(
         if all(called):
             labelled = int((sample.all_verdicts == 1).sum()), int((sample.all_verdicts == 0).sum())
             labelled_shares = labelled[0] / called[0], labelled[1] / called[1]
-        judged = ~np.isnan(sample.all_verdicts)
         statistics = weighted_agreement(
             *(sample.population, sample.labels, sample.verdicts, target, sample.judged_bad),
             too_small=_too_small_words(counts),
         )
         if too_few is not None:
             statistics = {name: unmeasured(each.n, too_few) for name, each in statistics.items()}
-        graded = unweighted_agreement(sample.all_values[judged], sample.all_verdicts[judged])
     done = [each.n + left >= each.N for each, left in zip(counts, sample.undecided.tolist(), strict=True)]
     finished = [each for each, is_done in zip(counts, done, strict=True) if is_done]
     unfinished = [each for each, is_done in zip(counts, done, strict=True) if not is_done]
@@ -274,7 +285,6 @@ def in_all_answers(
     is_wide = kappa.low is not None and kappa.high is not None and (kappa.high - kappa.low) / 2 > WIDE
     return InAllAnswers(
         statistics=statistics,
-        graded=graded,
         answers=round(sample.population.total),
         labels=labels,
         complete=sum(each.n for each in finished),
@@ -290,6 +300,7 @@ def in_all_answers(
         reviewed_answers=sum(each.N for each in finished),
         labelled_shares=labelled_shares,
         hidden=loaded.few_hidden,
+        ungraded=None if sample.hidden else int(sample.unlabelled.sum()),
     )
 
 
@@ -420,27 +431,43 @@ def what_to_label(
         int(of_strata[missing].sum())
         for of_strata in (sample.unlabelled, sample.drawn, sample.waiting, sample.uncounted)
     )
-    if not unlabelled:  # people decided none of them, so there is nothing left to label
-        return None
+    undecided, free = not unlabelled, sample.unlabelled.tolist()
+    if undecided:  # people reviewed all of them: a planned queue has these answers again
+        unlabelled, free = answers, [each.N - each.n for each in counts]
     labels, size = min(unlabelled, _WANTED), None
     if for_intervals:
-        planned = allocated(_WANTED, sample.unlabelled.tolist(), least=LEAST_OF_STRATUM)
+        planned = allocated(_WANTED, free, least=LEAST_OF_STRATUM)
         labels = sum(planned[place] for place in missing)
     if waiting and (waiting >= labels or drawn >= MIN_PAIRS):
         labels = min(labels, waiting)
     else:
         step = 10 if unlabelled > _WANTED else 1
-        size = (
-            _WANTED if for_intervals else math.ceil(labels * sum(sample.unlabelled.tolist()) / unlabelled / step) * step
-        )
-        size = min(size, int(sample.unlabelled.sum()))
-    kind = _kind_of_queue(size, int(sample.unlabelled.sum()), completes=labels == unlabelled < answers)
+        size = _WANTED if for_intervals else math.ceil(labels * sum(free) / unlabelled / step) * step
+        size = min(size, sum(free))
+    kind = _kind_of_queue(size, sum(free), completes=labels == unlabelled < answers)
     chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
     if sample.grade != "label":
         chosen += ["--grades", sample.grade]
     command = " ".join(filter(None, (f"judgeboard queue create sample {kind}", shlex.join(chosen))))
+    open_queue = _open_queue(sample, missing, labels if size is None else None)
+    if open_queue is not None:
+        command = shlex.join(["judgeboard", "queue", "list", open_queue])
     words = _words_of([counts[place] for place in missing], counts)
-    return ToLabel(words, answers, labelled, unlabelled, labels, drawn, waiting, uncounted, size, command)
+    return ToLabel(
+        *(words, answers, labelled, unlabelled, labels, drawn, waiting, uncounted, size, command),
+        undecided=undecided,
+        open_queue=open_queue,
+    )
+
+
+def _open_queue(sample: SampledLabels, missing: Sequence[int], labels: int | None) -> str | None:
+    """Return the open queue with the most answers of the ``missing`` strata; None if it has not some of each stratum.
+
+    ``labels`` of the random sample are enough, from whichever strata they are (None: the sample is not enough).
+    """
+    waits = {name: of_strata[missing] for name, of_strata in sample.in_open_queues.items()}
+    enough = (name for name, each in waits.items() if each.all() or (labels is not None and each.sum() >= labels))
+    return max(enough, key=lambda name: waits[name].sum(), default=None)
 
 
 def _kind_of_queue(size: int | None, unlabelled: int, *, completes: bool) -> str:

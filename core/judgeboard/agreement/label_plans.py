@@ -19,7 +19,7 @@ from judgeboard.agreement.samples import FEW_HIDDEN, JudgeVerdict, Picked
 from judgeboard.agreement.versus import queue_of_differing, too_few_words
 from judgeboard.domain import Estimate
 from judgeboard.stats.estimates import percent, percent_words, two_decimals
-from judgeboard.stats.rates import Target
+from judgeboard.stats.rates import UNLABELLED, Target
 from judgeboard.stats.ratings import SCALES
 from judgeboard.stats.sample_size import LEAST_EXPLAINED, LEAST_PILOT, confidence_sequence, decided_after
 from judgeboard.store.filters import RowFilter
@@ -140,7 +140,6 @@ CorrelationFrom = Literal["labels", "verdicts", "assumed"]
 """Where the correlation of labels of one evidence group is known from: labels, the judge's verdicts, or nowhere."""
 
 _LEAST_EFFECT = 1.01  # of a design effect
-_GAP = "a part of the answers has no label of a random sample"
 
 Question = Literal["rate", "outcome", "kappa", "agreement", "judges", "versions"]
 OF_JUDGE = ("kappa", "agreement")
@@ -450,7 +449,7 @@ def _of_pilot(plan: LabelPlan) -> str | None:
 
 
 def _gap(plan: LabelPlan) -> str:
-    return f"{_GAP}, and there the plan uses the judge's scores" if plan.judges else _GAP
+    return f"{UNLABELLED}, and there the plan uses the judge's scores" if plan.judges else UNLABELLED
 
 
 def _r_squared(explained: float) -> str:

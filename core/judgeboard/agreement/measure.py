@@ -318,7 +318,7 @@ class _JudgeFigures:
         of_graded = judge_statistics(self._compared, choice.unit, self._human, only=only)
         self._loaded: LabelledAnswers | None = None
         self._in_all: InAllAnswers | None = None
-        if self._answers is not None and of_graded.n >= MIN_PAIRS:
+        if self._answers is not None and (only is None or of_graded.n >= MIN_PAIRS):
             self._loaded = weighted_labels(self._answers, version)
             if self._loaded is not None:
                 self._in_all = in_all_answers(self._loaded)
@@ -373,6 +373,7 @@ class _JudgeFigures:
             answers=None if in_all is None else in_all.described,
             graded=self._graded,
             to_label=in_all.to_label if in_all is not None and in_all.statistics else None,
+            ungraded=None if in_all is None else in_all.ungraded,
             unjudged=unjudged,
             left_out=({"hidden": in_all.hidden} if in_all and in_all.hidden else {}) | self._compared.left_out,
             statistics=self._statistics(),
@@ -465,7 +466,10 @@ class _JudgeFigures:
             return nothing_to_compare(self._answers.source, self._version, self._answers.grade)
         each = f"grades of {choice.things} by people"
         agreed = judge_sentence(
-            statistics, each if self._human == "each" else f"{choice.things} that people graded", self._in_all
+            statistics,
+            each if self._human == "each" else f"{choice.things} that people graded",
+            self._in_all,
+            self._graded,
         )
         orders = None if comparisons is None else comparisons.orders
         if orders is None:
@@ -523,7 +527,7 @@ def unweighted(source: AnswerRatings, version: StoredVersion) -> InAllAnswers | 
     in_all = in_all_answers(loaded)
     if asked.counted.reviewer_id is not None:  # the labels are of everybody
         return InAllAnswers(answers=in_all.answers, hidden=in_all.hidden)
-    return replace(in_all, statistics={}, graded={})
+    return replace(in_all, statistics={})
 
 
 def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:

@@ -9,7 +9,14 @@ import numpy as np
 from judgeboard.agreement.all_answers import WIDE, InAllAnswers, all_answers_words
 from judgeboard.agreement.choice import GRADES, By, Unit, sliced_by
 from judgeboard.agreement.ratings import ItemRatings, PairSource, RatingPairs, column_of, grouping_of, is_given
-from judgeboard.agreement.result import AgreementResult, AgreementSlice, Note, headline_name, headline_words
+from judgeboard.agreement.result import (
+    AgreementResult,
+    AgreementSlice,
+    Note,
+    Statistics,
+    headline_name,
+    headline_words,
+)
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import FloatArray, IntArray, among
 from judgeboard.stats.estimates import (
@@ -66,27 +73,40 @@ def compared_with(human: Human, kind: Kind) -> str:
     }[human]
 
 
-def judge_sentence(statistics: PairStatistics, rows: str, in_all: InAllAnswers | None = None) -> str:
+def judge_sentence(
+    statistics: PairStatistics, rows: str, in_all: InAllAnswers | None = None, graded: Statistics | None = None
+) -> str:
     """Return how far a judge and people agree on ``rows`` (answers, pairs or grades), or ``in_all`` answers.
 
+    Beside weighted figures, ``graded`` are those of the graded answers alone.
     Where the figures describe the graded answers alone, a sentence before them says what is missing for all.
     """
     n = statistics.n
     if n < MIN_PAIRS:
-        graded = {"pairs": "graded pair", "grades": "grade"}.get(rows.split(" ", 1)[0], "graded answer")
-        have = f"{counted(n, graded)} {'has' if n == 1 else 'have'} a verdict of this judge"
-        return f"{have}; at least {MIN_PAIRS} are needed. Grade {MIN_PAIRS - n} more."
+        rated = {"pairs": "graded pair", "grades": "grade"}.get(rows.split(" ", 1)[0], "graded answer")
+        have = f"{counted(n, rated)} {'has' if n == 1 else 'have'} a verdict of this judge"
+        return f"{have}; at least {MIN_PAIRS} are needed. {_grade_more(n, in_all)}"
     clauses = tuple(_clauses(statistics))
     if in_all is None:
         return _sentences(f"On {n:,} {rows},", clauses)
     everything = all_answers_words(in_all.answers, in_all.hidden)
     if in_all.is_weighted:
-        return " ".join((_sentences(f"In {everything},", clauses), *_basis(in_all)))
+        return " ".join((_sentences(f"In {everything},", clauses), *_basis(in_all, graded or {})))
     if in_all.is_complete:
         return _sentences(f"On {everything}," if n == in_all.answers else f"On {n:,} grades of {everything},", clauses)
     if in_all.is_random:
         return _sentences(f"On {n:,} {rows}, a random sample of {everything},", clauses)
     return " ".join((_missing(statistics.grade, in_all, everything), *_alone(statistics, rows, in_all, clauses)))
+
+
+def _grade_more(n: int, in_all: InAllAnswers | None) -> str:
+    """Return how many answers to grade beside these ``n``, and to judge if too few are left."""
+    missing = MIN_PAIRS - n
+    left = missing if in_all is None or in_all.ungraded is None else in_all.ungraded
+    if left >= missing:
+        return f"Grade {missing:,} more."
+    judge = f"judge and grade {missing - left:,} more"
+    return f"Grade the other {left:,}, and {judge}." if left else f"All answers that it judged are graded: {judge}."
 
 
 def _alone(statistics: PairStatistics, rows: str, in_all: InAllAnswers, clauses: Sequence[str]) -> Iterator[str]:
@@ -98,7 +118,9 @@ def _alone(statistics: PairStatistics, rows: str, in_all: InAllAnswers, clauses:
     yield f"On the {statistics.n:,} {graded} alone{chosen}, {first}."
     if others:
         yield f"On these {these}, {', and '.join(others)}."
-        yield from filter(None, [in_all.error_sentence])
+        errors = (statistics.estimates[name] for name in ("sensitivity", "specificity") if name in statistics.estimates)
+        if all(each.value is not None for each in errors):
+            yield from filter(None, [in_all.error_sentence])
 
 
 def _sentences(start: str, clauses: Sequence[str]) -> str:
@@ -106,7 +128,7 @@ def _sentences(start: str, clauses: Sequence[str]) -> str:
     return " ".join((f"{start} {first}.", *(f"{each[:1].upper()}{each[1:]}." for each in others)))
 
 
-def _basis(in_all: InAllAnswers) -> Iterator[str]:
+def _basis(in_all: InAllAnswers, graded: Statistics) -> Iterator[str]:
     """Yield on which labels figures of all answers rest, and the same figures on the graded answers alone."""
     sampled = in_all.labels - in_all.complete
     others = in_all.answers - in_all.reviewed_answers
@@ -128,12 +150,12 @@ def _basis(in_all: InAllAnswers) -> Iterator[str]:
             if in_all.extras == 1
             else f"{in_all.extras:,} labels of chosen answers do not count."
         )
-    if not in_all.is_random:
-        alone, kappa = in_all.graded["agreement"], in_all.graded["kappa"]
-        and_kappa = "" if kappa.value is None else f" and kappa is {two_decimals(kappa.value)}"
+    alone, kappa = graded.get("agreement"), graded.get("kappa")
+    if not in_all.is_random and alone is not None and alone.value is not None:
+        and_kappa = "" if kappa is None or kappa.value is None else f" and kappa is {two_decimals(kappa.value)}"
         yield (
             f"For comparison only: on the {alone.n:,} graded answers, which are no random sample, agreement is "
-            f"{percent_words(alone)}{and_kappa}."
+            f"{percent(alone.value)}{and_kappa}."
         )
 
 

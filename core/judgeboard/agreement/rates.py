@@ -18,8 +18,17 @@ from judgeboard.agreement.all_answers import (
     slices_of_answers,
     what_to_label,
 )
-from judgeboard.agreement.choice import GRADES, By, GradeName, sliced_by
-from judgeboard.agreement.result import MeasuredVersion, Note, left_out_sentence, measured_versions
+from judgeboard.agreement.choice import GRADES, By, CountedGrades, GradeName, sliced_by
+from judgeboard.agreement.ratings import AnswerRatings, PairSource, RatingPairs
+from judgeboard.agreement.result import (
+    MeasuredVersion,
+    Note,
+    Statistics,
+    for_all,
+    judge_statistics,
+    left_out_sentence,
+    measured_versions,
+)
 from judgeboard.agreement.samples import LabelledAnswers, SampledLabels, judging_version, no_share_words
 from judgeboard.domain import Estimate
 from judgeboard.errors import BadInput, check_known
@@ -37,6 +46,7 @@ from judgeboard.stats.estimates import (
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.stats.rates import (
     FEW_GROUPS,
+    STATISTICS_OF_ALL,
     Population,
     Stratum,
     Target,
@@ -76,8 +86,9 @@ class RateResult:
     covers the sampling error, not the judge's errors. ``labels_only`` is the share of all labels, without
     an interval if people chose some of the labelled answers.
     ``in_all_answers`` has agreement, kappa, sensitivity, specificity and precision of the judge in all answers,
-    ``in_graded_answers`` in those that people graded, unweighted. ``people_alpha`` is Krippendorff's alpha among
-    people.
+    ``in_graded_answers`` in those that people graded, unweighted. Both are the figures of `measure_agreement`; for the
+    target ``these``, those in all answers have only the sampling error of the labels. ``people_alpha`` is
+    Krippendorff's alpha among people.
     """
 
     name: str
@@ -213,29 +224,37 @@ def rate_of(connection: Connection, version: StoredVersion | None, choice: RateC
             later = _Measure.load(connection, version, replace(choice, where=since))
             result = _with_rate_since(result, later.result(ALL, None))
     if choice.labels_from is not None:
-        elsewhere = _Measure.load(connection, version, replace(choice, where=choice.labels_from)).loaded.sample()
+        elsewhere = _labelled(connection, version, replace(choice, where=choice.labels_from)).sample()
         return _from_elsewhere(result, measure.loaded.sample(), elsewhere, choice.where, choice.labels_from)
     return result
+
+
+def _labelled(connection: Connection, version: StoredVersion | None, choice: RateChoice) -> LabelledAnswers:
+    return LabelledAnswers(
+        connection,
+        version,
+        choice.where,
+        grade=choice.grade,
+        implied_labels=choice.implied_labels,
+        scores=False,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
     loaded: LabelledAnswers
+    pairs: RatingPairs | None  # of judge and people; None for grades without figures of agreement
     target: Target
     where: RowFilter
 
     @classmethod
     def load(cls, connection: Connection, version: StoredVersion | None, choice: RateChoice) -> "_Measure":
         """Load the answers of a choice with their labels."""
-        loaded = LabelledAnswers(
-            connection,
-            version,
-            choice.where,
-            grade=choice.grade,
-            implied_labels=choice.implied_labels,
-            scores=False,
-        )
-        return cls(loaded, choice.target, choice.where)
+        pairs = None
+        if version is not None and choice.grade == "label":
+            counted_grades = CountedGrades(implied_labels=choice.implied_labels, where=choice.where)
+            pairs = AnswerRatings(PairSource(connection, counted_grades), "label").compared(version)
+        return cls(_labelled(connection, version, choice), pairs, choice.target, choice.where)
 
     def result(self, name: str, inside: BoolArray | None) -> RateResult:
         """Return the rate of the answers ``inside`` (None: all)."""
@@ -260,7 +279,7 @@ class _Measure:
             to_label = what_to_label(sample, for_intervals=True, where=self.where)
         elif estimate.value is None:
             to_label = what_to_label(sample, least=len(sample.response_ids) + 1, where=self.where)
-        agreement = in_all_answers(self.loaded, inside, self.target, sample)
+        in_all, in_graded = self._agreement(sample, inside)
         result = RateResult(
             name=name,
             grade=grade,
@@ -283,13 +302,27 @@ class _Measure:
             extras=sample.extras,
             is_random=sample.is_random and not sample.extras,
             left_out=sample.left_out,
-            in_all_answers={} if sample.hidden else agreement.statistics,
-            in_graded_answers={} if sample.hidden else agreement.graded,
+            in_all_answers=in_all,
+            in_graded_answers=in_graded,
             people_alpha=people,
             warnings=tuple(notes),
             to_label=to_label,
         )
         return replace(result, sentence=_sentence(result, self.where))
+
+    def _agreement(self, sample: SampledLabels, inside: BoolArray | None) -> tuple[Statistics, Statistics]:
+        """Return the agreement of the judge and people in all answers, and in those that people graded."""
+        if self.pairs is None or sample.hidden:
+            return {}, {}
+        pairs = self.pairs
+        if inside is not None:
+            pairs = pairs.at(np.isin(pairs.response_ids, self.loaded.answers.response_ids[inside]))
+        of_graded = judge_statistics(pairs, only=STATISTICS_OF_ALL)
+        in_all = in_all_answers(self.loaded, inside, self.target, sample)
+        graded = dict(of_graded.estimates)
+        if self.target == "app" and in_all.described is not None:
+            return dict(for_all(of_graded, in_all)[0].estimates), graded
+        return dict(in_all.statistics), graded
 
     def _bounds(self, sample: SampledLabels, inside: BoolArray | None) -> tuple[float, float]:
         rows: BoolArray | slice = slice(None) if inside is None else inside
@@ -475,8 +508,8 @@ def _warnings(
             ends = f" If all of them were good, the rate would be {low}. If all of them were bad, it would be {high}."
         yield Note(
             "undecided",
-            f"People were unsure, tied or skipped on {undecided:,} of {n + undecided:,} sampled answers. These may be "
-            f"harder than the others, and they do not count.{ends}",
+            f"People did not decide {undecided:,} of {counted(n + undecided, 'answer')} that would count: they were "
+            f"unsure, tied or skipped. These may be harder than the others.{ends}",
         )
     if people.value is not None and people.n >= MIN_PAIRS and people.value < _LOW_ALPHA:
         yield Note(
@@ -522,7 +555,7 @@ def _sentence(result: RateResult, where: RowFilter) -> str:
     if need is not None and result.bounds is not None and any(each.N and not each.n for each in result.strata):
         return _bounds_sentence(result, need)
     what, why = "share of bad answers" if result.grade == "label" else f"mean {result.grade}", f"{result.reason}."
-    if need is not None and (need.uncounted or need.hidden):
+    if need is not None and (need.uncounted or need.hidden or need.undecided):
         why = f"{need.missing}. {need.advice}"
     elif not result.n_labelled:
         why = f"none of the {result.n_answers:,} answers has a grade of a random sample."
@@ -552,6 +585,8 @@ def _bounds_sentence(result: RateResult, need: ToLabel) -> str:
 
 def _unlabelled_words(result: RateResult, need: ToLabel) -> str:
     """Return "the unlabelled flagged answers are". Those of other parts add to the sampling error."""
+    if need.undecided:
+        return "the others are"
     if need.unlabelled == 1:
         return "the unlabelled answer is"
     if need.words == "answers" and need.answers < result.n_answers:

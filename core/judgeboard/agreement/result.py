@@ -134,7 +134,8 @@ class AgreementResult:
     of items (of grades, if people are stacked) behind the statistics; ``left_out`` counts other items by reason. Where
     people's labels came by known chances, the figures are for all ``answers`` with a verdict (otherwise None). If not
     all of them are graded, ``graded`` has the weighted figures on the graded answers alone, and each other statistic is
-    about these. ``to_label`` says what to label for figures of all answers, None if nothing is missing.
+    about these. ``to_label`` says what to label for figures of all answers, None if nothing is missing. ``ungraded``
+    counts the answers with a verdict that nobody has reviewed (None: not known).
     ``unjudged`` are graded answers that the judge has to judge first, None if people have to grade more.
     ``human`` and ``compared_with`` name the grades that a judge is compared with. ``inconsistent`` and ``unusable`` are
     the options for pairs. ``rater_pairs`` compares every two raters, ``self_agreement`` people who rated items twice,
@@ -161,6 +162,7 @@ class AgreementResult:
     answers: int | None = None
     graded: Statistics = field(default_factory=dict)
     to_label: ToLabel | None = None
+    ungraded: int | None = None
     unjudged: UnjudgedAnswers | None = None
     rater_pairs: tuple[RaterPair, ...] = ()
     self_agreement: tuple[RaterPair, ...] = ()

@@ -58,6 +58,7 @@ from judgeboard.store.strata import (
     drawn_answers,
     judged_answers,
     judged_until,
+    open_in_random_order,
     picked_answers,
     reviewed_in_random_order,
     undecided_answers,
@@ -109,8 +110,9 @@ class SampledLabels:
     One count per stratum: ``undecided`` are the sampled answers about which people were unsure, tied, or which they
     skipped, ``drawn`` the answers of the random sample, ``waiting`` those of them that nobody has reviewed,
     ``uncounted`` those of them whose label does not count yet, because people labelled the worst flagged answers first,
-    ``unlabelled`` all answers without a label, ``judged_by`` the answers with a usable verdict (with a score, if the
-    grade is one), and ``judged_bad_by`` those that the judge calls bad.
+    ``unlabelled`` all answers without a label, ``in_open_queues`` those without a label that counts which an open queue
+    in random order waits for, by the name of the queue, ``judged_by`` the answers with a usable verdict (with a score,
+    if the grade is one), and ``judged_bad_by`` those that the judge calls bad.
     """
 
     grade: GradeName
@@ -128,6 +130,7 @@ class SampledLabels:
     waiting: IntArray
     uncounted: IntArray
     unlabelled: IntArray
+    in_open_queues: dict[str, IntArray]
     judged_bad_by: IntArray
     judged_by: IntArray
     all_values: FloatArray
@@ -425,6 +428,7 @@ class LabelledAnswers:
             waiting=count(waiting),
             uncounted=count(drawn & labelled & ~sampled),
             unlabelled=count(~done),
+            in_open_queues={name: count(waits[rows] & ~sampled) for name, waits in self._in_open_queues.items()},
             judged_bad_by=count(answers.verdicts == BAD),
             judged_by=count(split != UNUSABLE),
             all_values=values[labelled],
@@ -527,6 +531,12 @@ class LabelledAnswers:
         if self.grade != "label":
             return np.where(has_score, answers.scores, 0.0)
         return np.where(has_score, 1 - answers.scores, (answers.verdicts == BAD).astype(np.float64))
+
+    @cached_property
+    def _in_open_queues(self) -> dict[str, BoolArray]:
+        """Which answers open queues in random order wait for, by the name of the queue."""
+        ids = self.answers.response_ids
+        return {name: np.isin(ids, waiting) for name, waiting in open_in_random_order(self._connection).items()}
 
     @cached_property
     def _groups(self) -> IntArray:

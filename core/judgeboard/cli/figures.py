@@ -139,6 +139,7 @@ def agreement_command(
     from judgeboard.agreement.result import shortened
     from judgeboard.reports.agreement import fields_table, next_command, result_lines, stand_ins_of_fields
     from judgeboard.reports.output import text_lines
+    from judgeboard.stats.estimates import MIN_PAIRS
     from judgeboard.store.filters import RowFilter, filter_sentence
 
     if epsilon is not None and not alt_test:
@@ -180,7 +181,7 @@ def agreement_command(
     more = next_command(result)
     if more is not None:
         options.suggest_command(more)
-    elif report is None:
+    elif report is None and result.n >= MIN_PAIRS:
         options.suggest_command(options.same_command("--report", "agreement.html"))
 
 

@@ -238,7 +238,7 @@ def create(
         f"{name} is assigned to you: its answers are hidden from you, and left out of the figures that you see, until "
         f"you have reviewed them. To add people: `judgeboard queue assign {shlex.quote(name)} NAMES`"
     )
-    yours = [words] if is_yours else []
+    yours = [words] if is_yours and created.joined else []
     options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
     if created.joined:
         others = people and options.actor().casefold() not in {person.name.casefold() for person in people}

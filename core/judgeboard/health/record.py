@@ -29,6 +29,7 @@ from judgeboard.store.health import ControlScores, FeedbackScores, ScoredAnswers
 from judgeboard.store.judge_versions import StoredVersion, list_versions
 from judgeboard.store.preferences import is_one_order, order_verdicts
 from judgeboard.store.sql_compiler import hides_rows
+from judgeboard.store.strata import count_log
 from judgeboard.store.verdicts import repeated_answers
 from judgeboard.text import counted
 
@@ -110,7 +111,8 @@ class JudgeRecord:
 
     ``generators`` counts judged answers by the model that wrote them (None: unknown). ``asked`` counts calls by status,
     in all methods. Of the unparsable ones, ``ties`` are ties of a jury. ``pairs`` are verdicts on pairs by aspect.
-    ``costs`` sum the judge's costs (upper) and the generator's (lower) over answers with both.
+    ``costs`` sum the judge's costs (upper) and the generator's (lower) over answers with both. ``logged`` is the number
+    of logged answers (None: unknown).
     """
 
     version: StoredVersion
@@ -126,6 +128,12 @@ class JudgeRecord:
     asked: Mapping[str, int] = field(default_factory=dict)
     ties: int = 0
     costs: RatioSums = field(default_factory=lambda: RatioSums(0, 0, 0, 0, 0, 0))
+    logged: int | None = None
+
+    @property
+    def judged_all(self) -> bool:
+        """Whether the version judged all logged answers, so that it can judge no more of them."""
+        return self.logged is not None and sum(self.generators.values()) >= self.logged
 
     @property
     def judge_model(self) -> str:
@@ -223,6 +231,7 @@ def read_record(connection: Connection, version: StoredVersion, models: ModelTab
         asked=health.asked_by_status(connection, version.id),
         ties=health.count_ties(connection, version.id),
         costs=health.cost_sums(connection, version.id),
+        logged=count_log(connection),
     )
 
 

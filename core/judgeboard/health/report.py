@@ -180,11 +180,11 @@ def health_page(connection: Connection, version: StoredVersion, records: KeptRec
 
 
 def by_maker(checks: Sequence[Check]) -> dict[str, list[Check]]:
-    """Return those of the checks that are of methods, by the place that shows how to make what they read."""
+    """Return the checks of methods with a command, by the place that shows how to make what they read."""
     of_makers: dict[str, list[Check]] = {}
     for check in checks:
         maker, _ = _OF_METHODS.get(check.name, (None, None))
-        if maker is not None:
+        if maker is not None and check.command:
             of_makers.setdefault(maker, []).append(check)
     return of_makers
 

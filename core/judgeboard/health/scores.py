@@ -19,6 +19,7 @@ from judgeboard.stats.correlation import correlation_within, slope, spearman
 from judgeboard.stats.detection import auroc
 from judgeboard.stats.estimates import percent, surely_above, surely_below, two_decimals
 from judgeboard.stats.proportions import LevelUse, level_use
+from judgeboard.store.health import ControlScores
 from judgeboard.text import counted
 
 LEAST = 30
@@ -38,8 +39,7 @@ def collapse(record: JudgeRecord) -> Check:
     worst = least_even(record)
     if worst is None:
         n = max((int(levels.counts.sum()) for levels in record.levels.values()), default=0)
-        why = f"Too few scores (n = {n:,}, at least {LEAST} needed)." if n else "It has scored no logged answer."
-        return not_measured("collapse", why, judge_answers(record), n)
+        return _too_few_scores(record, "collapse", n)
     levels = record.levels[worst]
     use = level_use(levels.counts, levels.possible)
     warns = _collapsed(use)
@@ -49,13 +49,25 @@ def collapse(record: JudgeRecord) -> Check:
         f"The entropy of all {scores} is {two_decimals(use.entropy)} of the maximum for "
         f"{levels.possible or len(levels.names)} levels. "
     )
-    sentence += (
-        "The judge hardly distinguishes answers. Test it with control answers, whose quality is known."
-        if warns
-        else "The judge uses enough of its scale."
-    )
-    command = make_and_judge(record, "other_answer") if warns else judge_answers(record)
-    return Check("collapse", state_of(warns=warns), use.most, sentence, command, share=True)
+    sentence += "The judge hardly distinguishes answers." if warns else "The judge uses enough of its scale."
+    if not warns:
+        return Check("collapse", State.OK, use.most, sentence, judge_answers(record), share=True)
+    controls, command = record.controls.get("other_answer", ControlScores()), None
+    judged = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
+    if judged >= LEAST:  # nothing more to measure: their check has it
+        sentence += " The checks with control answers show whether it notices bad ones."
+    elif controls.suitable is None or controls.suitable >= LEAST:
+        sentence += " Test it with control answers, whose quality is known."
+        command = make_and_judge(record, "other_answer")
+    return Check("collapse", State.WARNING, use.most, sentence, command, share=True)
+
+
+def _too_few_scores(record: JudgeRecord, name: str, n: int) -> Check:
+    """Return that too few logged answers have a score, with the command that judges more if there are more."""
+    why = f"Too few scores (n = {n:,}, at least {LEAST} needed)." if n else "It has scored no logged answer."
+    if n and record.judged_all:
+        return not_measured(name, f"{why} It has judged all logged answers: log more.", None, n)
+    return not_measured(name, why, judge_answers(record), n)
 
 
 def least_even(record: JudgeRecord) -> str | None:
@@ -94,8 +106,7 @@ def verbosity(record: JudgeRecord) -> Check:
         n = max((int((~np.isnan(each)).sum()) for each in record.scored.scores.values()), default=0)
         if by_measure:  # more of the same does not help
             return not_measured("verbosity", "All its scores, or all lengths of the answers, are the same.", None, n)
-        why = f"Too few scores (n = {n:,}, at least {LEAST} needed)."
-        return not_measured("verbosity", why, judge_answers(record), n)
+        return _too_few_scores(record, "verbosity", n)
     measure = max(defined, key=lambda each: _low(defined[each][0]))
     correlation, rise = defined[measure]
     within = _within(record)

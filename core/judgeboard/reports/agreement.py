@@ -152,14 +152,19 @@ def next_command(result: AgreementResult) -> str | None:
     """Return the command that judges the graded answers, or else lets people grade the missing items.
 
     These are the answers that figures of all answers need, or else the items up to ten. None if enough are graded, if
-    no people grade, or if the judge cannot judge the graded answers.
+    all answers are graded, if no people grade, or if the judge cannot judge the graded answers.
     """
+    need = result.to_label
     if result.unjudged is not None:
         return result.unjudged.command
     if result.n >= MIN_PAIRS or result.of not in {"judge", "people"}:
-        return None if result.to_label is None else result.to_label.command
+        return None if need is None else need.command
     if result.unit == "pairs":
         return "judgeboard serve"
+    if need is not None and (need.hidden or need.undecided or need.open_queue is not None):
+        return need.command
+    if result.ungraded == 0:
+        return None
     words = ["judgeboard", "queue", "create", "labels", "--plan", "rate", "--n", str(MIN_PAIRS - result.n)]
     if result.grade != "label":
         words += ["--grades", result.grade]

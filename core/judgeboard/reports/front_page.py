@@ -128,12 +128,14 @@ def conclusion(result: AgreementResult) -> str | None:
     if figure.value is None or figure.low is None or figure.high is None:
         return "Not conclusive: there are too few grades by people."
     low, high = kappa_word(figure.low), kappa_word(figure.high)
+    more = "Let people grade more answers."
+    if result.ungraded == 0:
+        more = "People graded all answers: log and judge more."
     verdicts = {
         Reliance.CAN: "People can rely on the judge for this grade.",
         Reliance.HELPS: "The judge helps to choose the answers that people review, but it does not replace their "
         "review.",
-        Reliance.NOT_CONCLUSIVE: f"Not conclusive: agreement is between {low} and {high}. Let people grade more "
-        "answers.",
+        Reliance.NOT_CONCLUSIVE: f"Not conclusive: agreement is between {low} and {high}. {more}",
         Reliance.DO_NOT: "Do not rely on the judge for this grade.",
     }
     return verdicts[allowed]

@@ -79,15 +79,22 @@ def _described(judge: AgreementResult) -> str:
 
 
 def beside_people(judge: AgreementResult, people: AgreementResult) -> str | None:
-    """Return whether judge and people agree less often than two people do; None if one of both is not known."""
+    """Return whether judge and people agree less often than two people do; None if one of both is not known.
+
+    People's own figure includes the answers on which they tied; there is no label to compare a judge with.
+    """
     with_judge, among_people = (each.statistics.get("agreement", unmeasured(0, "")) for each in (judge, people))
     if None in {with_judge.low, with_judge.high, among_people.low, among_people.high}:
         return None
+    words = "The two intervals overlap: it is not shown that two people agree more often than judge and people."
     if (with_judge.high or 0) < (among_people.low or 0):
-        return "Judge and people agree less often than two people do."
-    if (with_judge.low or 0) > (among_people.high or 0):
-        return "Judge and people agree more often than two people do."
-    return "The two intervals overlap: it is not shown that two people agree more often than judge and people."
+        words = "Judge and people agree less often than two people do."
+    elif (with_judge.low or 0) > (among_people.high or 0):
+        words = "Judge and people agree more often than two people do."
+    if not (ties := judge.left_out.get("ties", 0)):
+        return words
+    tied = "the answer" if ties == 1 else f"the {ties:,} answers"
+    return f"{words} Only the figure of two people includes {tied} on which people tied."
 
 
 def misses_sentence(judge: AgreementResult) -> str:

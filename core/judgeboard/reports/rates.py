@@ -121,14 +121,13 @@ def strata_table(result: RateResult) -> Table:
 
 
 def agreement_table(result: RateResult) -> Table:
-    """Return the agreement of judge and people in all answers with a verdict, beside those that people graded."""
+    """Return the agreement of judge and people in all answers with a verdict, beside those that people graded.
+
+    If the figures of both are the same, for example because people graded all answers, there is one column.
+    """
     judged = 0 if result.judge_share is None else result.judge_share.n
     graded = result.in_graded_answers["agreement"].n
-    columns = (
-        Column("Figure"),
-        Column(all_answers_words(judged).capitalize()),
-        Column(f"The {counted(graded, 'graded answer')} alone"),
-    )
+    everything, alone = all_answers_words(judged).capitalize(), f"The {counted(graded, 'graded answer')} alone"
     share = Column("", "share estimate")
     plain = Column("", "estimate")
     rows, missing = [], result.in_all_answers["agreement"].reason
@@ -144,7 +143,9 @@ def agreement_table(result: RateResult) -> Table:
         )
     if result.people_alpha.value is not None:
         rows.append(("Alpha among people", "", cell_text(result.people_alpha, plain)))
-    return Table(columns, tuple(rows))
+    if result.in_all_answers == result.in_graded_answers:
+        return Table((Column("Figure"), Column(everything)), tuple((name, figure) for name, _, figure in rows))
+    return Table((Column("Figure"), Column(everything), Column(alone)), tuple(rows))
 
 
 def rate_lines(result: RateResult) -> Iterator[str]:
@@ -161,8 +162,12 @@ def rate_lines(result: RateResult) -> Iterator[str]:
     if _is_weighted(result):
         yield ""
         yield from text_lines(strata_table(result))
-    if result.in_all_answers and result.in_graded_answers["agreement"].n:
-        yield ""
+    if not result.in_all_answers or not (graded := result.in_graded_answers["agreement"]).n:
+        return
+    yield ""
+    if graded.value is None:
+        yield f"The agreement of the judge and people is not available: {graded.reason}."
+    else:
         yield from text_lines(agreement_table(result))
         shown = (each for each in result.in_all_answers.items() if each[0] in _SHOWN)
         yield from no_interval_sentences((STATISTICS[name].name, each) for name, each in shown)

@@ -408,7 +408,7 @@ def weighted_agreement(
     labelled, n = found.sum(axis=1), len(cells)
     if not n or (labelled[answers > 0] == 0).any():
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, UNLABELLED if population.total else "no answers"))
-    if n < min(MIN_PAIRS, population.total):
+    if n < MIN_PAIRS:
         return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(n, too_few(n)))
     inside = found / np.maximum(labelled, 1)[:, None]
     shares = answers @ inside / answers.sum()
@@ -478,19 +478,6 @@ def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Est
         return None
     value, low, high = (found / (found + answers * share) for share in (missed.value, missed.high, missed.low))
     return measured(value, len(verdicts), (low, high), method="Wilson's interval of the missed bad answers")
-
-
-def unweighted_agreement(values: FloatArray, verdicts: FloatArray) -> dict[str, Estimate]:
-    """Return the statistics of `weighted_agreement` on the labelled answers alone, without intervals."""
-    n = same_length(values, verdicts)
-    if not n:
-        return dict.fromkeys(STATISTICS_OF_ALL, unmeasured(0, "no labels"))
-    shares = np.bincount(cells_of(values, verdicts), minlength=4) / n
-    measures = {name: statistic(shares)[0] for name, (statistic, *_) in STATISTICS_OF_ALL.items()}
-    return {
-        name: unmeasured(n, _NO_CLASS) if value is None else measured(value, n, reason="no interval: picked labels")
-        for name, value in measures.items()
-    }
 
 
 def cells_of(people_bad: AnyArray, judge_bad: AnyArray) -> IntArray:

@@ -11,10 +11,12 @@ from sqlalchemy import ColumnElement, Connection, Float, Select, and_, case, cas
 from judgeboard.domain import EXPECTED, OVERALL, Label, Response, ResponseKind, Status
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
 from judgeboard.stats.proportions import RatioSums
+from judgeboard.store.events import LATEST, EventFilter, latest_events
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import SPLIT
 from judgeboard.store.judge_versions import StoredVersion, list_versions
+from judgeboard.store.responses import last_logged_id
 from judgeboard.store.runs import RESUMABLE, Selection, unasked
 from judgeboard.store.statements import (
     CURRENT_OF_VERSION,
@@ -256,13 +258,17 @@ class FeedbackScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlScores:
-    """The control answers of one kind: their number, and the scores (NaN: missing) of original and control answer."""
+    """The control answers of one kind: their number, and the scores (NaN: missing) of original and control answer.
+
+    ``suitable`` counts the logged answers from which they can be made; None if it is not known for all of them.
+    """
 
     made: int = 0
     control_ids: IntArray = field(default_factory=no_ints)
     before: Scores = field(default_factory=dict)
     after: Scores = field(default_factory=dict)
     groups: IntArray = field(default_factory=no_ints)
+    suitable: int | None = None
 
     def judged(self, measure: str) -> BoolArray:
         """Return which control answers have a score both before and after the change."""
@@ -291,6 +297,22 @@ def scored_feedback(connection: Connection, version_id: int) -> FeedbackScores:
     return FeedbackScores(scores, quality[plain] < _MIDDLE, groups[plain])
 
 
+MADE_CONTROLS = "make_control_answers"
+"""The kind of events of control answers.
+
+If all logged answers were tried, an event has the number of ``suitable`` ones, and the ``last_response_id`` of these.
+"""
+
+
+def suitable_answers(connection: Connection) -> dict[str, int]:
+    """Return the number of suitable answers for each kind of control answers, if no answer was logged since."""
+    last, known = last_logged_id(connection), dict[str, int]()
+    for event in latest_events(connection, EventFilter(kind=MADE_CONTROLS), limit=LATEST):
+        if event.details.get("last_response_id") == last:
+            known.setdefault(str(event.details["control"]), int(event.details["suitable"]))
+    return known
+
+
 def control_rows(connection: Connection, version_id: int) -> dict[str, ControlScores]:
     """Return every control answer by kind, with the scores of a version for it and its original."""
     after, before, original = CURRENT.alias("after"), CURRENT.alias("before"), RESPONSE.alias("original")
@@ -304,7 +326,7 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
     )
     names, ids, groups, *values = read_columns(connection, query)
     kinds = np.array([control_kind(name) or "" for name in names.names], dtype=object)[names.codes]
-    half = len(values) // 2
+    half, suitable = len(values) // 2, suitable_answers(connection)
     return {
         str(kind): ControlScores(
             int(rows.sum()),
@@ -312,8 +334,9 @@ def control_rows(connection: Connection, version_id: int) -> dict[str, ControlSc
             _named([column[rows] for column in values[:half]]),
             _named([column[rows] for column in values[half:]]),
             groups[rows],
+            suitable.get(str(kind)),
         )
-        for kind in sorted(set(kinds.tolist()))
+        for kind in sorted({*kinds.tolist(), *suitable})
         if kind
         for rows in (kinds == kind,)
     }

@@ -232,14 +232,23 @@ def reviewed_in_random_order(connection: Connection) -> list[RandomOrder]:
 
     Items that a person added, repeats and tests do not count, and no queue of answers on which two judges differ.
     """
-    return _random_orders(
-        connection,
-        (
-            queue
-            for queue in list_queues(connection, subject=ANSWERS)
-            if queue.rules.order is QueueOrder.RANDOM and not queue.rules.training and not queue.of_difference
-        ),
+    return _random_orders(connection, filter(_is_random, list_queues(connection, subject=ANSWERS)))
+
+
+def open_in_random_order(connection: Connection) -> dict[str, IntArray]:
+    """Return the ids of the answers that open queues in random order still wait for, by the name of the queue."""
+    queues = filter(_is_random, list_queues(connection, only_open=True, subject=ANSWERS))
+    waiting = select(QUEUE_ITEM.c.response_id).where(
+        QUEUE_ITEM.c.state == ItemState.OPEN.value, QUEUE_ITEM.c.repeat_for.is_(None), QUEUE_ITEM.c.test.is_(False)
     )
+    return {
+        queue.name: read_columns(connection, waiting.where(QUEUE_ITEM.c.queue_id == queue.id))[0] for queue in queues
+    }
+
+
+def _is_random(queue: Queue) -> bool:
+    """Whether the labels of a queue are a random sample of the answers that it was drawn from."""
+    return queue.rules.order is QueueOrder.RANDOM and not queue.rules.training and not queue.of_difference
 
 
 def _random_orders(connection: Connection, queues: Iterable[Queue]) -> list[RandomOrder]:

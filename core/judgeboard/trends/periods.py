@@ -85,11 +85,6 @@ class PeriodSums(NamedTuple):
         n, total, squares = (sum(column[first:end]) for column in (self.n, self.total, self.squares))
         return PeriodSums((self.starts[first],), (round(n),), (total,), (squares,))
 
-    def empty(self, period: Period) -> list[int]:
-        """Return the starts of the periods without values between the first and the last."""
-        every = range(min(self.starts, default=0), max(self.starts, default=0), PERIOD_DAYS[period])
-        return sorted({*every} - {*self.starts})
-
 
 def by_period(rows: Iterable[DaySums], period: Period, kept_from: int) -> PeriodSums:
     """Return the sums of each period with values, from the period of day ``kept_from`` on."""

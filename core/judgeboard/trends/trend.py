@@ -129,8 +129,9 @@ class Point:
 class Panel:
     """The trend of all answers, or of one query type or metadata value.
 
-    ``empty`` are the starts of empty periods between the points; ``without_time`` answers have no point. A change of
-    the size ``seen`` in the middle would have been found in 80 % of cases; None if no possible change would have been.
+    ``empty`` are the starts of empty periods among all periods of the trend, also before the first point and after the
+    last one; ``without_time`` answers have no point. A change of the size ``seen`` in the middle would have been found
+    in 80 % of cases; None if no possible change would have been.
     """
 
     group: str
@@ -249,6 +250,8 @@ def trend(
     whole = [row for row in sums if row.n]
     rows_of = ({ALL_ANSWERS: whole} if whole else {}) | (by_group if len(by_group) > 1 else {})
     periods = {group: by_period(rows, period, kept_from) for group, rows in rows_of.items()}
+    dated = [start for each in periods.values() for start in each.starts]
+    every_start = range(min(dated), max(dated) + 1, PERIOD_DAYS[period]) if dated else range(0)
     limits = alarm_limits((group for group, each in periods.items() if each.n), period)
     values_of, panels = shown.values(asked_groups, days._replace(first=max(kept_from, days.first))), []
     for group, of_group in periods.items():
@@ -259,7 +262,7 @@ def trend(
             Panel(
                 NO_VALUE if by != QUERY_TYPE and group == MISSING else group,
                 _points(shown, asked.judge, by, group, of_group, period, values.period_effect(period)),
-                tuple(of_group.empty(period)),
+                tuple(start for start in every_start if start not in of_group.starts),
                 sum(row.n for row in rows_of[group] if row.day is None),
                 shown.change(of_group, values, errors, limit),
                 smallest_change(errors.tolist(), limit, shown.largest_change(of_group)),

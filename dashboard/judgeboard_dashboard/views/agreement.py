@@ -38,7 +38,7 @@ from judgeboard.reports.agreement import (
 )
 from judgeboard.reports.front_page import log_summary
 from judgeboard.reports.output import Table, to_json
-from judgeboard.reports.rates import GAP, is_gap, rate_notes, rate_table
+from judgeboard.reports.rates import rate_notes, rate_table
 from judgeboard.stats.estimates import MIN_PAIRS, one_in
 from judgeboard.stats.ratings import Human
 from judgeboard.store.export import export_tables
@@ -58,6 +58,7 @@ from judgeboard_dashboard.widgets.agreement_figures import (
     after_they_saw,
     epsilon_field,
     flags_table,
+    missing_shares,
     show_raters,
     stand_in,
     versions_table,
@@ -379,7 +380,7 @@ def _worth_of_flags() -> None:
         key="flags",
         under=(
             "Bad answers: from the labels that count, weighted as in `judgeboard labels rate`.",
-            GAP if any(map(is_gap, [flags.flagged, flags.not_flagged, *(each.bad for each in flags.rules)])) else None,
+            *missing_shares(flags),
             "Confirmed: of the decided flags. People often decide the worst flags first.",
             "It is not known how many bad answers the rules miss: too few answers that no rule flagged are labelled."
             if bad is None

@@ -1,6 +1,6 @@
 """Charts and tables of agreement: judge and people, several raters, and the judge as a replacement for a person."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -37,7 +37,6 @@ from judgeboard.reports.agreement import (
     statistics_table,
 )
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.reports.rates import unless_gap
 from judgeboard.stats.alternative_annotator import EPSILONS, AlternativeAnnotatorTest
 from judgeboard.stats.detection import MIN_CALIBRATION
 from judgeboard.stats.estimates import MIN_PAIRS, unmeasured
@@ -330,7 +329,7 @@ FLAG_COLUMNS: Columns[_Flags] = {
     Column("Labels", "count", help="Labels that count"): lambda line: line[1].n,
     Column(
         "Bad answers", "share estimate", width=112, help="Share of bad answers among the answers that the rule flagged"
-    ): lambda line: unless_gap(line[1]),
+    ): lambda line: None if line[1].value is None else line[1],
     Column("Decided", "count", help="Flags that people decided"): lambda line: line[3],
     Column("Confirmed", "count", help="Of the flags that people decided"): lambda line: line[2],
     Column("Minutes", "number", help="Median minutes per decision"): lambda line: line[4],
@@ -344,6 +343,18 @@ def flags_table(flags: FlagsWorth) -> Table:
     ]
     lines.append(("Any rule", flags.flagged, None, None, None))
     return Table.of([*lines, ("No rule", flags.not_flagged, None, None, None)], FLAG_COLUMNS)
+
+
+def missing_shares(flags: FlagsWorth) -> Iterator[str]:
+    """Yield why a share of bad answers is not available, one sentence for each reason."""
+    shares = {capital(rule_words(each.rule)): each.bad for each in flags.rules}
+    shares |= {"Any rule": flags.flagged, "No rule": flags.not_flagged}
+    names_by_reason: dict[str, list[str]] = {}
+    for name, share in shares.items():
+        if share.value is None and share.reason is not None:
+            names_by_reason.setdefault(share.reason, []).append(name)
+    for reason, names in names_by_reason.items():
+        yield f"{', '.join(names)}: {reason}."
 
 
 _PEOPLE = {"experts": "experts", "skilled": "trained annotators", "crowd": "a crowd"}

@@ -118,14 +118,16 @@ def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> N
 
 
 @on_sqlite
-def test_the_weakest_query_type_is_named(log: GradedLog) -> None:
+def test_the_weakest_query_type_is_named_if_a_difference_is_shown(log: GradedLog) -> None:
     version = log.version()
     judged(log, version, log.answers(20, query_type="simple"), wrong=1)
     judged(log, version, log.answers(20, query_type="sql"), wrong=9)
+    assert page(log).same_answers.weakest == (None,), "the intervals of sql and of all answers overlap"
+    judged(log, version, log.answers(100, query_type="simple"), wrong=5)
     shown = page(log)
     assert shown.result is not None
     assert shown.same_answers.weakest == ("sql",)
-    assert [(each.name, each.n) for each in shown.result.slices] == [("simple", 20), ("sql", 20)]
+    assert [(each.name, each.n) for each in shown.result.slices] == [("simple", 120), ("sql", 20)]
 
 
 @on_sqlite
@@ -349,7 +351,10 @@ def test_under_ten_pairs_only_what_is_missing_is_noted(log: GradedLog) -> None:
     judged(log, version, ids, wrong=1)
     shown = page(log)
     assert shown.notes == ()
-    assert shown.sentence == ("5 graded answers have a verdict of this judge; at least 10 are needed. Grade 5 more.")
+    assert shown.sentence == (
+        "5 graded answers have a verdict of this judge; at least 10 are needed. "
+        "All answers that it judged are graded: judge and grade 5 more."
+    )
 
 
 def test_calibration_needs_a_hundred_scored_answers(sqlite_log: GradedLog) -> None:

@@ -13,12 +13,15 @@ from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.reliance import Reliance, reliance_of
+from judgeboard.cli.app import run
 from judgeboard.domain import FlagState
 from judgeboard.reports.agreement import next_command, report_page, result_lines, slices_table
 from judgeboard.reports.front_page import log_summary, verdict
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import agreement_tables, measure
+from judgeboard.stats.estimates import number_words
 from judgeboard.store.tables import FLAG
+from judging_log import address
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -127,6 +130,105 @@ def test_a_part_with_too_few_labels_gives_no_figure_of_all_answers_but_the_comma
     assert {each.value for each in rate.in_all_answers.values()} == {None}
     lines = list(rate_lines(rate))
     assert "\N{EN DASH} means: 160 answers that no rule flagged have 4 labels, at least 10 needed." in lines
+
+
+def rate_and_agreement_agree(log: GradedLog) -> None:
+    """Both commands have the same figures, in all answers and in those that people graded, also of query types."""
+    rate, result = measure_rate(log.store, by="query_type"), measure_agreement(log.store, by="query_type")
+    in_all = {name: result.statistics[name] for name in rate.in_all_answers}
+    assert rate.in_all_answers == in_all
+    assert rate.in_graded_answers == ({name: result.graded[name] for name in in_all} if result.graded else in_all)
+    for of_rate, part in zip(rate.slices, result.slices, strict=True):
+        assert of_rate.in_all_answers == {name: part.statistics[name] for name in in_all}
+
+
+def test_the_rate_has_the_figures_of_agreement_for_labels_of_all_answers(
+    sqlite_log: GradedLog, judged: list[int]
+) -> None:
+    label(sqlite_log, judged, truth(judged))
+    rate_and_agreement_agree(sqlite_log)
+    lines = list(rate_lines(measure_rate(sqlite_log.store)))
+    table = lines[lines.index("") + 1 :]
+    assert not any("graded answers alone" in line for line in table), "one column where both figures are the same"
+    kappa = measure_agreement(sqlite_log.store).statistics["kappa"]
+    assert any(line.split("  ", 1)[0] == "Cohen's kappa" and number_words(kappa) in line for line in table)
+
+
+def test_the_rate_has_the_figures_of_agreement_for_weighted_labels(flagged_and_drawn: GradedLog) -> None:
+    rate_and_agreement_agree(flagged_and_drawn)
+
+
+def test_fewer_than_ten_labels_are_too_few_for_both(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(4)
+    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each in ids[:2] else GOOD} for each in ids})
+    label(sqlite_log, ids, ids[:2])
+    rate_and_agreement_agree(sqlite_log)
+    for rate in (measure_rate(sqlite_log.store), measure_rate(sqlite_log.store, target="these")):
+        assert {each.value for each in (*rate.in_all_answers.values(), *rate.in_graded_answers.values())} == {None}
+        last = "The agreement of the judge and people is not available: too few (n = 4, at least 10 needed)."
+        assert list(rate_lines(rate))[-1] == last
+
+
+def test_answers_on_which_people_tied_are_named_with_the_next_step(sqlite_log: GradedLog, judged: list[int]) -> None:
+    label(sqlite_log, judged, truth(judged))
+    label(sqlite_log, judged[:80], {*judged} - truth(judged), "jon")
+    result, rate = measure_agreement(sqlite_log.store), measure_rate(sqlite_log.store)
+    command = "judgeboard queue create sample --plan rate --n 60"
+    missing = "people did not decide any of the 80 flagged answers. Let one more person label them"
+    start = f"There is no figure of all 240 answers with a usable verdict yet: {missing} (`{command}`)."
+    assert result.sentence.startswith(start)
+    assert next_command(result) == command
+    assert f"whatever the others are: {missing}." in rate.sentence
+    assert f"To label answers: `{command}`" in rate_lines(rate)
+    (undecided,) = (each.text for each in rate.warnings if each.code == "undecided")
+    assert undecided.startswith("People did not decide 80 of 240 answers that would count: "), "they are no sample"
+    label(sqlite_log, judged[:80], truth(judged), "zoe")
+    assert measure_agreement(sqlite_log.store).answers == 240
+
+
+def test_an_open_queue_is_continued_before_a_second_one_is_made(
+    sqlite_log: GradedLog, judged: list[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    flag(sqlite_log, [*judged[:10], *judged[80:100]], "random_sample")
+    database = ["--db", address(sqlite_log.store)]
+    assert run(["queue", "create", "check", "--where", "rule=random_sample", "--order", "random", *database]) == 0
+    assert "To label answers: `judgeboard queue list check`" in rate_lines(measure_rate(sqlite_log.store))
+    label(sqlite_log, judged[:3], truth(judged))
+    result = measure_agreement(sqlite_log.store)
+    assert result.sentence == "3 graded answers have a verdict of this judge; at least 10 are needed. Grade 7 more."
+    assert next_command(result) == "judgeboard queue list check"
+    assert "To label answers: `judgeboard queue list check`" in rate_lines(measure_rate(sqlite_log.store))
+    assert run(["queue", "close", "check", *database]) == 0
+    assert next_command(measure_agreement(sqlite_log.store)) == "judgeboard queue create labels --plan rate --n 7"
+
+
+@pytest.mark.parametrize(
+    ("answers", "advice"),
+    [
+        (4, "All answers that it judged are graded: judge and grade 6 more."),
+        (6, "the other 2, and judge and grade 4 more."),
+    ],
+)
+def test_no_more_grades_are_advised_than_there_are_answers(sqlite_log: GradedLog, answers: int, advice: str) -> None:
+    ids = sqlite_log.answers(answers)
+    sqlite_log.say_all(sqlite_log.version(), ids, label=GOOD)
+    label(sqlite_log, ids[:4], ids[:1])
+    result = measure_agreement(sqlite_log.store)
+    assert advice in result.sentence
+    assert (next_command(result) is None) == (answers == 4)
+
+
+def test_a_log_whose_answers_are_all_graded_needs_more_answers(sqlite_log: GradedLog) -> None:
+    ids = sqlite_log.answers(32)
+    sqlite_log.say(sqlite_log.version(), {each: {"label": BAD if each in ids[:14] else GOOD} for each in ids})
+    label(sqlite_log, ids, ids[5:15])
+    words = "People graded all answers: log and judge more."
+    assert words in verdict(measure_agreement(sqlite_log.store))
+    label(sqlite_log, ids[4:5], ids, "jon")
+    assert words in verdict(measure_agreement(sqlite_log.store)), "people tied on some"
+    more = sqlite_log.answers(40)
+    sqlite_log.say_all(sqlite_log.version(), more, label=GOOD)
+    assert words not in verdict(measure_agreement(sqlite_log.store))
 
 
 def test_a_small_random_sample_of_all_answers_needs_no_label_of_each_part(

@@ -183,7 +183,7 @@ def test_labels_of_flagged_answers_say_nothing_about_the_others(log: GradedLog) 
     of_flagged, of_others = sorted(plan.strata, key=lambda stratum: stratum.answers)
     assert (of_flagged.labels, of_others.labels) == (0, plan.more)
     told = " ".join(plan.sentences)
-    assert "has no label of a random sample, and there the plan uses the judge's scores" in told
+    assert "has no label that counts, and there the plan uses the judge's scores" in told
     assert "explains" not in told, "labels of one verdict do not tell what the judge explains"
     kappa = planned(log.store, 0.3, "kappa")
     assert kappa.more > 30, "labels of flagged answers alone give no kappa of all answers"
@@ -589,9 +589,9 @@ def test_verdicts_that_explain_little_do_not_make_labels_seem_alike(flagged: tup
 def test_a_plan_without_a_judge_uses_no_scores_of_a_judge() -> None:
     strata = PlannedStratum("yes", None, 10, 0, 5, 0.5), PlannedStratum("no", None, 90, 40, 5, 0.1)
     plan = LabelPlan("rate", 0.05, "app", (), labels=50, labelled=40, more=10, share=0.1, strata=strata)
-    assumed = "The plan assumes that about 10 % of the answers are bad: a part of the answers has no label of a random "
-    assert f"{assumed}sample." in sentences_of(plan)
-    of_judge = f"{assumed}sample, and there the plan uses the judge's scores."
+    assumed = "The plan assumes that about 10 % of the answers are bad: a part of the answers has no label that counts."
+    assert assumed in sentences_of(plan)
+    of_judge = f"{assumed.removesuffix('.')}, and there the plan uses the judge's scores."
     assert of_judge in sentences_of(replace(plan, judges=("rag v1",)))
 
 

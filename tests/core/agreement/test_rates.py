@@ -678,7 +678,7 @@ def test_unsure_reviews_and_waiting_draws_are_said(log: GradedLog, judged: list[
         log.review(each, decision=Decision.UNSURE.value)
     result = measure_rate(log.store)
     codes = {each.code: each.text for each in result.warnings}
-    assert "4 of 24 sampled answers" in codes["undecided"]
+    assert "did not decide 4 of 24 answers that would count" in codes["undecided"]
     assert (
         "If all of them were good, the rate would be 33 %. If all of them were bad, it would be 50 %."
         in (codes["undecided"])

@@ -49,7 +49,7 @@ def test_a_judge_that_cannot_judge_leads_to_another_one(log: GradedLog) -> None:
     log.say_all(recorded, ids[:2], label=GOOD)
     result = measure_agreement(log.store, judge_versions=["old"])
     assert result.unjudged is None
-    assert result.sentence.endswith("Grade 8 more.")
+    assert result.sentence.endswith("All answers that it judged are graded: judge and grade 8 more.")
     log.say_all(log.version("nli"), ids, label=GOOD)
     result = measure_agreement(log.store, judge_versions=["old"])
     assert result.unjudged is not None

@@ -208,6 +208,24 @@ def test_one_level_above_80_percent_of_30_is_a_collapse(counts: tuple[int, ...],
         assert "test controls make" in (result.command or "")
 
 
+def test_a_collapse_names_the_control_answers_only_until_they_are_judged() -> None:
+    judged = controls("other_answer", [1] * 30, [0] * 30)
+    result = check("collapse", levels=levels(0, 0, 0, 30), controls=judged)
+    assert result.state is State.WARNING
+    assert result.command is None
+    assert "The checks with control answers show whether it notices bad ones." in result.sentence
+
+
+def test_a_judge_of_all_answers_has_no_more_of_them_to_judge() -> None:
+    few = levels(0, 0, 0, 20)
+    all_judged = check("collapse", levels=few, generators={None: 20}, logged=20)
+    assert all_judged.command is None
+    assert all_judged.sentence.endswith("It has judged all logged answers: log more.")
+    assert (check("collapse", levels=few, generators={None: 20}, logged=21).command or "").startswith(
+        "judgeboard judge"
+    )
+
+
 def test_low_entropy_alone_is_a_collapse_of_a_long_scale() -> None:
     long = levels(*[0] * 8, 30, 70)
     assert check("collapse", levels=long).state is State.WARNING, "70 % and 30 % of ten levels"

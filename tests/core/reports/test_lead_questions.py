@@ -62,6 +62,9 @@ def test_judge_and_people_stand_beside_two_people(log: GradedLog) -> None:
     assert trust_sentence(judge).startswith("rag v1 and people agree on 50 % [")
     assert "of all 100 answers with a usable verdict" in trust_sentence(judge)
     assert beside_people(judge, people) == "Judge and people agree less often than two people do."
+    tied = replace(judge, left_out={"ties": 2})
+    words = "Only the figure of two people includes the 2 answers on which people tied."
+    assert (beside_people(tied, people) or "").endswith(f"two people do. {words}")
     assert beside_people(people, people) is not None
     unknown = replace(people, statistics={"agreement": Estimate(None)})
     assert beside_people(judge, unknown) is None

@@ -17,7 +17,7 @@ from judgeboard.flags.rules import sampling_number
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, grouping
 from judgeboard.stats.calibration_maps import weighted_mean
 from judgeboard.stats.confusion import matthews
-from judgeboard.stats.estimates import Z, t_quantile
+from judgeboard.stats.estimates import MIN_PAIRS, Z, t_quantile
 from judgeboard.stats.intervals import wilson
 from judgeboard.stats.rates import (
     STATISTICS_OF_ALL,
@@ -31,7 +31,6 @@ from judgeboard.stats.rates import (
     rate,
     strata_of,
     summed,
-    unweighted_agreement,
     weighted_agreement,
 )
 from judgeboard.stats.rogan_gladen import NO_BETTER_THAN_CHANCE, JudgeErrors, rogan_gladen
@@ -151,7 +150,7 @@ class TestRagTruth:
         for name, value in ragtruth_rows.expected["agreement_labelled_weighted"].items():
             assert figures[name].value == pytest.approx(value, abs=SIX_DIGITS)
         for name, value in ragtruth_rows.expected["agreement_labelled_unweighted"].items():
-            plain = unweighted_agreement(ragtruth_rows.bad[labelled], judged[labelled])
+            plain = on_labels_alone(ragtruth_rows.bad[labelled], judged[labelled])
             assert plain[name].value == pytest.approx(value, abs=SIX_DIGITS)
         published = {
             "kappa": (0.6095, 0.4455, 0.7340),
@@ -332,7 +331,14 @@ def test_more_labels_never_make_the_interval_wider(made, target, times) -> None:
     assert narrow.high - narrow.low <= wide.high - wide.low + 1e-9
 
 
-@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), min_size=2, max_size=60))
+def on_labels_alone(bad: FloatArray, judged: FloatArray) -> Mapping[str, Estimate]:
+    """The statistics of labels in one stratum, of which no answer is without a label."""
+    n = len(bad)
+    sums = summed(np.zeros(n, dtype=np.int64), judged, np.arange(n), 1, np.ones(n, dtype=np.bool_), bad)
+    return weighted_agreement(*sums, judged, "these")
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 9)), min_size=MIN_PAIRS, max_size=60))
 def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows) -> None:
     bad = np.array([each[0] for each in rows], dtype=float)
     judged = np.array([each[1] for each in rows], dtype=np.int64)
@@ -342,7 +348,7 @@ def test_where_every_answer_is_labelled_the_rate_is_the_plain_share(rows) -> Non
     estimate = rate(strata_of(population, labels), "these")
     assert (estimate.value, estimate.low, estimate.high) == pytest.approx((bad.mean(),) * 3)
     figures = weighted_agreement(population, labels, judged.astype(float), "these")
-    plain = unweighted_agreement(bad, judged.astype(float))
+    plain = on_labels_alone(bad, judged.astype(float))
     assert {name: each.value for name, each in figures.items()} == pytest.approx(
         {name: each.value for name, each in plain.items()}
     )

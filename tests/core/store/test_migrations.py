@@ -397,7 +397,9 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/health/checks/11/statistic/(value|n)": "Only graded answers that stand for all judged ones count.",
     r"/figures/trends( of flags| corrected)?/panels": "All answers come before the query types.",
     r"/figures/rate( by type/slices/\d+| by type)?/(sentence|warnings/)": "Unusable verdicts are named.",
-    r"/figures/rate( by type(/slices/\d+)?)?/in_all_answers/\w+/n": "n counts the labels of the class it divides by.",
+    r"/figures/rate( by type(/slices/\d+)?)?/in_(all|graded)_answers/\w+/(n|low|high|method|unit|reason)": (
+        "They are the figures of `agreement`. n counts the labels of the class it divides by."
+    ),
     r"/figures/agreement of pairs/statistics/macro_\w+/": "No interval with fewer than 15 rows of a class.",
     r"/figures/agreement by people/statistics/fleiss_kappa/": "No interval with fewer than 12 items of a category.",
     r"/figures/agreement of pairs/notes/\d+/text": "Only the part that lacks labels is named.",

@@ -133,6 +133,18 @@ def test_an_empty_week_stays_a_gap(sqlite_log: GradedLog) -> None:
     assert panel_caption(replace(panel, points=(alone,), empty=()), shown(sqlite_log)) == "1 answer judged, 1 per week."
 
 
+def test_empty_weeks_before_and_after_the_points_of_a_query_type_are_counted(sqlite_log: GradedLog) -> None:
+    version = sqlite_log.version()
+    for week, query_type in ((0, "sql"), (1, "plain"), (2, "plain"), (5, "sql")):
+        ids = sqlite_log.answers(2, day=MONDAY + 7 * week, query_type=query_type)
+        sqlite_log.say_all(version, ids, groundedness=0.9)
+    figures = shown(sqlite_log)
+    empty = {panel.group: [(start - MONDAY) // 7 for start in panel.empty] for panel in figures.panels}
+    assert empty == {"All answers": [3, 4], "sql": [1, 2, 3, 4], "plain": [0, 3, 4, 5]}
+    (plain,) = (panel for panel in figures.panels if panel.group == "plain")
+    assert panel_caption(plain, figures) == "4 answers judged, 2 per week. No judged answers in 4 other weeks."
+
+
 def test_answers_without_a_time_are_counted_beside_the_chart(sqlite_log: GradedLog) -> None:
     version = sqlite_log.version()
     sqlite_log.say_all(version, sqlite_log.answers(3), quality=3)

@@ -80,6 +80,13 @@ def test_numbers_of_answers_stand_on_up_to_sixteen_bars() -> None:
     assert layers(specification(trend.trend_chart(many, (), AXIS)), "text") == []
 
 
+def test_a_point_at_the_least_value_hides_no_number_above_a_bar() -> None:
+    """On Overview, the smallest chart, the bars and the scale have 160 px. A number is 11 px high, a point 9 px."""
+    (bar,) = trend.frame_of([point(0, n=10)], AXIS)["bar"]
+    per_px = (AXIS.high - AXIS.floor) / 160
+    assert (AXIS.low - bar) / per_px > 8 + 11 / 2 + 9 / 2
+
+
 def each_kind_of_chart() -> dict[str, Any]:
     """A chart of each function that makes one, by its name."""
     tenths = [_tenth(0.1, 20), _tenth(None, 0), _tenth(0.9, 80)]

@@ -23,7 +23,6 @@ from judgeboard.domain import Decision, Estimate
 from judgeboard.health.record import Check, State
 from judgeboard.health.report import check_title, figure_words, judges_in_use, measure_health
 from judgeboard.reports.output import UNKNOWN, Table, text_lines, to_csv, to_plain
-from judgeboard.reports.rates import is_gap
 from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.reports.trends import trend_table
 from judgeboard.stats.estimates import number_words, percent_words
@@ -152,11 +151,15 @@ def test_what_the_flags_are_worth(log: Store, open_page: OpenPage) -> None:
         worth = to_plain(flags_worth(connection))
     expected = [(each["bad"], each["confirmed"], each["decided"], each["minutes"]) for each in worth["rules"]]
     expected += [(worth[name], None, None, None) for name in ("flagged", "not_flagged")]
-    (shown,) = (each.value for each in open_page("agreement").dataframe if "Confirmed" in each.value)
+    app = open_page("agreement")
+    (shown,) = (each.value for each in app.dataframe if "Confirmed" in each.value)
     for (share, *counts), row in zip(expected, shown.to_dict("records"), strict=True):
         estimate = Estimate(**share | {"left_out": tuple(share["left_out"])})
         assert row["Labels"] == estimate.n
-        assert known(row["Bad answers"]) in ({None, UNKNOWN} if is_gap(estimate) else {percent_words(estimate)})
+        is_known = estimate.value is not None
+        assert known(row["Bad answers"]) in ({percent_words(estimate)} if is_known else {None, UNKNOWN})
+        reason = f"{row['Rule']}: {estimate.reason}."
+        assert is_known or any(reason in each or f"{row['Rule']}, " in each for each in texts(app, "jb-cap"))
         assert [known(row[name]) for name in ("Confirmed", "Decided", "Minutes")] == counts
 
 

@@ -41,7 +41,7 @@ def known_bad(record: JudgeRecord, kind: ControlKind) -> Check:
     rows = controls.judged(measure) if measure else np.zeros(0, dtype=np.bool_)
     n = int(rows.sum())
     if measure is None or n < LEAST:
-        return not_measured(kind.name, _too_few(record, controls, n), make_and_judge(record, kind.name), n)
+        return _too_few(record, kind, controls, n)
     before, after = controls.before[measure][rows], controls.after[measure][rows]
     estimate = superiority(before, after, grouping(controls.groups[rows], n))
     warns = estimate.low is None or estimate.low <= CHANCE
@@ -68,10 +68,9 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
     controls = record.controls.get(kind.name, ControlScores())
     changes = {measure: _change(controls, measure) for measure in given_by(controls.before)}
     changes = {measure: change for measure, change in changes.items() if change.n >= LEAST}
-    command = make_and_judge(record, kind.name)
     if not changes:
         n = max((int(controls.judged(measure).sum()) for measure in given_by(controls.before)), default=0)
-        return not_measured(name, _too_few(record, controls, n), command, n)
+        return _too_few(record, kind, controls, n)
     measure = max(changes, key=lambda each: half_widths(changes[each], 0))
     change = changes[measure]
     warns = surely_above(change, 0) or surely_below(change, 0)
@@ -81,10 +80,21 @@ def neutral(record: JudgeRecord, kind: ControlKind) -> Check:
         if warns
         else f"No difference between the scores of {kind.words} and of their originals was found: {effect}."
     )
+    command = make_and_judge(record, kind.name)
     return Check(name, state_of(warns=warns), change, sentence, command, response_ids=_moved(controls, measure))
 
 
-def _too_few(record: JudgeRecord, controls: ControlScores, n: int) -> str:
+def _too_few(record: JudgeRecord, kind: ControlKind, controls: ControlScores, n: int) -> Check:
+    """Return that too few control answers are judged, with the commands that judge more if the log has more."""
+    if controls.suitable is not None and controls.suitable < LEAST:
+        suitable = counted(controls.suitable, "logged answer") if controls.suitable else "no logged answer"
+        are = "are" if controls.suitable > 1 else "is"
+        why = f"The log cannot show this: {suitable} {are} suitable, and at least {LEAST} are needed. Log more answers."
+        return not_measured(kind.check, why, None, n)
+    return not_measured(kind.check, _too_few_words(record, controls, n), make_and_judge(record, kind.name), n)
+
+
+def _too_few_words(record: JudgeRecord, controls: ControlScores, n: int) -> str:
     recorded = " Let the recorded judge judge them, and import the verdicts." * (record.version.kind == RECORDED)
     if not controls.made:
         return f"There are no such control answers yet.{recorded}"

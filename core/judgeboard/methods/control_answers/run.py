@@ -21,7 +21,16 @@ from judgeboard.stats.arrays import IntArray
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.health import ANSWER_OF, answers_to_change, control_id, list_controls, read_originals
+from judgeboard.store.health import (
+    ANSWER_OF,
+    MADE_CONTROLS,
+    answers_to_change,
+    control_id,
+    list_controls,
+    read_originals,
+    suitable_answers,
+)
+from judgeboard.store.responses import last_logged_id
 from judgeboard.store.statements import batches
 from judgeboard.store.storing import store_responses
 
@@ -246,10 +255,13 @@ def make_control_answers(
     chosen = [CONTROL_KINDS[name] for name in _checked_kinds(kinds)]
     with store.reading() as connection:
         ids = _in_seeded_order(*answers_to_change(connection, where or RowFilter()), seed)
-    return [_make(store, kind, ids, n, seed, actor) for kind in chosen]
+    is_whole = where in {None, RowFilter()} and len(ids) <= _MOST_TRIED
+    return [_make(store, kind, ids, n, seed, actor, is_whole=is_whole) for kind in chosen]
 
 
-def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, actor: Actor) -> MadeControlAnswers:
+def _make(
+    store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, actor: Actor, *, is_whole: bool
+) -> MadeControlAnswers:
     with store.reading() as connection:
         suffix = control_id("", kind.name, seed)
         known = {each.original_id for each in list_controls(connection) if each.external_id.endswith(suffix)}
@@ -262,14 +274,20 @@ def _make(store: Store, kind: ControlKind, ids: IntArray, n: int, seed: int, act
             taken += original[0] in known or changed is not None
             if changed is not None:
                 new.append(_control(original, donor, changed, kind, seed))
-    if not new:
+    # Where fewer than wanted are suitable, the checks say so: their advice to make more would lead back to them.
+    tried = is_whole and taken < n
+    with store.reading() as connection:
+        is_known = not tried or suitable_answers(connection).get(kind.name) == taken
+    if not new and is_known:
         return MadeControlAnswers(kind.name, kind.effect, 0, taken)
     with allowed(store, actor, Action.REJUDGE_MANY) as connection:
-        result = store_responses(connection, new)
-        if result.new:
-            details = {"control": kind.name, "new": len(result.new)}
-            record_event(connection, "make_control_answers", actor_name(actor), details=details)
-    return MadeControlAnswers(kind.name, kind.effect, len(result.new), taken - len(result.new))
+        made = len(store_responses(connection, new).new)
+        if made or not is_known:
+            details = {"control": kind.name, "new": made}
+            if tried:
+                details |= {"suitable": taken, "last_response_id": last_logged_id(connection)}
+            record_event(connection, MADE_CONTROLS, actor_name(actor), details=details)
+    return MadeControlAnswers(kind.name, kind.effect, made, taken - made)
 
 
 _Original = tuple[int, Response]  # with its id

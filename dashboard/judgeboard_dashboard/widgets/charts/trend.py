@@ -30,6 +30,7 @@ from judgeboard_dashboard.widgets.texts import capital, caption, heading
 AnyPanel = TypeVar("AnyPanel", Panel, CorrectedPanel)
 HEIGHT = 340
 _STRIP = 0.2  # share of the scale that is added under it for the bars of n, so that no line crosses them
+_BAR, _BAR_WITH_NUMBER = 0.55, 0.2  # of the strip; the number above a bar must end below a point at the least value
 MOST_NUMBERS = 16
 _BAR_ROOM = 150  # px for all bars of a panel; the narrowest panel is a third of 800 px
 _LONGEST_TITLE = 22
@@ -109,6 +110,7 @@ def frame_of(points: Sequence[Point | TimePoint], axis: TrendAxis) -> pd.DataFra
 
 def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict[str, Any]]:
     band = 0
+    tallest = (_BAR_WITH_NUMBER if len(points) <= MOST_NUMBERS else _BAR) * _STRIP * (axis.high - axis.low)
     whole = [point.estimate.low is not None and point.estimate.high is not None for point in points]
     for place, point in enumerate(points):
         joined = place > 0 and points[place - 1].segment == point.segment and whole[place - 1] and whole[place]
@@ -125,7 +127,7 @@ def _rows(points: Sequence[Point | TimePoint], axis: TrendAxis) -> Iterator[dict
             "low": estimate.low if whole[place] else None,
             "high": estimate.high if whole[place] else None,
             "n": estimate.n,
-            "bar": axis.floor + estimate.n / max(axis.most, 1) * _STRIP * 0.55 * (axis.high - axis.low),
+            "bar": axis.floor + estimate.n / max(axis.most, 1) * tallest,
             "segment": point.segment,
             "band": band,
             # 0: the interval is part of a band. 1: it is drawn as a whisker. 2: the point has no interval.

@@ -13,6 +13,8 @@ from engines import on_sqlite
 from judgeboard.agreement.measure import every_judge
 from judgeboard.domain import Feedback, FeedbackKind, Grade, Label, Response
 from judgeboard.errors import BadInput
+from judgeboard.health.record import Check
+from judgeboard.health.report import measure_health
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
 from judgeboard.methods.control_answers.run import CONTROL_KINDS, Effect, judge_control_answers, make_control_answers
 from judgeboard.people.roster import ensure_reviewer, raise_flags
@@ -21,9 +23,10 @@ from judgeboard.reports.stats import measure
 from judgeboard.reviews.decisions import grade
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
+from judgeboard.store.events import LATEST, EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.health import list_controls
+from judgeboard.store.health import MADE_CONTROLS, list_controls
 from judgeboard.store.items import load_item
 from judgeboard.store.open_flags import queue_page
 from judgeboard.store.overview import overview
@@ -106,6 +109,36 @@ def test_where_a_kind_seldom_applies_fewer_are_made(sqlite_store: Store) -> None
     assert by_name == dict.fromkeys(by_name, 3) | {"other_answer": 4}
     only = make_control_answers(sqlite_store, kinds=["truncated"], where=RowFilter(ids=("plain",)))
     assert [each.made for each in only] == [0]
+
+
+def test_a_check_asks_for_more_answers_where_too_few_are_suitable(sqlite_store: Store) -> None:
+    """The advice to make more control answers would lead back to them."""
+
+    def of_tone() -> Check:
+        return next(each for each in measure_health(sqlite_store).checks if each.name == "confidence")
+
+    def count_events() -> int:
+        with sqlite_store.reading() as connection:
+            return len(latest_events(connection, EventFilter(kind=MADE_CONTROLS), limit=LATEST))
+
+    with sqlite_store.writing() as connection:
+        store_responses(connection, [Response("log", f"plain {each}", "q", "Certainly.", None) for each in range(40)])
+    judge_pending(sqlite_store, make_judge("lexical"))
+    assert "--kinds hedges_removed" in (of_tone().command or "")
+    make_control_answers(sqlite_store, kinds=["hedges_removed"], where=RowFilter(ids=("plain 1",)))
+    assert of_tone().command is not None, "other answers may be suitable"
+    make_control_answers(sqlite_store, kinds=["hedges_removed"])
+    assert of_tone().command is None
+    assert of_tone().sentence == (
+        "The log cannot show this: no logged answer is suitable, and at least 30 are needed. Log more answers."
+    )
+    events = count_events()
+    make_control_answers(sqlite_store, kinds=["hedges_removed"])
+    assert count_events() == events
+    add(sqlite_store, 2)
+    assert of_tone().command is not None, "the new answers may be suitable"
+    make_control_answers(sqlite_store, kinds=["hedges_removed"])
+    assert "2 logged answers are suitable" in of_tone().sentence
 
 
 @on_sqlite
