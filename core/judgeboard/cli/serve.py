@@ -71,7 +71,10 @@ def cancel(job: str | None) -> None:
             "stops in its terminal"
         )
     if not jobs:
-        raise BadInput("no job is waiting or running. A command in another terminal is stopped there with Ctrl-C")
+        raise BadInput(
+            "no job is waiting or running: `judgeboard db events --kind job_failed` shows why jobs ended early. A "
+            "command in another terminal is stopped there with Ctrl-C"
+        )
     if len(named) > 1:
         names = ", ".join(each.id if each.run_id is None else str(each.run_id) for each in named)
         raise BadInput(f"{len(named)} jobs are waiting or running: name one of {names}")

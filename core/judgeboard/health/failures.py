@@ -55,7 +55,7 @@ def failures(connection: Connection, now: datetime) -> list[Failure]:
             if (each.value or 0) <= _GIVEN_UP.total_seconds()
         ),
         *(() if unused is None else (_of_traces(unused),)),
-        *_jobs(connection, since),
+        *unstarted_jobs(connection, since),
         *_runs(connection, since),
         *_rules(connection),
         *_push_targets(connection),
@@ -80,8 +80,8 @@ def _of_traces(unused: UnusedTraces) -> Failure:
     return Failure("unused_traces", unused.source, lead, f"Received in the last {DAYS} days, {source}.{reason}")
 
 
-def _jobs(connection: Connection, since: datetime) -> Iterator[Failure]:
-    """Yield the jobs that failed before their run began. `_runs` yields the others."""
+def unstarted_jobs(connection: Connection, since: datetime) -> Iterator[Failure]:
+    """Yield the jobs that failed before their run began, the newest first. `_runs` yields the others."""
     for job in list_jobs(connection, limit=_MOST_RUNS):
         if job.created_at >= since and job.failed is not None and job.run_id is None:
             words = f"Judging again, requested by {job.actor}: {' '.join(job.failed.split())}."

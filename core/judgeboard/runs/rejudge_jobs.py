@@ -1,5 +1,6 @@
 """The work of a rejudge job: it ends when nothing of its selection is left to judge."""
 
+import logging
 import math
 
 from judgeboard.domain import RunState
@@ -38,11 +39,14 @@ from judgeboard.store.runs import (
 )
 from judgeboard.text import counted
 
+_log = logging.getLogger("judgeboard.jobs")
+
 CANCELLED = "cancelled"
-KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again"
+KEY_LOST = "its API key was in the memory of a server that no longer runs jobs: start the same job again, with its key"
 KEY_SECONDS = 30.0  # after this time, the process with the key would have taken the job
 # The priority of the entries of a job with at most so many answers: a small one need not wait for a large one.
 PRIORITIES = ((200, 10), (10_000, 5), (math.inf, 0))
+NO_JUDGE = "no worker can use this judge"  # begins the reason
 NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE = 1.0, 20  # until a worker that can make the judge has taken a chunk
 PASSES = 3  # over the selection: after the first, over what a chunk could not judge
 
@@ -90,8 +94,9 @@ class RejudgeJob(Work):
             return Step(in_chunks(ids, concurrency))
         with self._store.reading() as connection:
             held = select_asks(connection, run, among=outstanding.held_ids, limit=len(outstanding.held_ids) + 1)
-        failed = f"{counted(len(held), 'answer')} failed {TRIES} times: {outstanding.reason_held}"
-        self._end(run.id, failed if held else None)
+        why, answers = outstanding.reason_held, counted(len(held), "answer")
+        why = f"{answers} left: {why}" if why.startswith(NO_JUDGE) else f"{answers} failed {TRIES} times: {why}"
+        self._end(run.id, why if held else None)
         return Step(cancel=bool(outstanding.held_ids), ended=True)
 
     def open(self) -> Opened | None:
@@ -103,8 +108,8 @@ class RejudgeJob(Work):
             judge = self._judge(job)
         except JudgeboardError as error:
             if self._others_live():  # one of them may have the key
-                raise PutBackError(str(error), NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE) from error
-            self._fail(str(error))
+                raise PutBackError(_without_judge(error), NO_JUDGE_SECONDS, MOST_WITHOUT_JUDGE) from error
+            self._fail(_without_judge(error))
             return None
         method = Judging(judge=judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
         with self._store.reading() as connection:
@@ -163,9 +168,9 @@ class RejudgeJob(Work):
             return
         try:
             judge = self._judge(job)
-        except JudgeboardError:
+        except JudgeboardError as error:
             if not self._others_live():
-                raise
+                raise BadInput(_without_judge(error)) from error
             judge = make_described(job.judge)
         method = Judging(judge=judge, where=from_dict(job.filter["where"]), mode=job.filter["mode"])
         with self._store.writing() as connection:
@@ -237,6 +242,7 @@ class RejudgeJob(Work):
         return round(limit * 1_000_000) - spent
 
     def _fail(self, why: str) -> None:
+        self._warn(why)
         with self._store.writing() as connection:
             lock_job(connection, self.key)
             job = get_job(connection, self.key)
@@ -258,5 +264,17 @@ class RejudgeJob(Work):
                 state = RunState.DONE if is_done else RunState.STOPPED
                 finish_run(connection, run_id, state, why_stopped=None if is_done else why)
                 if why is not None and not is_done and why not in {CANCELLED, COST_LIMIT}:
+                    self._warn(why)
                     set_failed(connection, self.key, why)
         forget_key(self.key)
+
+    def _warn(self, why: str) -> None:
+        _log.warning("the job %s ends: %s", self.key, why)
+
+
+def _without_judge(error: JudgeboardError) -> str:
+    """Return why no worker can make the judge of a job, and the next step."""
+    reason = str(error)
+    if reason == KEY_LOST:
+        return reason
+    return f"{NO_JUDGE}: {reason.rstrip('.')}. Then restart the workers (or the server), and start the same job again"

@@ -135,7 +135,7 @@ def set_failed(connection: Connection, job_id: str, why: str) -> None:
     """Store why a job could not start or go on."""
     updated = update(JOB).where(JOB.c.id == job_id).values(failed=why)
     actor = connection.execute(updated.returning(JOB.c.actor)).scalar_one()
-    record_event(connection, "job_failed", actor, details={"job": job_id})
+    record_event(connection, "job_failed", actor, details={"job": job_id, "reason": why})
 
 
 def interrupt_work(connection: Connection, why: str) -> None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import islice
 
 import streamlit as st
 
 from judgeboard.domain import Action, RunState
 from judgeboard.errors import JudgeboardError
+from judgeboard.health.failures import DAYS, unstarted_jobs
 from judgeboard.people.permissions import role_of, why_not
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.jobs import estimate_calls, judge_spec, open_jobs
@@ -29,6 +31,7 @@ from judgeboard_dashboard.widgets.tables import choose_row, csv_button, one_line
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, note, when
 
 PAGE_SIZE = 50
+MOST_UNSTARTED = 3
 OF_ANSWERS = ("judge", "rejudge", "anchors")
 NOT_OK = ("error", "refused", "unparsable")
 _BEFORE = "runs_before"
@@ -134,6 +137,7 @@ def runs() -> None:
     lines = _lines(st.session_state.get(_BEFORE))
     with reading() as connection:
         batches = list_batches(connection)
+    _unstarted(lines)
     if not lines:
         empty_page("runs", "No runs yet. Each run of a judge is listed here, with its calls, failures and cost.")
         _imports(batches)
@@ -173,6 +177,23 @@ def _open_jobs() -> None:
             )
             show(tag("div", tag("b", f"A job is {job.state}"), f" · {job.actor}{progress}", cls="jb-note jb-line"))
             open_button("Open job", Rows("rejudge", {"job": job.id}), key=f"watch_{job.id}", type="tertiary")
+
+
+def _unstarted(lines: list[RunLine]) -> None:
+    """Show the newest jobs that could not start since the newest run began: they have no run."""
+    if st.session_state.get(_BEFORE) is not None:  # earlier runs
+        return
+    since = lines[0].run.started_at if lines else utc_now() - timedelta(days=DAYS)
+    with reading() as connection:
+        unstarted = list(islice(unstarted_jobs(connection, since), MOST_UNSTARTED))
+    for failure in unstarted:
+        with st.container(
+            key=f"unstarted_{failure.subject}", horizontal=True, vertical_alignment="center", gap="small"
+        ):
+            note(failure.words, lead=failure.lead)
+            open_button(
+                "Open job", Rows("rejudge", {"job": failure.subject}), key=f"see_{failure.subject}", type="tertiary"
+            )
 
 
 def _foot(lines: list[RunLine]) -> None:

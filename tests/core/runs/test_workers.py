@@ -14,6 +14,7 @@ from judgeboard.llm.recording_endpoint import failure
 from judgeboard.runs import leader, rejudge_jobs, worker
 from judgeboard.runs.jobs import cancel_job, job_progress, open_jobs
 from judgeboard.store.engine import Store
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import StoredJob, get_job
 from judgeboard.store.service_counts import count_failed_jobs
@@ -136,6 +137,25 @@ def test_a_job_without_a_key_fails_and_says_what_to_do(sqlite_log: Store) -> Non
         job = ended(sqlite_log, job_id)
     assert (job.state, job.asked) == ("failed", 0)
     assert "OPENAI_API_KEY" in (job.why or "")
+
+
+def test_a_job_that_no_worker_can_judge_ends_soon_and_says_what_to_do(
+    sqlite_log: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(rejudge_jobs, "NO_JUDGE_SECONDS", 0.01)
+    monkeypatch.setattr(rejudge_jobs.RejudgeJob, "_others_live", lambda _job: True)  # they have no key either
+    job_id = ask(sqlite_log, {"kind": "rag", "model": "gpt-4o-mini"})
+    with working(sqlite_log):
+        job = ended(sqlite_log, job_id)
+    assert (job.state, job.asked) == ("stopped", 0)
+    assert job.why == (
+        f"{ANSWERS} answers left: no worker can use this judge: no key: set OPENAI_API_KEY, or give the address of "
+        "your own server. Then restart the workers (or the server), and start the same job again"
+    )
+    assert f"the job {job_id} ends: {job.why}" in caplog.text, "where the operator of a worker looks"
+    with sqlite_log.reading() as connection:
+        (event,) = latest_events(connection, EventFilter("job_failed"), limit=5)
+    assert event.details == {"job": job_id, "reason": job.why}
 
 
 def test_the_key_goes_only_to_the_address_of_the_environment(

@@ -99,6 +99,22 @@ def test_the_whole_reason_of_a_stopped_run_stands_below_the_table(
     assert (stopped.why or "").rstrip(".") in note
 
 
+def test_a_job_without_a_run_is_said_until_a_run_begins(
+    page_rows, open_page, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with working(sqlite_store):
+        failed = ended(sqlite_store, ask(sqlite_store, {"kind": "rag", "model": "gpt-4o-mini"}))
+        page = open_page("runs")
+        said = markup(page)
+        assert "A job did not start." in said
+        assert "no worker can use this judge: no key: set OPENAI_API_KEY" in said
+        assert "Then restart the workers (or the server), and start the same job again." in said
+        assert page.button(key=f"see_{failed.id}").label == "Open job"
+        ended(sqlite_store, ask(sqlite_store, {"kind": "lexical"}))
+    assert "A job did not start." not in markup(open_page("runs"))
+
+
 def test_imports_stand_beside_the_runs(page_rows, open_page, sqlite_store: Store) -> None:
     rows = [{"id": "new", "question": "q", "answer": "a"}, {"id": "bad", "question": "q"}]
     upload = io.BytesIO("\n".join(map(json.dumps, rows)).encode())
