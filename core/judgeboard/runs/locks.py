@@ -128,9 +128,11 @@ def holder_of(store: Store, run_id: int) -> str | None:
 
 def asked_by_commands(store: Store, version_ids: Collection[int], ids: Collection[int]) -> set[int]:
     """Return the answers among ``ids`` about which a command asks one of these judge versions now."""
+    asked: set[int] = set()
+    if not ids:
+        return asked
     with store.reading() as connection:
         runs = running_runs(connection, version_ids)
-    asked: set[int] = set()
     for run in runs:
         is_judging = run.selection is not None and run.selection.mode is not AskMode.ANCHORS
         if is_judging and holder_of(store, run.id) is not None:
