@@ -101,7 +101,7 @@ class RuleJob(Work):
 
     def versions(self) -> frozenset[int]:
         """Return the versions of its judge and of those before."""
-        return _versions_of(self._state()[0])
+        return self._state()[0].version_ids
 
     @property
     def _rule_id(self) -> int:
@@ -232,7 +232,7 @@ class RuleJob(Work):
 
             def look(after_id: int, up_to: int | None) -> list[int]:
                 due = due_answers(connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now)
-                others = taken | asked_by_commands(self._store, _versions_of(rule), due)
+                others = taken | asked_by_commands(self._store, rule.version_ids, due)
                 return [id_ for id_ in due if id_ not in others]
 
             return self._looks.find(look)[:most]
@@ -277,7 +277,3 @@ class RuleJob(Work):
         with self._store.reading() as connection:
             spent = spent_today(connection, rule, run.started_at).cost_micro or 0
         return round(rule.max_cost * 1_000_000) - spent
-
-
-def _versions_of(rule: JudgingRule) -> frozenset[int]:
-    return frozenset([rule.judge_version_id, *(each.judge_version_id for each in rule.earlier)])

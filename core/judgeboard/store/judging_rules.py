@@ -90,6 +90,11 @@ class JudgingRule(NewRule):
     by: str
     at: datetime
 
+    @property
+    def version_ids(self) -> frozenset[int]:
+        """The versions of its judge and of those before."""
+        return frozenset([self.judge_version_id, *(each.judge_version_id for each in self.earlier)])
+
 
 _RULES = select(JUDGING_RULE, VERSION.c.name.label("judge_name"), VERSION.c.number, VERSION.c.model).join(
     VERSION, VERSION.c.id == JUDGING_RULE.c.judge_version_id
@@ -232,10 +237,6 @@ def _judged_by(before: EarlierJudge) -> ColumnElement[bool]:
     )
 
 
-def _versions(rule: JudgingRule) -> list[int]:
-    return [rule.judge_version_id, *(each.judge_version_id for each in rule.earlier)]
-
-
 class Waiting(NamedTuple):
     """The number of answers that wait for a rule, and when the first of them was stored."""
 
@@ -281,7 +282,7 @@ def _midnight(now: datetime) -> datetime:
 def _runs(connection: Connection, rule: JudgingRule, *conditions: ColumnElement[bool]) -> list[int]:
     """Return the runs of a rule, also those of its earlier judges."""
     ids = {rule.id, *(each.rule_id for each in rule.earlier)}
-    query = select(RUN.c.id, RUN.c.filter).where(RUN.c.judge_version_id.in_(_versions(rule)), *conditions)
+    query = select(RUN.c.id, RUN.c.filter).where(RUN.c.judge_version_id.in_(rule.version_ids), *conditions)
     return [id_ for id_, stored in connection.execute(query.order_by(RUN.c.id)) if stored.get("rule") in ids]
 
 
