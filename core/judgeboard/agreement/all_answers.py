@@ -444,7 +444,8 @@ def what_to_label(
         step = 10 if unlabelled > _WANTED else 1
         size = _WANTED if for_intervals else math.ceil(labels * sum(free) / unlabelled / step) * step
         size = min(size, sum(free))
-    kind = _kind_of_queue(size, sum(free), completes=labels == unlabelled < answers)
+    undecided_too = sample.left_out.get("unsure", 0) + sample.left_out.get("skipped", 0)
+    kind = _kind_of_queue(size, sum(free), undecided_too, completes=labels == unlabelled < answers)
     chosen = [word for condition in conditions_of(where or RowFilter()) for word in ("--where", condition)]
     if sample.grade != "label":
         chosen += ["--grades", sample.grade]
@@ -470,13 +471,14 @@ def _open_queue(sample: SampledLabels, missing: Sequence[int], labels: int | Non
     return max(enough, key=lambda name: waits[name].sum(), default=None)
 
 
-def _kind_of_queue(size: int | None, unlabelled: int, *, completes: bool) -> str:
+def _kind_of_queue(size: int | None, unlabelled: int, undecided: int, *, completes: bool) -> str:
     """Return the options of the queue: of the random sample (None), of all ``unlabelled`` answers, or planned."""
     if size is None:
         return "--where rule=random_sample --where graded=no --order random"
     if completes and unlabelled <= _WANTED:
         # A plan would also draw answers whose label does not count. Those without any label make their part complete.
-        return f"--all-answers --where graded=no --limit {unlabelled}"
+        # Answers that people reviewed without a grade match the filter too: there is room for all of them.
+        return f"--all-answers --where graded=no --limit {unlabelled + undecided}"
     return f"--plan rate --n {size}"
 
 
@@ -491,7 +493,7 @@ def _words_of(part: Sequence[StratumCount], counts: Sequence[StratumCount]) -> s
         words = "flagged answers"
     counts = [each for each in counts if each.picked != "hidden"]
     others = [each for each in counts if each not in part and each.is_later in {of_part.is_later for of_part in part}]
-    if len(verdicts) == 1 and any(each.picked in classes for each in others):
+    if len(verdicts) == 1 and any(each.picked in {*classes, "any"} for each in others):
         (verdict,) = verdicts
         of_judge = {"good": "that the judge calls good", "bad": "that the judge calls bad"}
         joined = " and" if words.endswith("no rule flagged") else ""

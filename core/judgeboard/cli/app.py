@@ -20,16 +20,13 @@ from judgeboard.settings.masking import mask_logs, without_secrets
 
 def with_commands_of_methods(groups: dict[str, dict[str, Place]]) -> dict[str, dict[str, Place]]:
     """Return the groups with the commands of methods, which stand after those of their group or heading."""
-    ours: dict[str, tuple[str, str]] = dict.fromkeys(
-        (command for places in groups.values() for command in _commands(places)), ("", "")
-    )
+    ours = [command for places in groups.values() for command in _commands(places)]
 
     def added(method: Registration) -> dict[str, tuple[str, str]]:
         return {" ".join(words): (title, place) for (title, *words), place in method.commands.items()}
 
-    for command, (title, place_of_command) in with_methods("command", ours, added).items():
-        if command in ours:
-            continue
+    of_methods = with_methods("command", dict[str, tuple[str, str]](), added, reserved=ours)
+    for command, (title, place_of_command) in of_methods.items():
         *words, name = command.split()
         with checked_command(place_of_command, command):
             places = of_title = groups.get(title, {})

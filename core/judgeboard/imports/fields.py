@@ -384,7 +384,7 @@ class Cells:
     def number(self, field: str) -> Any:
         """Return a value that the caller checks as a number. In CSV, the number is read from the text."""
         value = self.get(field)
-        if isinstance(value, str) and value.strip().casefold() in MISSING:
+        if isinstance(value, str) and (not value.strip() or value.strip().casefold() in MISSING):
             self.parsed[self.taken.get(field, field)] = None
             return None
         if (self.textual or field in self.meanings) and isinstance(value, str):

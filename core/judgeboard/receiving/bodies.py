@@ -272,7 +272,6 @@ def store_records(connection: Connection, records: Records[Any], now: datetime) 
 
 
 _SUBJECTS = {"response_id": "response_key", "trace_id": "trace_key", "span_id": "span_key"}
-_OF_FEEDBACK = ("thumbs", "stars", "feedback")
 
 
 def feedback_in_body(body: bytes, sender: Sender) -> list[NewFeedback]:

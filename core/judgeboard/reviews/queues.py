@@ -1,5 +1,6 @@
 """Queues: created, closed and assigned by leads, and their progress."""
 
+import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -51,6 +52,7 @@ from judgeboard.store.queues import (
     count_leases,
     count_skipped,
     count_work,
+    find_queue,
     insert_queue,
     median_seconds,
     queue_by_id,
@@ -151,7 +153,10 @@ def create_queue(
             row |= stored
         queue_id = insert_queue(connection, row)
         if queue_id is None:
-            raise BadInput(f"there is a queue {rules.name!r} already: choose another name")
+            free = next(
+                name for number in itertools.count(2) if not find_queue(connection, name := f"{rules.name}-{number}")
+            )
+            raise BadInput(f"there is a queue {rules.name!r} already: choose another name, for example {free!r}")
         if rules.subject != PAIRS:
             if rules.flagged_only:
                 check_open_flags(connection, rules.where, of="a queue")

@@ -72,6 +72,7 @@ class Engine:
         self._serving: asyncio.Task[None] | None = None
         self._ended = False
         self._leads = False
+        self._tried_at = 0.0  # when the connection was asked for, or when it was lost
 
     async def start(self) -> None:
         """Take entries from now on."""
@@ -161,12 +162,12 @@ class Engine:
     async def _serve_postgresql(self) -> None:
         """Take entries over a connection; when it ends, over a new one."""
         while not self._ended:
-            began = time.monotonic()
+            self._tried_at = time.monotonic()
             try:
                 await self._serve_connection()
             except Exception as error:  # noqa: BLE001 - whatever the database raises: it comes back
                 if is_outage(error):
-                    self._outage.note(error, began, "trying again")
+                    self._outage.note(error, self._tried_at, "trying again")
                 else:
                     _log.warning("the connection for jobs ended: %s; trying again", reason_of(error))
             self._queries, self._manager, self._leads = None, None, False
@@ -174,7 +175,6 @@ class Engine:
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _serve_connection(self) -> None:
-        began = time.monotonic()
         arguments, named = self._store.engine.dialect.create_connect_args(self._store.engine.url)
         named = {"application_name": "judgeboard worker", **named, "autocommit": True}
         async with await AsyncConnection.connect(*arguments, **named) as connection:
@@ -185,18 +185,23 @@ class Engine:
             self._manager, self._queries = PgQueuer(driver), queries
             self._register(self._manager)
             await driver.add_listener(WAKE_CHANNEL, lambda _payload: self._wake())
-            self._outage.end(began)
+            self._outage.end(self._tried_at)
             self._wake()
             watch = asyncio.create_task(self._notice_loss(connection))
             try:
                 if not self._ended:
                     await self._run(self._manager)
+                if not self._ended:  # the queue ends without an error
+                    raise psycopg.OperationalError("the connection is lost")
             finally:
+                if not watch.done():
+                    self._tried_at = time.monotonic()
                 watch.cancel()
 
     async def _notice_loss(self, connection: AsyncConnection) -> None:
         while not connection.closed:  # noqa: ASYNC110 - the driver has no event for it
             await asyncio.sleep(LOST_SECONDS)
+        self._tried_at = time.monotonic()
         self._queries, self._leads = None, False  # entries run still: the next connection comes after them
         self._lost()
 

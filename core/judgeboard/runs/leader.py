@@ -55,11 +55,11 @@ class Leader:
         if engine is not None and not await engine.lead():
             self._works.clear()
             return IDLE_SECONDS
-        entries: dict[str, list[QueuedEntry]] = defaultdict(list)
+        entries: dict[str, list[QueuedEntry]] = defaultdict(list)  # by work
+        of_duties: list[QueuedEntry] = []
         for queued in [] if engine is None else await engine.entries():
-            entries[queued.entry.work].append(queued)
-        of_works = [key for key in entries if key.partition(":")[0] not in self._duties]
-        workers, due = await asyncio.to_thread(self._read, of_works)
+            (of_duties if queued.entry.kind in self._duties else entries[queued.entry.work]).append(queued)
+        workers, due = await asyncio.to_thread(self._read, [*entries])
         enqueued = {key: {id_ for queued in each for id_ in queued.entry.ids} for key, each in entries.items()}
         versions = {key: await asyncio.to_thread(_versions_of, work) for key, work in self._works.items()}
         for key, work in list(self._works.items()):
@@ -68,11 +68,11 @@ class Leader:
             new = await self._advance(engine, work, entries.get(key, []), elsewhere, workers)
             enqueued.setdefault(key, set()).update(new)
         if engine is not None:
-            await self._clean(engine, [queued for key in entries if key not in of_works for queued in entries[key]])
+            await self._clean(engine, of_duties)
         await self._enqueue(due or [])
-        if entries:
+        if entries or of_duties:
             self.last_entry_at = time.monotonic()
-        if of_works or not all(map(_is_rule, self._works)):
+        if entries or not all(map(_is_rule, self._works)):
             return OPEN_SECONDS
         is_idle = not self._works and due is None and engine is None
         return NOTHING_SECONDS if is_idle else IDLE_SECONDS
@@ -160,6 +160,6 @@ def work_of(store: Store, key: str) -> Work:
 def log_failure(what: str, error: Exception, outage: Outage, began: float) -> None:
     """Log an error after which the worker tries again; of the errors of an outage, only the first one."""
     if is_outage(error):  # the database is locked, full or unreachable: not our bug
-        outage.note(error, began, "trying again")
+        outage.note(error, began, f"{what}; trying again")
     else:
         _log.error("%s; trying again", what, exc_info=error)

@@ -216,12 +216,10 @@ class RejudgeJob(Work):
             of_commands = asked_by_commands(self._store, self._versions, ids)
             elsewhere = outstanding.elsewhere.intersection(ids) | of_commands
             new = [id_ for id_ in ids if id_ not in known and id_ not in elsewhere]
-            if of_commands and not new:
-                return []  # the next look goes on here: a command may ask for hours
             self._after = ids[-1] if ids else self._after
             self._skipped = self._skipped or bool(elsewhere)
-            if new:
-                return new
+            if new or of_commands:
+                return new  # a command may ask for hours: the next look goes on behind its answers
             if not ids:
                 if not outstanding.is_empty:
                     return []  # another pass once these have ended

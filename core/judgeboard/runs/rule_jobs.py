@@ -35,6 +35,7 @@ from judgeboard.store.traces import inputs_to_judge
 
 RECENT_SECONDS = 60.0  # answers are looked for at every look for this long; later ones are found by a sweep
 SWEEP_SHARE = 0.05  # of the time may go into sweeps over all answers of a rule
+PAGES = 20  # of answers in one look, while others ask about all answers of a page
 PROBLEM_SECONDS = 30.0  # after a problem
 LINGER_SECONDS = 5.0  # without an answer, after which the run of the day is stored as done
 FAILED_IN_ROW = 20  # calls without a reply, after which a rule waits: the provider is away
@@ -66,20 +67,21 @@ class _Looks:
         while len(self._marks) > 1 and now - self._marks[1][0] >= self._recent_for:
             del self._marks[0]
 
-    def find(self, look: Callable[[int, int | None], list[int]]) -> list[int]:
+    def find(self, look: Callable[[int, int | None], tuple[list[int], int | None]]) -> list[int]:
         """Return what ``look(after_id, up_to)`` finds: recent answers first, then a sweep if it is due.
 
-        Nothing that is found counts as judged: the next sweep begins with the same answers.
+        If it finds nothing up to an id because others ask about all these answers, it returns this id too, and the
+        sweep goes on there. Nothing that is found counts as judged: the next sweep begins with the same answers.
         """
         started = time.monotonic()
         # What is due was stored before this mark, so no look reads all answers that wait for their delay.
         up_to = next((last_id for at, last_id in self._marks if started - at <= self._delay_s), None)
-        ids = look(self._marks[0][1], up_to)
+        ids, _ = look(self._marks[0][1], up_to)
         started = time.monotonic()
         if ids or (self._sweep_after is None and started < self._next_sweep):
             return ids
-        ids = look(self._sweep_after or 0, None)
-        self._sweep_after = ids[0] - 1 if ids else None
+        ids, read_up_to = look(self._sweep_after or 0, None)
+        self._sweep_after = ids[0] - 1 if ids else read_up_to
         ended = time.monotonic()
         self._next_sweep = ended + (ended - started) / SWEEP_SHARE
         return ids
@@ -101,7 +103,8 @@ class RuleJob(Work):
 
     def versions(self) -> frozenset[int]:
         """Return the versions of its judge and of those before."""
-        return self._state()[0].version_ids
+        with self._store.reading() as connection:
+            return get_rule(connection, self._rule_id).version_ids
 
     @property
     def _rule_id(self) -> int:
@@ -230,10 +233,15 @@ class RuleJob(Work):
             self._looks.passed(last_id)
             now = utc_now()
 
-            def look(after_id: int, up_to: int | None) -> list[int]:
-                due = due_answers(connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now)
-                others = taken | asked_by_commands(self._store, rule.version_ids, due)
-                return [id_ for id_ in due if id_ not in others]
+            def look(after_id: int, up_to: int | None) -> tuple[list[int], int | None]:
+                for _ in range(PAGES):
+                    due = due_answers(connection, rule, after_id=after_id, up_to=up_to, limit=limit, now=now)
+                    others = taken | asked_by_commands(self._store, rule.version_ids, due)
+                    ids = [id_ for id_ in due if id_ not in others]
+                    if ids or not due:
+                        return ids, None
+                    after_id = due[-1]
+                return [], after_id
 
             return self._looks.find(look)[:most]
 

@@ -8,8 +8,10 @@ import logging
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,7 +134,7 @@ class _Writes:
     """Notices that another process or thread has written to a SQLite file. To look costs a twentieth of a query."""
 
     def __init__(self, store: Store) -> None:
-        self._connection = sqlite3.connect(str(store.engine.url.database))
+        self._connection = sqlite3.connect(str(store.engine.url.database), check_same_thread=False)
         self._version: int | None = None
 
     def are_new(self) -> bool:
@@ -212,14 +214,14 @@ class _Turn:
         """Notice that somebody else has written to the SQLite file; PostgreSQL notifies by itself."""
         while self._writes is not None:
             async with self._looking:
-                self._look_at_writes()
+                if self._writes.are_new():
+                    self._note_write()
             is_quiet = time.monotonic() - self._written_at > QUIET_SECONDS
             await asyncio.sleep(QUIET_TICK_SECONDS if is_quiet else TICK_SECONDS)
 
-    def _look_at_writes(self) -> None:
-        if self._writes is not None and self._writes.are_new():
-            self._written_at = time.monotonic()
-            self._changed.set()
+    def _note_write(self) -> None:
+        self._written_at = time.monotonic()
+        self._changed.set()
 
     async def _start_engine(self) -> "Engine":
         if self._engine is None:
@@ -255,34 +257,35 @@ class _Turn:
 
     async def _do(self, entry: Entry, _cancellation: "CancelScope") -> None:
         """Do a duty."""
-        kind, _, key = entry.work.partition(":")
-        do = self._duties[kind].do
+        key, do = entry.work.removeprefix(f"{entry.kind}:"), self._duties[entry.kind].do
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._long, do, self._store, key, self._executor_id, self._ending)
         await self._tell()
 
     async def _beat_until_the_end(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
             began = time.monotonic()
             try:
                 async with self._looking:
-                    self._look_at_writes()
-                    await asyncio.to_thread(self._beat)
-                    if self._writes is not None:
-                        self._writes.are_new()  # a heartbeat is no reason to look for work
+                    await asyncio.to_thread(self._beat, partial(loop.call_soon_threadsafe, self._note_write))
                 self._outage.end(began)
             except Exception as error:  # noqa: BLE001 - an unreachable database comes back
                 log_failure("cannot store a heartbeat", error, self._outage, began)
             await asyncio.sleep(BEAT_SECONDS)
 
-    def _beat(self) -> None:
+    def _beat(self, note_write: Callable[[], object]) -> None:
         settings = self._recorded_settings
         with suppress(BadInput, OSError):  # a file that somebody edits now is read at the next heartbeat
             settings = setting_hashes(load_settings())
         with self._store.writing() as connection:
+            if self._writes is not None and self._writes.are_new():  # before the heartbeat: now nobody else can write
+                note_write()
             record_heartbeat(connection, self._executor_id)
             if settings is not None and settings != self._recorded_settings:
                 record_settings(connection, self._executor_id, settings)
+        if self._writes is not None:
+            self._writes.are_new()  # a heartbeat is no reason to look for work
         self._recorded_settings = settings
 
 

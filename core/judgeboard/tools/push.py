@@ -323,8 +323,8 @@ def push_to(store: Store, target: PushTarget, closing: threading.Event, actor: s
 
 
 def _due(connection: Connection) -> list[str] | None:
-    """Return the targets whose time has come; None if there is no target."""
-    if not list_targets(connection):
+    """Return the targets whose time has come; None if no target is active."""
+    if all(target.state is not RuleState.ACTIVE for target in list_targets(connection)):
         return None
     return [str(target.id) for target in due_targets(connection, utc_now())]
 

@@ -372,4 +372,4 @@ def test_of_several_queues_with_one_name_at_once_one_is_created_and_the_others_a
 
     with ThreadPoolExecutor(8) as pool:
         outcomes = sorted(pool.map(create, range(8)))
-    assert outcomes == ["same"] + ["there is a queue 'same' already: choose another name"] * 7
+    assert outcomes == ["same"] + ["there is a queue 'same' already: choose another name, for example 'same-2'"] * 7

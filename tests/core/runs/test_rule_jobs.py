@@ -358,9 +358,9 @@ def test_a_look_reads_no_answers_that_wait_for_their_delay(sqlite_log: Store, mo
         looks = rule_jobs._Looks(rule_named(connection, "live"), 0)
     read: list[tuple[int, int | None]] = []
 
-    def look(after_id: int, up_to: int | None) -> list[int]:
+    def look(after_id: int, up_to: int | None) -> tuple[list[int], None]:
         read.append((after_id, up_to))
-        return [1]
+        return [1], None
 
     for second in range(1, 5001):  # an answer each second
         clock.now = float(second)

@@ -217,17 +217,18 @@ def test_two_jobs_of_one_judge_ask_no_answer_twice(log: Store, endpoint: HeldEnd
 
 @pytest.mark.parametrize("start", [partial(ask, mode="plain"), start_rule], ids=["rejudge", "rule"])
 def test_workers_leave_to_a_command_what_it_asks_about(
-    log: Store, endpoint: HeldEndpoint, start: Callable[..., Any]
+    log: Store, endpoint: HeldEndpoint, start: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("judgeboard.runs.work.CALLS_AHEAD", 1)  # a look reads eight answers
     endpoint.hold_after(0)
     judge = rag(endpoint)
-    of_command = RowFilter(ids=("a1", "a2", "a3"))
+    of_command = RowFilter(ids=tuple(f"a{number}" for number in range(16)))
     command = threading.Thread(target=judge_pending, args=(log, make_judge(**judge)), kwargs={"where": of_command})
     command.start()
-    until(lambda: len(endpoint.server.requests) == 3, "the calls of the command in flight")
+    until(lambda: len(endpoint.server.requests) == 16, "the calls of the command in flight")
     with working(log):
         start(log, judge)
-        until(lambda: len(endpoint.server.requests) == 7, "four calls of the worker in flight")
+        until(lambda: len(endpoint.server.requests) == 20, "four calls of the worker in flight")
         endpoint.release()
         command.join()
         judged(log, ANSWERS)
