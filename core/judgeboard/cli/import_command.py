@@ -181,7 +181,8 @@ def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -
         _warn_of_primary_judge(store)
         label_set = request["label_set"]
         next_step = _next_step(store, request["kind"], {end.export for end in ends})
-        options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
+        if not any(end.is_to_read_again for end in ends):  # the summary names the commands
+            options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
     return code
 
 
@@ -293,10 +294,14 @@ def _next_step(store: "Store", kind: str, exports: Collection[str | None]) -> tu
 
 
 class FileEnd(NamedTuple):
-    """The exit code of a file, and what it was recognised as, if it is an export of another tool."""
+    """The exit code of a file, and what it was recognised as, if it is an export of another tool.
+
+    ``is_to_read_again``: its summary names columns that were not read, and the commands to import it again.
+    """
 
     code: int
     export: str | None = None
+    is_to_read_again: bool = False
 
 
 def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
@@ -329,10 +334,10 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
     if summary.others and not summary.dry_run and summary.kind == "responses":
         if file != "-" and Path(file).is_file():
             codes = [code, *(_further(store, file, request, kind) for kind in summary.others)]
-            return FileEnd(max(codes), summary.export)
+            return FileEnd(max(codes), summary.export, bool(_likely_fields(summary)))
         again = " and ".join(f"--kind {kind}" for kind in summary.others)
         options.echo(f"  a pipe can be read only once; for the other rows, import it again with {again}")
-    return FileEnd(code, summary.export)
+    return FileEnd(code, summary.export, bool(_likely_fields(summary)))
 
 
 def _further(store: "Store", file: str, request: "ImportRequest", kind: str) -> int:
@@ -532,13 +537,18 @@ def _unread(summary: "ImportSummary", file: str) -> list[str]:
         verdicts = _command(file, "--kind", "verdicts", *(() if named else ("--set", "judge=NAME"))).strip()
         names = " and ".join(map(_plain, scores))
         lines.append(f"  {names} may be the verdicts of a judge: to read these too, run `{verdicts}`")
-    likely_fields = {theirs: ours for theirs, ours in summary.likely.items() if theirs not in labels}
-    if likely_fields:
+    if likely_fields := _likely_fields(summary):
         likely = " and ".join(f"{_plain(theirs)} may be {ours}" for theirs, ours in likely_fields.items())
         answers = [word for theirs, ours in likely_fields.items() for word in ("--map", f"{theirs}={ours}")]
         undo = "" if summary.number is None else f"`judgeboard import undo {summary.number}`, then "
         lines.append(f"  {likely}: to read this, run {undo}`{_command(file, *answers).strip()}`")
     return lines
+
+
+def _likely_fields(summary: "ImportSummary") -> dict[str, str]:
+    """Return the columns that were not read and are likely fields of ours, without labels of people."""
+    labels = _label_columns(summary)
+    return {theirs: ours for theirs, ours in summary.likely.items() if theirs not in labels}
 
 
 def _label_columns(summary: "ImportSummary") -> list[str]:

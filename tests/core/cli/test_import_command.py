@@ -155,6 +155,7 @@ def test_the_log_of_a_support_bot_is_imported_and_a_likely_column_is_named(asked
     code, printed = asked("log.csv", SUPPORT)
     assert code == 0
     assert printed[0].endswith("2 rows of CSV: 2 new, 0 unchanged, 0 rejected, 2 feedback added")
+    assert not [line for line in printed if line.startswith("next:")], "it would judge without passages"
     dry = asked("log.csv", SUPPORT, "--dry-run")[1]
     (line,) = (
         line for line in dry if line.startswith("  kb_articles may be context: to read this, run `judgeboard import ")
