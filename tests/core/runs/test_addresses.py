@@ -237,7 +237,7 @@ def test_without_a_key_a_page_names_no_option_and_a_terminal_names_it(
     with working(store):
         ended(store, job_id)
     why = "no key: set OPENAI_API_KEY, or give the address of your own server"
-    assert job_progress(store, job_id).why == why
+    assert f"no worker can use this judge: {why}. Then restart" in str(job_progress(store, job_id).why)
     assert run(words(store)) == 2
     assert f"{why}, for example: `judgeboard judge" in (error := capsys.readouterr().err)
     assert "--base-url http://localhost:8000/v1`" in error

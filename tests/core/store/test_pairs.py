@@ -178,9 +178,9 @@ def test_other_words_replace_and_nothing_is_lost(case, pair_id) -> None:
     )
     assert [row[3] for row in is_current(case)] == [Preference.TIE]
     assert len(case.rows(REVIEW)) == 3
-    assert add_preferences(case, pair_id, GivenPreference("ada", {"overall": A})) == [
-        False
-    ]  # the file before, once more
+    assert add_preferences(case, pair_id, GivenPreference("ada", {"overall": A})) == [True], "it is changed back"
+    assert [row[3] for row in is_current(case)] == [Preference.A]
+    assert len(case.rows(REVIEW)) == 4
 
 
 @on_sqlite
