@@ -14,17 +14,14 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
-import psycopg
 from pgqueuer import PgQueuer
-from pgqueuer.adapters.drivers.psycopg import PsycopgDriver
 from pgqueuer.adapters.inmemory import InMemoryDriver, InMemoryQueries
 from pgqueuer.errors import RetryRequested
 from pgqueuer.models import Context, Job, Log
 from pgqueuer.queries import Queries
 from pgqueuer.types import JobId
-from psycopg import AsyncConnection
-from psycopg.types.string import TextLoader
 from sqlalchemy.exc import SQLAlchemyError
 
 from judgeboard.errors import JudgeboardError
@@ -33,10 +30,12 @@ from judgeboard.store.engine import AdvisoryLock, Store
 from judgeboard.store.jobs import WAKE_CHANNEL
 from judgeboard.store.outages import Outage, is_outage, reason_of
 
+if TYPE_CHECKING:
+    from judgeboard.runs.engine_connection import NoticesWithoutWait
+
 AT_ONCE = 16  # entries in one worker
 HEARTBEAT_TIMEOUT = timedelta(seconds=10)  # of a worker; the others take its entries then
 LOOK = timedelta(seconds=5)  # between two looks for entries of dead workers
-NOTICE_SECONDS = 0.05  # between two looks for notices
 FIRST_PAUSE = timedelta(seconds=1)  # after the first failure, four times as long after the second
 RECONNECT_SECONDS = 2.0
 LOST_SECONDS = 1.0  # between two looks whether the connection has ended
@@ -72,6 +71,7 @@ class Engine:
         self._serving: asyncio.Task[None] | None = None
         self._ended = False
         self._leads = False
+        self._errors: tuple[type[Exception], ...] = ()  # of the driver of PostgreSQL
         self._tried_at = 0.0  # when the connection was asked for, or when it was lost
 
     async def start(self) -> None:
@@ -147,7 +147,7 @@ class Engine:
         if self._store.is_sqlite:
             self._wake()
         elif self._queries is not None:
-            with suppress(psycopg.Error):  # whoever leads looks again once it has a connection
+            with suppress(*self._errors):  # whoever leads looks again once it has a connection
                 await self._queries.driver.notify(WAKE_CHANNEL, "")
 
     async def lead(self) -> bool:
@@ -175,11 +175,10 @@ class Engine:
                 await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _serve_connection(self) -> None:
-        arguments, named = self._store.engine.dialect.create_connect_args(self._store.engine.url)
-        named = {"application_name": "judgeboard worker", **named, "autocommit": True}
-        async with await AsyncConnection.connect(*arguments, **named) as connection:
-            connection.adapters.register_loader("jsonb", TextLoader)  # PgQueuer reads JSON itself
-            driver = NoticesWithoutWait(connection)
+        from judgeboard.runs.engine_connection import ERRORS, LostError, connected  # with psycopg: 9 MB less on SQLite
+
+        self._errors = ERRORS
+        async with connected(self._store) as driver:
             queries = Queries(driver)
             await _install(queries)
             self._manager, self._queries = PgQueuer(driver), queries
@@ -187,19 +186,19 @@ class Engine:
             await driver.add_listener(WAKE_CHANNEL, lambda _payload: self._wake())
             self._outage.end(self._tried_at)
             self._wake()
-            watch = asyncio.create_task(self._notice_loss(connection))
+            watch = asyncio.create_task(self._notice_loss(driver))
             try:
                 if not self._ended:
                     await self._run(self._manager)
                 if not self._ended:  # the queue ends without an error
-                    raise psycopg.OperationalError("the connection is lost")
+                    raise LostError("the connection is lost")
             finally:
                 if not watch.done():
                     self._tried_at = time.monotonic()
                 watch.cancel()
 
-    async def _notice_loss(self, connection: AsyncConnection) -> None:
-        while not connection.closed:  # noqa: ASYNC110 - the driver has no event for it
+    async def _notice_loss(self, driver: "NoticesWithoutWait") -> None:
+        while not driver.is_closed:  # noqa: ASYNC110 - the driver has no event for it
             await asyncio.sleep(LOST_SECONDS)
         self._tried_at = time.monotonic()
         self._queries, self._leads = None, False  # entries run still: the next connection comes after them
@@ -246,7 +245,7 @@ class Engine:
         """Return how often an entry was put off in all workers with a reason that begins like this."""
         history: list[Log] = []
         if self._queries is not None:
-            with suppress(psycopg.Error):  # without the connection, the engine cannot note another failure either
+            with suppress(*self._errors):  # without the connection, the engine cannot note another failure either
                 history = await self._queries.job_log_history(job.id)
         reasons = [log.traceback.additional_context or {} for log in history if log.traceback is not None]
         return sum(str(each.get("reason")).startswith(begin) for each in reasons)
@@ -278,22 +277,3 @@ def _is_ours(job: Job) -> bool:
 def _entry_of(job: Job) -> Entry:
     stored = json.loads(job.payload or b"{}")
     return Entry(job.entrypoint, stored["work"], tuple(stored["ids"]), job.priority)
-
-
-class NoticesWithoutWait(PsycopgDriver):
-    """The driver of a connection, which looks for notices without waiting for them.
-
-    Whoever waits for a notice keeps the connection for so long, and PgQueuer waits a second each time: an entry would
-    wait as long until it is taken, and again until its end is stored. To look sends nothing to the server.
-    """
-
-    async def watch_notifies(self) -> None:
-        """Hand each notice to the callbacks of its channel."""
-        while not self.shutdown.is_set():
-            async for notice in self._connection.notifies(timeout=0):
-                for callback in list(self._listeners.get(notice.channel, [])):
-                    try:
-                        callback(notice.payload)
-                    except Exception:  # noqa: BLE001 - no callback may end the watch
-                        _log.exception("a notice of %s", notice.channel)
-            await asyncio.sleep(NOTICE_SECONDS)
