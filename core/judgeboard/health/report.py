@@ -39,11 +39,13 @@ from judgeboard.store.runs import AskCounts
 from judgeboard.store.settings import primary_judge
 from judgeboard.text import counted
 
-_OURS: Mapping[str, Callable[[JudgeRecord], Check]] = {
+_BEFORE_METHODS: Mapping[str, Callable[[JudgeRecord], Check]] = {
     "family": family,
     "self_enhancement": self_enhancement,
     "weaker": weaker,
     "collapse": collapse,
+}
+_AFTER_METHODS: Mapping[str, Callable[[JudgeRecord], Check]] = {
     "verbosity": verbosity,
     "verbosity_at_equal_grades": verbosity_at_equal_grades,
     "position": position,
@@ -61,16 +63,16 @@ def _of_method(method: Registration) -> Mapping[str, tuple[str | None, TitledChe
     return {name: (method.checks.maker, check) for name, check in load_object(method.checks.checks).items()}
 
 
-_OF_METHODS = with_methods("check", dict[str, tuple[str | None, TitledCheck]](), _of_method, reserved=_OURS)
-CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
-    with_methods(
-        "check",
-        _OURS,
-        lambda method: {name: check.measure for name, (_, check) in _of_method(method).items()},
-        before="verbosity",
-    )
+_OF_METHODS = with_methods(
+    "check",
+    dict[str, tuple[str | None, TitledCheck]](),
+    _of_method,
+    reserved=(*_BEFORE_METHODS, *_AFTER_METHODS),
 )
-"""Checks by name, in the order of command and page. To add a check, write its function and add a line here."""
+CHECKS: Mapping[str, Callable[[JudgeRecord], Check]] = MappingProxyType(
+    {**_BEFORE_METHODS, **{name: check.measure for name, (_, check) in _OF_METHODS.items()}, **_AFTER_METHODS}
+)
+"""Checks by name, in the order of command and page. To add a check, write its function and add a line above."""
 
 EMPTY = (
     "This page checks a judge for typical faults, such as position bias, or one score for nearly all answers.",

@@ -74,10 +74,10 @@ class ConnectionLock:
         """Take the lock; raises BadInput if another process has it."""
         name = f"{_MARK}{this_process()}".encode()[:_LONGEST_NAME].decode(errors="ignore")
         self._connection = self._store.engine.connect()
-        held = self._connection.execute(select(func.pg_try_advisory_lock(_RUNS, self._run_id))).scalar_one()
+        is_taken = self._connection.execute(select(func.pg_try_advisory_lock(_RUNS, self._run_id))).scalar_one()
         self._connection.execute(select(func.set_config("application_name", name, False)))
         self._connection.commit()
-        if not held:
+        if not is_taken:
             refuse_held(self._store, self._run_id)
             raise BadInput(_refusal(None))
 
