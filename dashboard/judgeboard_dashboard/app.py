@@ -16,11 +16,9 @@ from judgeboard_dashboard.review.drafts import follow_new_name
 from judgeboard_dashboard.review.leases import release_leases
 from judgeboard_dashboard.session import (
     caught,
-    current_query,
     enter,
     name_is_suggested,
     one_person,
-    open_rows,
     reviewer_name,
 )
 from judgeboard_dashboard.theme import dress, follow_theme, mark_in_menu
@@ -109,22 +107,6 @@ PAGES = with_pages_of_methods(
     }
 )
 FIRST = "overview"  # at the address "/"
-# Old addresses -> view. Where a view was a part of another one, its parameter named the part.
-OLD_ADDRESSES = {
-    "overview": FIRST,
-    "first": FIRST,
-    "queue": "open_flags",
-    "my-reviews": "my_reviews",
-    "failure-modes": "failure_modes",
-    "self-reference": "self_reference",
-    "import": "imports",
-    "label-schemas": "schemas",
-}
-OLD_PARTS = {
-    "show": {"Queues": "queues", "Plan": "plan", "Conflicts": "conflicts", "My reviews": "my_reviews"},
-    "part": {"Thresholds": "thresholds", "Failure modes": "failure_modes", "People": "accounts", "Events": "events"},
-}
-WITH_PARTS = ("queue", "open_flags", "settings")
 VIEWS = Path(__file__).with_name("views")
 HEAD_LINE = "item"  # the view with a head line instead of a title
 LONG_WORK = "runs"  # the view that lists what goes on
@@ -149,11 +131,11 @@ def title_of(view: str) -> str:
 def navigation(*, everything: bool = True) -> list[st.Page]:
     """Return all views for the menu, which shows the first view of each page under the page's title.
 
-    If ``everything`` is false, the menu has only what the person may open. Old addresses open the current views.
+    If ``everything`` is false, the menu has only what the person may open.
     """
     in_menu = {next(iter(tabs if everything else tabs_of(page)), None) for page, tabs in PAGES.items()}
-    listed = {
-        view: st.Page(
+    return [
+        st.Page(
             VIEWS / f"{view}.py",
             title=page,
             url_path="first-page" if view == FIRST else view,
@@ -162,9 +144,7 @@ def navigation(*, everything: bool = True) -> list[st.Page]:
         )
         for page, tabs in PAGES.items()
         for view in tabs
-    }
-    old = (_leads_to(listed[view], address) for address, view in OLD_ADDRESSES.items() if view in listed)
-    return [*listed.values(), *old]
+    ]
 
 
 def head(view: str) -> None:
@@ -192,24 +172,6 @@ def help_link(view: str) -> None:
         st.link_button("Help", f"{ADDRESS}/{page}", icon=":material/menu_book:", type="tertiary", width="content")
 
 
-def _leads_to(view: st.Page, address: str) -> st.Page:
-    """Return a hidden page at an old ``address``; it opens ``view`` with the current query parameters."""
-
-    def open_view() -> None:
-        st.switch_page(view, query_params=current_query())
-
-    return st.Page(open_view, title=view.title, url_path=address, visibility="hidden")
-
-
-def open_old_part() -> None:
-    """Open the view that was a part of another one, if the address names the part."""
-    query = current_query()
-    for parameter, views in OLD_PARTS.items():
-        view = views.get(st.query_params.get(parameter, ""))
-        if view is not None:
-            open_rows(view, **{name: values for name, values in query.items() if name != parameter})
-
-
 if __name__ == "__main__":
     st.set_page_config(page_title="Judgeboard", layout="wide", page_icon=VIEWS.with_name("icon.png"))
     name = reviewer_name()
@@ -226,14 +188,10 @@ if __name__ == "__main__":
                 follow_new_name()
             command_palette({view: title_of(view) for tabs in PAGES.values() for view in tabs})
             notification_bell()
-            if view in WITH_PARTS:
-                open_old_part()
-            is_current = chosen.url_path not in OLD_ADDRESSES
-            if is_current:
-                st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
-                enter(view)
-                help_link(view)
+            st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
+            enter(view)
+            help_link(view)
             with telemetry.span(f"page {chosen.title}", {}):
-                if is_current and view != HEAD_LINE:
+                if view != HEAD_LINE:
                     head(view)
                 chosen.run()

@@ -1,41 +1,13 @@
-"""Addresses of pages: filters come back as they were, old addresses open today's pages."""
+"""Addresses of pages: filters come back as they were."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from streamlit.util import calc_hash
 
 from app_pages import OpenPage, shown
 from judgeboard.store.filters import RowFilter
 from judgeboard_dashboard.widgets.filters import filter_in, only, query_of
 from page_rows import PageRows
-
-
-@pytest.mark.usefixtures("page_rows")
-@pytest.mark.parametrize(
-    ("address", "page", "query"),
-    [
-        ("overview", "Overview", {"table": "true"}),
-        ("import", "Sources", {}),
-        ("self-reference", "Comparisons", {"judge": "rag v1"}),
-        ("queue", "Review", {"rule": "low_groundedness"}),
-        ("queue", "Review", {"show": "Conflicts", "of": "none"}),
-        ("queue", "Review", {"show": "My reviews", "on": "pairs"}),
-        ("settings", "People", {"part": "People"}),
-    ],
-)
-def test_an_old_address_opens_the_view_and_keeps_its_query(
-    open_page: OpenPage, address: str, page: str, query: dict[str, str]
-) -> None:
-    app = open_page("runs")
-    app._page_hash = calc_hash(address)  # as the browser names the page of an address
-    app.query_params.update(query)
-    app.run()
-    assert [title.value for title in app.title] == [page]
-    kept = {name: value for name, value in query.items() if name not in ("show", "part")}
-    assert {name: app.query_params[name] for name in kept} in (kept, {name: [value] for name, value in kept.items()})
-    assert not {"show", "part"} & set(app.query_params)
-
 
 words = st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=12).map(str.strip).filter(bool)
 scores = st.integers(0, 1000).map(lambda thousandth: thousandth / 1000)

@@ -47,7 +47,7 @@ def markers(session: PageSession) -> dict[str, set[bytes]]:
 
 
 # Pages that show the same at their bare address, with a choice of their own: one of those made by hand is enough.
-CHOSEN = ("/disagreement", "/agreement", "/trends", "/audits", "/judges", "/self-reference")
+CHOSEN = ("/disagreement", "/agreement", "/trends", "/audits", "/judges", "/self_reference")
 
 
 def addresses(marked: MarkedAnswer) -> list[str]:
@@ -77,7 +77,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         f"/rejudge?response={one}&rows=filter&max_score=0.5",
         f"/audits?audited={rag}",
         f"/judges?version={rag}&table=true",
-        f"/self-reference?item={pair}",
+        f"/self_reference?item={pair}",
     ]
     whole = {address.partition("?")[0].replace("-", "_") for address in by_hand if address.startswith(CHOSEN)}
     return [*(f"/{view}" for tabs in PAGES.values() for view in tabs if f"/{view}" not in whole), *by_hand]

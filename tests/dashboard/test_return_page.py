@@ -62,7 +62,7 @@ def ends_at(client: TestClient, page: str) -> str:
     return client.get("oauth2callback").headers["location"]
 
 
-@pytest.mark.parametrize("page", ["/", "/item", "/my-reviews", "/item?response=5&where=a%2Cb+c", "/?show=Queues"])
+@pytest.mark.parametrize("page", ["/", "/item", "/my_reviews", "/item?response=5&where=a%2Cb+c", "/?show=Queues"])
 def test_sign_in_ends_where_it_began(client: TestClient, prefix: str, page: str) -> None:
     assert ends_at(client, page) == prefix + page
 

@@ -142,7 +142,7 @@ def run(arguments: Sequence[str]) -> int:
         except click.ClickException as error:
             if isinstance(error, click.NoSuchOption) and error.ctx is not None and error.ctx.info_name in DELETING:
                 error = click.NoSuchOption(error.option_name, ctx=error.ctx)
-            _refused(error, words)
+            error.show()
             return error.exit_code
         except (click.Abort, KeyboardInterrupt):
             click.echo("stopped", err=True)
@@ -154,25 +154,6 @@ def run(arguments: Sequence[str]) -> int:
         except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
             return _failed(error, debug=debug)
     return result if isinstance(result, int) else 0
-
-
-def _refused(error: click.ClickException, words: Sequence[str]) -> None:
-    """Print why a command line is refused, and the command that would have worked."""
-    from judgeboard.cli.corrections import correction, moved, near_options, renamed
-
-    if isinstance(error, click.NoSuchOption):
-        error = click.NoSuchOption(error.option_name, possibilities=near_options(error), ctx=error.ctx)
-    if (instead := moved(error)) is not None:
-        echo(f"Error: {instead}", err=True, verbatim=True)
-        return
-    if (instead := renamed(error)) is not None:
-        echo(f"Error: {instead}", err=True, verbatim=True)
-    else:
-        error.show()
-    if isinstance(error, click.UsageError) and not DELETING.intersection(words):
-        command = correction(error)
-        if command is not None:
-            echo(f"For example: `{command}`", err=True)
 
 
 def _words(error: Exception) -> str:
@@ -192,7 +173,7 @@ def _words(error: Exception) -> str:
 
 
 def _mended(error: Exception) -> str:
-    """Return the end of a message: the typed command as it would have worked."""
+    """Return the end of a message: the typed command, mended."""
     if isinstance(error, MissingOption) and _takes(error.add[0]):
         return f", for example: `{same_command(*error.add)}`"
     if isinstance(error, MissingSetting):
