@@ -38,7 +38,7 @@ from judgeboard.store.comparisons import (
     stored_comparisons,
 )
 from judgeboard.store.judge_versions import StoredVersion, ensure_version, find_version, refuse_retired
-from judgeboard.store.judgments import NewJudgment, recorded_verdicts
+from judgeboard.store.judgments import NewJudgment, RecordedVerdict, recorded_verdicts
 from judgeboard.store.pairs import sides_named
 from judgeboard.store.responses import Named, judge_inputs
 from judgeboard.store.runs import IMPORT, RECEIVED, finish_run, is_run_of, run_of_today, start_import_run
@@ -166,7 +166,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
     """Recorded judgments, with one run per judge and file.
 
     In one file, a judge version can judge a response only once, unless the rows have different numbers ``ask`` (judged
-    again later) and ``repeat`` (the same judge called again).
+    again later) and ``repeat`` (the same judge called again). With ``newer_counts``, a later row is a newer verdict.
 
     A verdict has a label, groundedness, quality or scores. A row without a verdict has a ``status`` (unparsable,
     refused, error). If a row has a ``scale``, its quality and the numbers in ``scores`` are scores on that scale.
@@ -231,7 +231,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         )
         source = cells.name("source") or self.source
         number = () if ask is None and repeat is None else (str(ask or 0), str(repeat or 0))
-        if not self.seen.add("\0".join((source or "", response_id, judge, version or "", model or "", *number))):
+        is_first = self.seen.add("\0".join((source or "", response_id, judge, version or "", model or "", *number)))
+        if not (is_first or self.newer_counts):
             raise Unusable("external_id", f"{judge} has judged {response_id!r} in an earlier row of this file")
         return ImportedVerdict(response_id, judge, verdict, source, word, version, model, ask, repeat or 0)
 
@@ -297,9 +298,10 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             stored_verdict = known.get((response_id, ask, record.repeat))
             differs = stored_verdict is not None and not stored_verdict.equals(verdict)
             if stored_verdict is None or (differs and self.newer_counts):
-                new[index] = NewJudgment(
-                    response_id, latest.get(response_id, 0) + 1 if differs else ask, record.repeat, verdict
-                )
+                ask = latest.get(response_id, 0) + 1 if differs else ask
+                new[index] = NewJudgment(response_id, ask, record.repeat, verdict)
+                known[response_id, ask, record.repeat] = RecordedVerdict(verdict, forgotten=False)
+                latest[response_id] = max(ask, latest.get(response_id, 0))
             elif differs:
                 reason = f"{version.name} has another verdict on {records[index].response_id!r}"
                 rows.refuse(index, "external_id", reason, differs=True)

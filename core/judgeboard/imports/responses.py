@@ -31,6 +31,7 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Problem, RowOut
 from judgeboard.imports.values import python_list, spelled_number
 from judgeboard.store.filters import metadata_field
 from judgeboard.store.responses import (
+    Giver,
     content,
     content_hash,
     find_contents,
@@ -40,6 +41,7 @@ from judgeboard.store.responses import (
     responses_named,
     stored_contents,
 )
+from judgeboard.store.statements import batches
 from judgeboard.store.storing import add_feedback, store_responses
 from judgeboard.store.traces import received_among
 from judgeboard.text import as_utc, counted
@@ -229,7 +231,10 @@ class ImportedFeedback:
 
 
 class FeedbackImport(ImportKind[ImportedFeedback]):
-    """Feedback of users on stored responses; the same feedback again changes nothing."""
+    """Feedback of users on stored responses; the same file again changes nothing.
+
+    Feedback without a time that the file has changed back counts at the end of the file.
+    """
 
     columns: ClassVar[ColumnNames] = {
         "external_id": known_names.RESPONSE_ID,
@@ -238,6 +243,10 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         "at": ("at", "timestamp", "created_at", "time", "date"),
     }
     needed = ("external_id", "thumbs")
+
+    def __init__(self, source: str | None, actor: str = "library") -> None:
+        super().__init__(source, actor)
+        self._changed_back: dict[Giver, Feedback] = {}
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -262,13 +271,18 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         feedback: dict[int, list[Feedback]] = {}
         for index, response in answers.items():
             feedback.setdefault(response.id, []).extend(records[index].feedback)
-        added = set(add_feedback(connection, feedback, (), self.batch_id, now))
+        added = set(add_feedback(connection, feedback, (), self.batch_id, now, self._changed_back))
         for index, response in answers.items():
             of_row = {(response.id, entry) for entry in records[index].feedback}
             if of_row & added:
                 rows.new.add(index)
             added -= of_row  # an equal row after it is unchanged
         return rows.stored()
+
+    def finish(self, connection: Connection, now: datetime) -> int:
+        """Store the feedback that the last rows of the file have changed back; return how much."""
+        last = [(response_id, [entry]) for (response_id, _, _), entry in self._changed_back.items()]
+        return sum(len(add_feedback(connection, dict(some), (), self.batch_id, now)) for some in batches(last))
 
 
 def _cost(cells: Cells) -> float | None:

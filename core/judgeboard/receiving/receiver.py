@@ -6,10 +6,11 @@ A transport opens a `Receiver.delivery` for each request, reads the body, takes 
 import asyncio
 import logging
 import socket
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
@@ -19,6 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 
 from judgeboard.errors import BadInput, DecisionRefused, JudgeboardError, NotAllowed, NotFound, UnusableDatabase
+from judgeboard.imports.exports.traced import is_undated_score
 from judgeboard.people.permissions import REFUSED
 from judgeboard.receiving.gathering import Gatherer
 from judgeboard.receiving.keys import INGEST, UNKNOWN, USED, Door, Sender
@@ -220,9 +222,14 @@ class Receiver:
 def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan], T]:
     try:
         records, reply = read(body)
+        # Of scores without a time, those that arrive later are newer.
+        arrived_ns = time.time_ns()
         spans = [
-            NewSpan.of(record, sender.source_of(record.resource))
-            for record in records
+            NewSpan.of(
+                replace(record, at_ns=arrived_ns + place) if is_undated_score(record) else record,
+                sender.source_of(record.resource),
+            )
+            for place, record in enumerate(records)
             # A judge's call is no answer of an assistant: judging rules would judge it, and so on without end.
             if not (isinstance(record, Span) and record.scope == telemetry.SCOPE)
         ]

@@ -12,6 +12,7 @@ from datetime import datetime
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import Feedback
+from judgeboard.imports.exports.entry import user_feedback
 from judgeboard.imports.exports.traced import Score, scored
 from judgeboard.imports.fields import Cells, Unusable
 from judgeboard.imports.recorded import VerdictImport
@@ -19,6 +20,7 @@ from judgeboard.imports.responses import feedback_in
 from judgeboard.store.storing import add_feedback
 from judgeboard.store.tables import RESPONSE
 from judgeboard.store.traces import NewSpan, store_spans, traces_of_spans
+from judgeboard.traces.answers import time_at
 
 ACTOR = "receiver"
 
@@ -48,8 +50,13 @@ def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], 
     unused: dict[int, list[str]] = {}
     for response_id, external_id, source in connection.execute(query).all() if scores else ():
         entry = scored(scores[response_id])
-        with suppress(Unusable):
-            feedback[response_id] = feedback_in(Cells.of(entry.answer or {}))
+        # With their time: when the trace is read again, a thumb that was changed since is not newer.
+        told = [
+            said | ({"at": at} if (at := time_at(score.at_ns)) else {})
+            for score in scores[response_id]
+            if not score.of_session and (said := user_feedback(score.name, score.value)) is not None
+        ]
+        feedback[response_id] = feedback_in(Cells.of({"feedback": told}))
         for row in entry.verdicts:
             numbers = [name for name, value in row.get("raw", {}).items() if isinstance(value, int | float)]
             if numbers:

@@ -12,7 +12,7 @@ from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.formats.label_schema import LabelSchema
 from judgeboard.people.permissions import Actor, actor_name, allowed, check_allowed, require
 from judgeboard.reviews.bundle_file import BundleHead, BundleLine, read_bundle, text_values, write_bundle
-from judgeboard.reviews.decisions import draft_key
+from judgeboard.reviews.decisions import note_key
 from judgeboard.reviews.leases import LeasedItem, check_may_take, leased_item, tried
 from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.reviews.queues import schema_of_queue
@@ -53,7 +53,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class RefusedLine:
-    """A line with a refused review; ``kept`` means that its grade or note is stored without the decision."""
+    """A line with a refused review; ``kept`` means that its note is stored."""
 
     line: int
     item: int
@@ -135,7 +135,7 @@ def merge_bundle(store: Store, file: str | Path, *, by: Actor, now: datetime | N
     A line is refused if it lacks a grade or a field that the queue requires, or if a span is outside its text. It is
     refused if its item left the queue, was decided, or was reviewed or leased by somebody else since the export. It is
     also refused if its texts differ from the stored texts, or if it was stored before and the line or its review has
-    changed since. If only the decision is refused, the grade and the note are stored as a review without a decision.
+    changed since. If the decision is refused, only the note is stored.
 
     Raises:
         NotAllowed: ``by`` is neither the reviewer nor a lead, or the reviewer may not review.
@@ -219,7 +219,7 @@ def _merge(store: Store, head: BundleHead, line: BundleLine, reviewer: Reviewer,
         )
     except (DecisionRefused, BadInput) as error:
         with store.reading() as connection:
-            kept = find_review(connection, request_key=draft_key(key)) is not None
+            kept = find_review(connection, request_key=note_key(key)) is not None
             own = find_lease(connection, line.item_id, reviewer.id)
         reason = str(error)
         if own is not None and own.token not in {None, split_token(line.token)[1]}:

@@ -47,7 +47,6 @@ from judgeboard.store.reviews import (
     Review,
     current_reviews,
     find_review,
-    has_decided,
     insert_review,
     insert_reviews,
     lock_flag,
@@ -137,8 +136,8 @@ def decide(
 
     Raises:
         DecisionRefused: The flag is closed, or the reviewer has reviewed the answer in a queue that needs more reviews.
-            In these cases a grade or a note is stored as a review without a decision. Or the reviewer must review the
-            answer blind in a queue: nothing is stored. The message gives the reason.
+            In these cases only the note is stored. Or the reviewer must review the answer blind in a queue: nothing is
+            stored. The message gives the reason.
     """
     if decision is Decision.WITHDRAWN:
         raise BadInput("a decision on a flag is confirmed, dismissed or unsure; to withdraw a review, undo it")
@@ -170,8 +169,8 @@ def decide(
             refusal = f"Your review in the queue “{in_queue}” counts: undo it there to decide again."
         else:
             refusal = _why_closed(connection, flag, response, review)
-        refusal += keep_draft(connection, _replacing_grade(connection, review), reviewer, {"flag": flag.id})
-    raise DecisionRefused(refusal)  # raised after the commit, so that the draft is kept
+        refusal += keep_note(connection, review, reviewer, {"flag": flag.id})
+    raise DecisionRefused(refusal)  # raised after the commit, so that the note is kept
 
 
 def grade(
@@ -301,8 +300,8 @@ def store_review(
     return review_id
 
 
-def draft_key(request_key: str) -> str:
-    """Return the request key of the review that keeps the grade or the note of a refused request."""
+def note_key(request_key: str) -> str:
+    """Return the request key of the review that keeps the note of a refused request."""
     return f"{request_key}:kept"
 
 
@@ -325,23 +324,26 @@ def check_label(connection: Connection, review: Review) -> None:
         raise Contradiction("You marked the answer grounded, but you confirm that it is not.")
 
 
-def keep_draft(connection: Connection, refused: Review, reviewer: Reviewer, details: Mapping[str, Any]) -> str:
-    """Store the grade or note of a refused decision as a review without a decision; return a sentence about it.
+def keep_note(connection: Connection, refused: Review, reviewer: Reviewer, details: Mapping[str, Any]) -> str:
+    """Store the note of a refused decision as a review without decision and grade; return sentences about both.
 
-    An implied label is not kept. A person who has decided the answer before keeps their earlier grade, so only
-    the notes are stored. The sentence is empty if nothing is stored.
+    A refused grade counts in no figure, so it is not stored. The draft of its author is kept. The text is empty if the
+    decision came without a note and a grade.
     """
-    if refused.grade.label_implied:
-        refused = replace(refused, grade=replace(refused.grade, label=None, label_implied=False))
-    if refused.response_id is not None and has_decided(connection, reviewer.id, refused.response_id):
-        refused = replace(refused, grade=refused.grade.only_notes())
-    if refused.grade == NOTHING:
-        return ""
-    key = draft_key(refused.request_key)
+    grade, note = refused.grade, refused.grade.only_notes()
+    if grade.label_implied:
+        grade = replace(grade, label=None, label_implied=False)
+    words = "" if grade == note else " Your grade is not stored."
+    if note == NOTHING:
+        return words
+    key = note_key(refused.request_key)
     if find_review(connection, request_key=key) is None:
-        draft = replace(refused, decision=None, preferences={}, request_key=key)
-        store_review(connection, "keep_draft", draft, reviewer, details)
-    return f" Your {'note' if refused.grade.notes else 'grade'} is kept."
+        kept = replace(refused, decision=None, preferences={}, grade=note, request_key=key)
+        all_details = {"review": insert_review(connection, kept), **details}
+        record_event(
+            connection, "keep_draft", reviewer.name, response_id=kept.response_id, details=all_details, now=kept.at
+        )
+    return f"{words} Your note is kept."
 
 
 def _why_closed(connection: Connection, flag: LockedFlag, response: LockedResponse, review: Review) -> str:

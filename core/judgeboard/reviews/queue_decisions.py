@@ -21,7 +21,7 @@ from judgeboard.domain import (
 from judgeboard.errors import BadInput, DecisionRefused
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import NOTHING, check_required, check_same, checked_request
-from judgeboard.reviews.decisions import checked_review, keep_draft, replacing_earlier, store_review, with_implied
+from judgeboard.reviews.decisions import checked_review, keep_note, replacing_earlier, store_review, with_implied
 from judgeboard.reviews.outcome import update_item_state
 from judgeboard.reviews.shown import check_not_blind, order_for, stored_side
 from judgeboard.store.clock import utc_now
@@ -113,7 +113,7 @@ def decide_item(
     Raises:
         MissingGrades: The queue requires a grade that is missing, and the decision is not unsure.
         DecisionRefused: The reviewer never had this lease of this item: nothing is stored. Or their lease ended, or the
-            queue is closed: a grade or a note that came with the decision is stored as a review without a decision.
+            queue is closed: of the review, only the note is stored.
         BadInput: The grade, the judgment or the request key cannot be used, the review is empty, or the decision does
             not fit the item.
     """
@@ -162,9 +162,9 @@ def decide_item(
             state = update_item_state(connection, item.id, request.at)
             reveals = blind and may_reveal(connection, queue, item, reviewer)
             return DecidedItem(review_id, item.id, state, reveals, repeated=False)
-        draft = replace(review, queue_item_id=None, flag_ids=())
-        refusal = f"{refusal}{keep_draft(connection, draft, reviewer, details | {'decision': None})}"
-    raise DecisionRefused(refusal)  # raised after the commit, so that the draft is kept
+        outside = replace(review, queue_item_id=None, flag_ids=())
+        refusal = f"{refusal}{keep_note(connection, outside, reviewer, details | {'decision': None})}"
+    raise DecisionRefused(refusal)  # raised after the commit, so that the note is kept
 
 
 def preference_at(store: Store, token: str, reviewer: Reviewer, side: str) -> Preference:

@@ -411,9 +411,9 @@ class CurrentImport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Restoring:
-    """Which stored grades of a file count again because they were changed since: the file changed them back.
+    """Which stored grades, or feedback without a time, of a file count again because they were changed since.
 
-    A grade that another file changed stays changed if the file of this import had it before: it may not know of the
+    The file changed them back. A grade that another file changed stays changed if the file of this import had it before: it may not know of the
     change. ``imports`` are the imports of a file of this name, None if no such file was imported.
     """
 
@@ -429,6 +429,10 @@ class Restoring:
         before = any(row.id != batch_id and row.finished_at is not None for row in rows)
         return cls(frozenset(row.id for row in rows)) if before else cls()
 
+    def may_change(self, batch_id: int | None) -> bool:
+        """Whether the file of this import may change what an import stored (None: what came without a file)."""
+        return self.imports is None or batch_id in self.imports
+
     def restored(self, review: Review, current: Sequence[CurrentImport]) -> Review | None:
         """Return a stored review with a request key of its own if it counts again, else None.
 
@@ -437,7 +441,7 @@ class Restoring:
         """
         if not current or review.at < current[-1].at:
             return None
-        if self.imports is not None and current[-1].import_batch_id not in self.imports:
+        if not self.may_change(current[-1].import_batch_id):
             return None
         if review.request_key in {each.request_key[: len(review.request_key)] for each in current}:
             return None

@@ -160,29 +160,61 @@ def _first_free_id(connection: Connection) -> int | None:
     return None if withdrawn is None or withdrawn < last_response_id(connection) else int(withdrawn) + 1
 
 
+Giver = tuple[int, str, str | None]
+"""Who gave feedback of a kind: the response, the kind, and the user."""
+
+
 def insert_feedback(
     connection: Connection,
     feedback: Mapping[int, Iterable[Feedback]],
     known_ids: Collection[int],
     batch_id: int | None,
     now: datetime,
+    changed_back: dict[Giver, Feedback] | None = None,
 ) -> list[tuple[int, Feedback]]:
-    """Insert feedback that is not stored yet; return it with its response. Only ``known_ids`` may have feedback."""
-    names = ("response_id", "kind", "value", "user", "at")
+    """Insert feedback that is not stored yet; return it with its response. Only ``known_ids`` may have feedback.
+
+    Without a time, what arrives later is newer: the last feedback of a giver is inserted again if other feedback was
+    stored since, unless its file had it before that (`Restoring`). With ``changed_back``, it is put there instead: a
+    later row of the file may have the other feedback.
+    """
+    names = ("response_id", "kind", "user", "value", "at", "import_batch_id")
     query = select(*(FEEDBACK.c[name] for name in names)).where(FEEDBACK.c.response_id.in_(known_ids))
-    stored = {tuple(row) for row in connection.execute(query)} if known_ids else set()
+    rows = [tuple(row) for row in connection.execute(query.order_by(FEEDBACK.c.id))] if known_ids else []
+    latest: dict[Any, tuple[Any, ...]] = {row[:3]: row for row in rows}
+    stored = {row[:5] for row in rows}
     added: list[tuple[int, Feedback]] = []
-    rows: list[dict[str, Any]] = []
+    new: list[dict[str, Any]] = []
+
+    def add(row: tuple[Any, ...], entry: Feedback) -> None:
+        stored.add(row)
+        latest[row[:3]] = (*row, batch_id)
+        added.append((row[0], entry))
+        new.append(dict(zip(names, (*row, batch_id), strict=True)) | {"imported_at": now})
+
+    last: dict[Giver, tuple[tuple[Any, ...], Feedback]] = {}
     for response_id, entries in feedback.items():
         for entry in entries:
             at = None if entry.at is None else as_utc(entry.at)
-            row = (response_id, entry.kind.value, float(entry.value), entry.user, at)
+            giver: Giver = (response_id, entry.kind.value, entry.user)
+            row = (*giver, float(entry.value), at)
+            last[giver] = row, entry
             if row not in stored:
-                stored.add(row)
-                added.append((response_id, entry))
-                rows.append(dict(zip(names, row, strict=True)) | {"import_batch_id": batch_id, "imported_at": now})
-    if rows:
-        connection.execute(insert(FEEDBACK), rows)
+                add(row, entry)
+    older = {giver: each for giver, each in last.items() if latest[giver][:5] != each[0] and each[1].at is None}
+    if changed_back is not None:
+        for giver in last:
+            changed_back.pop(giver, None)
+        changed_back |= {giver: entry for giver, (_, entry) in older.items()}
+    elif older:
+        from judgeboard.store.grades import Restoring  # loads NumPy, and only a change back needs it
+
+        restoring = Restoring.of_import(connection, batch_id)
+        for giver, (row, entry) in older.items():
+            if restoring.may_change(latest[giver][5]):
+                add(row, entry)
+    if new:
+        connection.execute(insert(FEEDBACK), new)
     return added
 
 

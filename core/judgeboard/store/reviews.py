@@ -38,7 +38,7 @@ from judgeboard.errors import NotFound
 from judgeboard.flags.rules import RULES
 from judgeboard.store.hidden_rows import hidden_of
 from judgeboard.store.judgments import claims_from
-from judgeboard.store.statements import any_row, batches, columns_of, record_of, rows_with
+from judgeboard.store.statements import batches, columns_of, record_of, rows_with
 from judgeboard.store.tables import (
     COMMENT,
     FLAG,
@@ -286,13 +286,6 @@ def lock_reviewed(
     response = lock_subject(connection, review.response_id, review.pair_id)
     flags = () if response is None else tuple(lock_flags(connection, [response.id], review.flag_ids))
     return review, flags, response
-
-
-def has_decided(connection: Connection, reviewer_id: int, response_id: int) -> bool:
-    """Return whether a person has a current review of an answer that decides flags or belongs to a queue."""
-    counts = or_(REVIEW.c.decision.is_not(None), REVIEW.c.queue_item_id.is_not(None))
-    own = (REVIEW.c.response_id == response_id) & (REVIEW.c.reviewer_id == reviewer_id)
-    return any_row(connection, own, counts, is_current())
 
 
 def find_review(

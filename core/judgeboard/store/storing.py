@@ -28,6 +28,7 @@ from judgeboard.store.judgments import (
 from judgeboard.store.queue_filling import follow_queues
 from judgeboard.store.responses import (
     TEXTS,
+    Giver,
     check_storable,
     content_hash,
     find_responses,
@@ -216,15 +217,16 @@ def add_feedback(
     new_ids: Collection[int],
     batch_id: int | None,
     now: datetime,
+    changed_back: dict[Giver, Feedback] | None = None,
 ) -> list[tuple[int, Feedback]]:
-    """Store feedback by response that is not stored yet, with the flags that it raises.
+    """Store feedback by response that is not stored yet (`insert_feedback`), with the flags that it raises.
 
     Return the new feedback, each with its response.
     ``new_ids`` are the responses that were stored in this transaction.
     """
     known_ids = {id_ for id_, feedbacks in feedback.items() if feedbacks} - set(new_ids)
     known_responses = read_responses(connection, known_ids, lock=True) if known_ids else []
-    added = insert_feedback(connection, feedback, known_ids, batch_id, now)
+    added = insert_feedback(connection, feedback, known_ids, batch_id, now, changed_back)
     added_ids = {response_id for response_id, _ in added}
     changed = [response for response in known_responses if response.id in added_ids]
     if changed:

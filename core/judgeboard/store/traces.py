@@ -78,9 +78,10 @@ def store_spans(connection: Connection, spans: Iterable[NewSpan], owner: str, no
     """
     unique = {(span.trace_id, span.kind, span.span_id): span for span in spans}
     by_trace: dict[str, list[NewSpan]] = {}
-    for key in sorted(unique):  # in one order, so that two processes never wait for each other
-        by_trace.setdefault(key[0], []).append(unique[key])
-    return sum(_store_traces(connection, dict(batch), owner, now) for batch in batches(list(by_trace.items())))
+    for (trace_id, _, _), span in unique.items():  # of a trace in the order in which they came
+        by_trace.setdefault(trace_id, []).append(span)
+    in_order = sorted(by_trace.items())  # so that two processes never wait for each other
+    return sum(_store_traces(connection, dict(batch), owner, now) for batch in batches(in_order))
 
 
 def _store_traces(connection: Connection, by_trace: dict[str, list[NewSpan]], owner: str, now: datetime) -> int:

@@ -87,7 +87,7 @@ def _taken(tree: Call, source: str) -> Taken:
         generator_model=_model_name(tree, model or answering),
         generator_cost=_cost(tree),
         messages=_messages(tree, answering, model, question, uses),
-        asked_at=_time(tree.started_ns),
+        asked_at=time_at(tree.started_ns),
         metadata=_as_json(metadata),
     )
     return Taken(response, None, tuple(uses.used))
@@ -329,7 +329,7 @@ def _query_type(metadata: dict[str, Any]) -> str | None:
     return None
 
 
-def _time(at_ns: int) -> datetime | None:
+def time_at(at_ns: int) -> datetime | None:
     """Return a time; None for that of a clock so wrong that no database stores it."""
     with suppress(ValueError, OverflowError, OSError):
         return as_utc(datetime.fromtimestamp(at_ns / 1e9, UTC)) if at_ns else None

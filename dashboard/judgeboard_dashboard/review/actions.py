@@ -207,16 +207,16 @@ class Actions(DraftActions, ABC):
     def _decide(self, reviewer: Reviewer, decision: Any) -> None: ...
 
     def stored(self, write: Callable[[], str]) -> bool:
-        """Store a review and show the message of ``write``, or why it was refused. Drop its draft and request key."""
+        """Store a review and show the message of ``write``, or why it was refused; then its draft is kept."""
         try:
             message = write()
+            self.session.drafts.pop(self.subject, None)
             if self.session.names_reviewer and self.reviewer is not None:
                 message = f"{message}. You review as {self.reviewer.name}: change the name at the top of Review"
                 self.session.names_reviewer = False
             self.session.say(message)
         except DecisionRefused as refused:
             self.session.say(f"Not saved: {refused}", refused=True)
-        self.session.drafts.pop(self.subject, None)
         self.session.finish_key(self.row, self.request_key)
         return not self.session.refused
 

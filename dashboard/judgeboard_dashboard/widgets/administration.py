@@ -365,7 +365,7 @@ EVENT_WORDS = {
     "decide": "decided a flag",
     "bulk_decide": "decided many answers",
     "bulk_undo": "undid a decision on many answers",
-    "keep_draft": "kept a draft on a decided flag",
+    "keep_draft": "had a decision refused; its note is stored",
     "grade": "graded",
     "send_review": "sent a review in the name of a person",
     "undo": "undid a review",

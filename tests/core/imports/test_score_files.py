@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 from engines import on_sqlite
 from graded_log import GradedLog
 from judgeboard.cli.app import run
+from judgeboard.imports import importing
 from judgeboard.imports import responses as importing_responses
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.store import responses
@@ -134,3 +135,32 @@ def test_the_feedback_of_many_answers_is_stored_at_once(
     first = bring(*rows, *twice, kind="feedback")
     assert (first.new, first.unchanged, calls) == (5, 1, [4])
     assert bring(*rows, *twice, kind="feedback").unchanged == 6
+
+
+def test_a_thumb_without_a_time_that_a_file_changes_back_is_newer_and_the_same_file_changes_nothing(
+    log: GradedLog, bring: Any, contents: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "BATCH_ROWS", 2)
+    log.answers(3)
+    up, down = ({"response_id": "a1", "thumbs": thumb} for thumb in ("up", "down"))
+    others = [{"response_id": f"a{number}", "thumbs": "up"} for number in (2, 3)]
+
+    def thumbs() -> list[float]:
+        query = select(FEEDBACK.c.value).where(FEEDBACK.c.response_id == 1).order_by(FEEDBACK.c.id)
+        with log.store.reading() as connection:
+            return list(connection.execute(query).scalars())
+
+    files = {"first.jsonl": [up, *others, down, *others, up], "other.jsonl": [down], "later.jsonl": [up]}
+    for name, expected in zip(files, ([1, 0, 1], [1, 0, 1, 0], [1, 0, 1, 0, 1]), strict=True):
+        bring(*files[name], kind="feedback", name=name)
+        assert thumbs() == expected
+        stored = contents()
+        for before in files:  # a file that may not know of the change does not change back what another one changed
+            bring(*files[before], kind="feedback", name=before)
+            if before == name:
+                break
+        assert contents() == stored
+    bring(down, kind="feedback", name="later.jsonl")
+    assert thumbs() == [1, 0, 1, 0, 1, 0]
+    bring(up, kind="feedback", name="later.jsonl")
+    assert thumbs() == [1, 0, 1, 0, 1, 0, 1]

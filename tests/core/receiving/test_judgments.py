@@ -85,6 +85,18 @@ def test_the_same_verdict_is_stored_once_and_another_one_is_newer(store: Store) 
 
 
 @on_sqlite
+def test_of_several_verdicts_in_one_request_the_last_is_the_newest(store: Store) -> None:
+    verdict = {"response_id": "r1", "judge": "mine"}
+    with receiving(store) as http:
+        http.post("/api/responses", json=ANSWER)
+        sent = [verdict | {"groundedness": value} for value in (0.9, 0.2, 0.2, 0.9)]
+        reply = http.post("/api/judgments", json=sent).json()
+        assert (reply["stored"], reply["unchanged"], reply["rejected"]) == (3, 1, 0)
+        http.post("/api/judgments", json=verdict | {"groundedness": 0.2})
+    judgments = exported(store, "judgments")["judgments"]
+    assert [(each["ask"], each["groundedness"]) for each in judgments] == [(0, 0.9), (1, 0.2), (2, 0.9), (3, 0.2)]
+
+
 def test_a_verdict_of_a_judge_that_the_server_has_is_of_this_version(store: Store) -> None:
     with receiving(store) as http:
         http.post("/api/responses", json=ANSWER)

@@ -2,6 +2,8 @@
 
 import io
 import json
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -117,15 +119,36 @@ def test_a_review_is_stored_once_in_the_name_of_a_person_and_of_the_key(store: S
         graded = http.post(
             "/api/reviews", json={"reviewer": "Bob", "response": "a0", "groundedness": 1.0}, headers=headers
         )
-    review, draft, grade = case.rows(REVIEW)
+    review, note, grade = case.rows(REVIEW)
     assert (review["decision"], review["quality"], review["note"]) == ("confirm", 2, "made up")
     assert case.rows(FLAG)[0]["state"] == "confirmed"
-    assert (decided.status_code, draft["decision"], draft["quality"]) == (409, None, 2)
+    assert (decided.status_code, note["decision"], note["quality"], note["note"]) == (409, None, None, "made up")
     assert "Ann confirmed a0" in decided.text
     assert graded.json() == {"review": grade["id"]}
     with store.reading() as connection:
         events = latest_events(connection, EventFilter(kind="send_review"), limit=9)
     assert {event.actor for event in events} == {"key:review"}
+
+
+def test_of_people_who_decide_at_once_only_the_accepted_one_is_counted(store: Store) -> None:
+    case = queue_case(store)
+    case.flagged(0.1, 0.2, 0.3)
+    people = [ensure_reviewer(store, "page", f"r{number}").name for number in range(5)]
+    headers = bearer(store, "review")
+    with receiving(store) as http, ThreadPoolExecutor(len(people)) as pool:
+
+        def send(flag: int, number: int) -> int:
+            decision, label = ("confirm", "hallucinated") if number == 0 else ("dismiss", "grounded")
+            review = {"reviewer": people[number], "flag": flag, "decision": decision, "label": label, "note": "Why"}
+            return http.post("/api/reviews", json=review, headers=headers).status_code
+
+        for flag in (row["id"] for row in case.rows(FLAG)):
+            statuses = list(pool.map(partial(send, flag), range(len(people))))
+            assert sorted(statuses) == [200, 409, 409, 409, 409]
+    reviews = case.rows(REVIEW)
+    assert len(reviews) == 3 * len(people)
+    assert {(row["decision"] is None, row["label"] is None) for row in reviews} == {(True, True), (False, False)}
+    assert {row["note"] for row in reviews} == {"Why"}
 
 
 @on_sqlite

@@ -118,6 +118,19 @@ def test_feedback_finds_its_answer_by_any_id_also_if_it_comes_first(store: Store
         assert count_waiting_feedback(connection) == 0
 
 
+def test_of_feedback_without_a_time_what_arrives_later_is_newer(store: Store) -> None:
+    thumb = {"response_id": "r1", "thumbs": "up"}
+    with receiving(store) as http:
+        http.post("/api/responses", json=ANSWER)
+        for each in ("up", "down", "down", "up"):
+            http.post("/api/feedback", json=thumb | {"thumbs": each})
+        http.post("/api/feedback", json=[thumb | {"thumbs": each} for each in ("down", "up", "down")])
+        http.post("/api/responses", json=ANSWER | {"feedback": {"thumbs": "up"}})
+    with store.reading() as connection:
+        values = connection.execute(select(FEEDBACK.c.value).order_by(FEEDBACK.c.id)).scalars().all()
+    assert values == [1, 0, 1, 0, 1]
+
+
 def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store: Store) -> None:
     with receiving(store) as http:
         http.post("/api/feedback", json={"response_id": "r1", "thumbs": "down"})

@@ -77,6 +77,51 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
         assert connection.execute(select(func.count()).select_from(RUN)).scalar_one() == 2  # one a day of each
 
 
+def _langfuse(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
+    return "/api/public/scores", {"id": f"s-{name}", "traceId": trace_id, "name": name, "value": value}
+
+
+def _langfuse_batch(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
+    _, score = _langfuse(trace_id, name, value)
+    return "/api/public/ingestion", {"batch": [{"id": "e", "type": "score-create", "body": score}]}
+
+
+def _langsmith(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
+    return "/feedback", {"trace_id": trace_id, "key": name, "score": value}
+
+
+def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
+    attributes = [
+        {"key": "gen_ai.evaluation.name", "value": {"stringValue": name}},
+        {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": value}},
+    ]
+    record = {"traceId": trace_id, "eventName": "gen_ai.evaluation.result", "attributes": attributes}
+    return "/v1/logs", {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
+
+
+@pytest.mark.parametrize("send", [_langfuse, _langfuse_batch, _langsmith, _open_telemetry])
+def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send: Any) -> None:
+    trace_id, seconds = trace(1)[0].trace_id, 0
+    with receiving(store) as http:
+        http.post("/v1/traces", content=request(trace(1)), headers=PROTOBUF)
+        for thumb, groundedness in ((1, 0.9), (0, 0.2), (1, 0.9), (0, 0.2)):
+            for name, value in (("user_thumbs", thumb), ("groundedness", groundedness)):
+                path, body = send(trace_id, name, value)
+                for _ in range(2):  # a request may be repeated
+                    assert http.post(path, json=body).status_code in {200, 207}
+            seconds += 100
+            gathered(store, after=seconds)
+            assert feedback(store)[-1][2] == thumb
+            assert verdicts(store)[-1][2] == groundedness
+        count = len(feedback(store)), len(verdicts(store))
+        assert count == (4, 4)
+        # A trace that is read again says nothing new, and what users said elsewhere since then is newer.
+        http.post("/api/feedback", json={"trace_id": trace_id, "thumbs": "up"})
+        http.post("/v1/traces", content=request(trace(1, passages=2)), headers=PROTOBUF)  # a late span
+        gathered(store, after=seconds + 100)
+    assert [value for _, _, value in feedback(store)] == [1, 0, 1, 0, 1]
+
+
 def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:
     trace_id, started = "ab" * 16, "1780000000000000000"
 

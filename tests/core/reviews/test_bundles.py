@@ -230,15 +230,16 @@ def test_other_words_on_a_line_that_was_merged_are_a_conflict(case, tmp_path) ->
 
 
 @on_sqlite
-def test_in_a_closed_queue_words_are_kept_and_decide_nothing(case, tmp_path) -> None:
+def test_in_a_closed_queue_a_note_is_kept_and_nothing_is_graded(case, tmp_path) -> None:
     case.flagged(0.1)
     case.queue()
     file = tmp_path / "b.jsonl"
     exported(case, file)
     close_queue(case.store, "q", by=case.lead, now=case.now)
-    fill(file, {"decision": "confirm", "quality": 2})
+    fill(file, {"decision": "confirm", "quality": 2, "note": "made up"})
     (conflict,) = merged(case, file).refused
     assert (conflict.kept, "has been closed since then" in conflict.reason) == (True, True)
+    assert [(row["decision"], row["quality"], row["note"]) for row in case.reviews()] == [(None, None, "made up")]
     assert case.flag_states() == ["open"]
 
 

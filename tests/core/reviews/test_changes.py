@@ -179,12 +179,12 @@ def test_a_newer_flag_that_is_decided_does_not_stand_in_the_way(team: ReviewCase
 
 
 @on_sqlite
-def test_a_kept_draft_can_be_taken_back_without_touching_the_flag(team: ReviewCase, flag: int) -> None:
+def test_a_kept_note_can_be_taken_back_without_touching_the_flag(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.CONFIRM)
     with pytest.raises(DecisionRefused):
-        team.decide(flag, team.mara, Decision.DISMISS, grade=Grade(quality=4))
-    draft = team.reviews()[-1]
-    assert "is withdrawn" in team.undo(draft["id"], team.mara)
+        team.decide(flag, team.mara, Decision.DISMISS, grade=Grade(note="Why?"))
+    kept = team.reviews()[-1]
+    assert "is withdrawn" in team.undo(kept["id"], team.mara)
     assert team.state(flag) == "confirmed"
 
 

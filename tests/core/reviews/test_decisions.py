@@ -1,4 +1,4 @@
-"""A flag is decided once; what came with a refused press is kept."""
+"""A flag is decided once. Of a refused decision only the note is stored, so it counts in no figure."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -10,7 +10,8 @@ from judgeboard.domain import Decision, Grade, Label
 from judgeboard.errors import BadInput, DecisionRefused, NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import edit
-from judgeboard.reviews.decisions import labelled_decision
+from judgeboard.reviews.decisions import grade, labelled_decision
+from judgeboard.store.own_reviews import read_draft, save_draft
 from judgeboard.store.reviewers import Reviewer
 from review_case import ANSWER, NOW, ReviewCase
 
@@ -104,25 +105,37 @@ def test_the_second_decision_is_refused_with_who_what_and_when(team: ReviewCase,
 
 
 @on_sqlite
-def test_what_came_with_a_refused_decision_is_kept(team: ReviewCase, flag: int) -> None:
+def test_only_the_note_of_a_refused_decision_is_stored(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.DISMISS)
     for _ in range(2):  # pressed twice: kept once
         with pytest.raises(DecisionRefused, match=r"Your note is kept\.$"):
             team.decide(flag, team.mara, Decision.CONFIRM, grade=GRADE, request_key="late")
     decided, kept = team.reviews()
     assert (kept["decision"], kept["flag_ids"], kept["reviewer_id"]) == (None, (), team.mara.id)
-    assert (kept["note"], kept["groundedness"], kept["corrected_answer"]) == (GRADE.note, 0.5, "60 m")
+    grade = ("label", "groundedness", "quality", "spans", "corrected_answer")
+    assert [kept[name] for name in ("note", *grade)] == [GRADE.note, *[None] * len(grade)]
     assert team.standing() == [decided, kept]
     assert team.events() == [("decide", "Jon"), ("keep_draft", "Mara")]
 
 
 @on_sqlite
-def test_the_last_draft_of_several_refused_presses_stands(team: ReviewCase, flag: int) -> None:
+def test_a_refused_decision_leaves_the_persons_accepted_grade_and_draft_alone(team: ReviewCase, flag: int) -> None:
     team.decide(flag, team.jon, Decision.DISMISS)
-    for quality in (1, 2):
-        with pytest.raises(DecisionRefused, match="Your grade is kept"):
-            team.decide(flag, team.mara, Decision.CONFIRM, grade=Grade(quality=quality))
-    assert [review["quality"] for review in team.standing()] == [None, 2]
+    subject = team.reviews()[0]["response_id"]
+    accepted = {"response_id": subject, "reviewer": team.mara, "grade": Grade(quality=1), "request_key": "accepted"}
+    grade(team.store, **accepted, now=NOW)
+    with team.store.writing() as connection:
+        save_draft(connection, team.mara.id, subject, {"quality": 4}, NOW + timedelta(minutes=1))
+    late = Grade(quality=4, note="Too long.")
+    with pytest.raises(DecisionRefused):
+        team.decide(flag, team.mara, Decision.CONFIRM, grade=late, now=NOW + timedelta(minutes=2))
+    assert [(review["quality"], review["note"]) for review in team.standing()] == [
+        (None, None),
+        (1, None),
+        (None, "Too long."),
+    ]
+    with team.store.reading() as connection:
+        assert read_draft(connection, team.mara.id, subject) == {"quality": 4}
 
 
 @on_sqlite

@@ -258,21 +258,21 @@ def test_late_words_are_kept_however_often_the_item_went_on_since(case) -> None:
 
 
 @on_sqlite
-def test_a_grade_that_comes_after_the_others_could_be_read_is_not_blind(case) -> None:
+def test_a_note_that_comes_after_the_others_could_be_read_is_not_blind(case) -> None:
     case.flagged(0.1)
     case.queue(blind_judge=True, blind_people=True, order="oldest", assigned=(case.mara, case.jon))
     lost = case.lease(case.mara)
     case.later(minutes=11)
     case.lease(case.jon)
-    with pytest.raises(DecisionRefused, match="Your grade is kept"):
-        case.say(lost, case.mara, groundedness=0.9, request_key="hidden still")
+    with pytest.raises(DecisionRefused, match="Your note is kept"):
+        case.say(lost, case.mara, groundedness=0.9, note="first", request_key="hidden still")
     case.review(case.jon, groundedness=0.1)
-    with pytest.raises(DecisionRefused, match="Your grade is kept"):
-        case.say(lost, case.mara, groundedness=0.2, request_key="shown meanwhile")
-    assert [(row["stage"], row["seen"]) for row in case.reviews()] == [
-        ("blind", []),
-        ("blind", []),
-        (None, ["judge", "people"]),
+    with pytest.raises(DecisionRefused, match="Your note is kept"):
+        case.say(lost, case.mara, groundedness=0.2, note="second", request_key="shown meanwhile")
+    assert [(row["stage"], row["seen"], row["groundedness"]) for row in case.reviews()] == [
+        ("blind", [], None),
+        ("blind", [], 0.1),
+        (None, ["judge", "people"], None),
     ]
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeGuard
 
 from judgeboard.domain import Response
 from judgeboard.formats.files import Row
@@ -31,6 +32,7 @@ class Score:
     """A score on a trace: a number, a text, or true or false. ``by`` is a judge, or a person if ``human``.
 
     ``scale`` is like "1-5"; None if it is not known. A score ``of_session`` is not about one answer, and is not read.
+    ``at_ns`` is the time of a record beside a trace, in nanoseconds since 1970; 0 if it is not known.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Score:
     at: Any = None
     scale: str | None = None
     of_session: bool = False
+    at_ns: int = 0
 
 
 @dataclass(slots=True)
@@ -250,20 +253,28 @@ def log_record(score: Score, trace_id: str, span_id: str, pushed: Any = None) ->
     return LogRecord(trace_id, span_id, EVENT, nanoseconds(score.at), attributes=known)
 
 
+def is_undated_score(record: Span | LogRecord) -> TypeGuard[LogRecord]:
+    """Whether a record is a score without a time."""
+    return isinstance(record, LogRecord) and not record.at_ns and record.event.startswith((EVALUATION, LINKED))
+
+
 def scores_of(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Score]:
-    """Return the scores in log records, events and attributes of a trace: of each evaluator, the last of each name."""
+    """Return the scores in log records, events and attributes of a trace: of each evaluator, the last of each name.
+
+    Of scores with the same time, the last one is that which came last.
+    """
     events = [(log.at_ns, log.event, _fields(log), log.resource) for log in logs]
     events += [(each.at_ns, each.name, each.attributes, span.resource) for span in spans for each in span.events]
     events += [(span.ended_ns, LINKED, span.attributes, span.resource) for span in spans]
     scores: dict[tuple[str, str, bool], Score] = {}
-    for _, event, fields, resource in sorted(events, key=lambda each: (each[0], repr(each))):
+    for at_ns, event, fields, resource in sorted(events, key=itemgetter(0)):
         read: Iterable[Score] = ()
         if event == LINKED:
             read = _annotated(fields, resource)
         elif event.startswith(EVALUATION) and not fields.get(PUSHED):
             read = _scores(event, fields, resource)
         for score in read:
-            scores[score.by, score.name, score.of_session] = score
+            scores[score.by, score.name, score.of_session] = replace(score, at_ns=at_ns)
     return list(scores.values())
 
 
