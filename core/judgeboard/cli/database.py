@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,10 +123,9 @@ def db_migrate() -> None:
     from judgeboard.store.migrations import HEAD
     from judgeboard.store.opening import upgrade
 
-    store = Store(connect(database_url(options.chosen_database()), create=True))
-    before = upgrade(store)
-    click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
-    store.close()
+    with closing(Store(connect(database_url(options.chosen_database()), create=True))) as store:
+        before = upgrade(store)
+        click.echo(f"{store.shown_url}: {'created' if before is None else f'was at {before}'}, now at {HEAD}")
 
 
 @options.command("judgeboard db backup /srv/safe/judgeboard-2026-03-01.db", group=db_command, json=False)

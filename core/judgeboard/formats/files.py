@@ -269,11 +269,14 @@ def write_whole(path: Path, write: Callable[[BinaryIO], T], *, private: bool = T
 
 def refuse_database(path: Path) -> None:
     """Refuse to write over a SQLite database, which may be the one that the command reads."""
-    if not path.is_file():
-        return
+    if path.is_file() and is_database(path):
+        raise BadInput(f"{path} is a SQLite database, and is not replaced: choose another file")
+
+
+def is_database(path: Path) -> bool:
+    """Return whether a file begins as a SQLite database."""
     with path.open("rb") as file:
-        if file.read(len(_SQLITE)) == _SQLITE:
-            raise BadInput(f"{path} is a SQLite database, and is not replaced: choose another file")
+        return file.read(len(_SQLITE)) == _SQLITE
 
 
 def _replaceable(path: Path) -> Path | None:
@@ -312,7 +315,7 @@ _NOT_ROWS = (
     (b"\xff\xd8\xff", "the bytes of a JPEG picture. A picture contains no rows."),
     (b"GIF8", "'GIF', like a picture. A picture contains no rows."),
     (b"%PDF", "'%PDF', like a PDF file. A PDF file contains no rows."),
-    (b"SQLite format 3", "'SQLite format 3', like a database. Give a database with --db."),
+    (b"SQLite format 3", "'SQLite format 3', like a database. Export its tables as CSV files."),
     (b"BZh", "'BZh', like a bzip2 file. Unpack it first."),
     (b"\xfd7zXZ", "'7zXZ', like an xz file. Unpack it first."),
     (b"\x28\xb5\x2f\xfd", "the bytes of a zstd file. Unpack it first."),

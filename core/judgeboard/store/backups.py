@@ -35,11 +35,11 @@ def back_up(url: URL, file: Path) -> str:
         raise BadInput(f"{file} exists already: choose another name, for example with the day")
     store = Store(connect(url, create=False))
     try:
-        if current_revision(store) is None:
-            raise MissingDatabase(f"{path} has no tables: there is nothing to back up")
+        revision = _supported_revision(store)
         with closing(store.engine.raw_connection()) as pooled:
             original: Any = pooled.driver_connection
-            return write_whole(file, lambda part: _copy_checked(original, path, part))
+            write_whole(file, lambda part: _copy_checked(original, path, part))
+        return revision
     finally:
         store.close()
 
@@ -66,10 +66,14 @@ def restore(url: URL, file: Path) -> Restored:
         raise BadInput(f"{file} is the database itself: name a backup")
     if not path.parent.is_dir():
         raise BadInput(f"there is no folder {path.parent}")
+    revision = _supported_revision(Store(connect(URL.create("sqlite", database=str(file)), create=False)))
+    if path.exists():
+        with suppress(DamagedDatabase):  # a backup mends it; a file of another program is refused
+            current_revision(Store(connect(url, create=False)))
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with _read_alone(file) as original:
-            revision = write_whole(part, lambda stream: _copy_checked(original, file, stream))
+            write_whole(part, lambda stream: _copy_checked(original, file, stream))
         if not path.exists():
             part.replace(path)
             kept = None
@@ -104,8 +108,19 @@ def _read_alone(file: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) -> str:
-    """Copy a database into an empty file in one transaction, check the copy, and return its schema revision."""
+def _supported_revision(store: Store) -> str:
+    """Return the revision of a SQLite file, which stays unchanged; raise an error unless this program supports it."""
+    file, revision = store.engine.url.database, current_revision(store)
+    if revision is None:
+        raise MissingDatabase(f"{file} has no tables of Judgeboard")
+    if not OLDEST <= revision <= HEAD:
+        supported = f"from {OLDEST} to {HEAD}"
+        raise SchemaMismatch(f"{file} has schema revision {revision}, but this program supports those {supported}")
+    return revision
+
+
+def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) -> None:
+    """Copy a database into an empty file in one transaction, and check the copy."""
     copy = Path(part.name)
     try:
         with closing(sqlite3.connect(copy)) as copied:
@@ -116,14 +131,6 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
         raise DamagedDatabase(f"{source} is damaged, or it is not a SQLite database") from None
     store = Store(connect(URL.create("sqlite", database=str(copy)), create=False))
     try:
-        revision = current_revision(store)
-        if revision is None:
-            raise BadInput(f"{source} is no database of Judgeboard")
-        if not OLDEST <= str(revision) <= HEAD:
-            supported = f"from {OLDEST} to {HEAD}"
-            raise SchemaMismatch(
-                f"{source} has schema revision {revision}, but this program supports those {supported}"
-            )
         faults = check_integrity(store.engine).faults
     finally:
         store.close()
@@ -131,7 +138,6 @@ def _copy_checked(original: sqlite3.Connection, source: Path, part: BinaryIO) ->
         raise DamagedDatabase(f"{source} is damaged: {faults[0]}")
     with closing(sqlite3.connect(copy)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")  # one file, which can also be read where nobody may write
-    return str(revision)
 
 
 @contextmanager

@@ -44,7 +44,7 @@ from judgeboard.store.outages import CANNOT_WRITE, FULL, LOCKED, Patience, is_ou
 from judgeboard.store.sql_compiler import prepare_compiler
 
 _log = logging.getLogger("judgeboard.store")
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_DAMAGE = {
     *(sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY),
     *(sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_PERM, sqlite3.SQLITE_INTERRUPT),
@@ -235,7 +235,7 @@ class Store:
         """Return whether damage of the file is the cause of an error; where its kind does not tell, look for damage."""
         cause = getattr(error, "orig", None) or error
         code = getattr(cause, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGE or str(cause).startswith(_UNDECODABLE):
+        if code in DAMAGE or str(cause).startswith(_UNDECODABLE):
             return True
         if code in _NO_DAMAGE or isinstance(error, PoolTimeout):
             return False

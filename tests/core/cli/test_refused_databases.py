@@ -1,0 +1,190 @@
+"""A file that is no database of this program stays as it is, to the byte, whatever command gets it as --db."""
+
+import re
+import shlex
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import click
+import pytest
+from sqlalchemy import create_engine, text
+
+from cli_commands import every_command
+from judgeboard.cli.app import root, run
+from judgeboard.errors import JudgeboardError, UnusableDatabase
+from judgeboard.store.opening import open_store
+
+JOURNAL_VERSIONS = slice(18, 20)  # bytes of a SQLite file: 1 is a rollback journal, 2 a write-ahead log
+
+
+def examples() -> Iterator[list[str]]:
+    """Yield the words of an example of each command that takes --db."""
+    for path in every_command(root):
+        command: click.Command | None = root
+        for word in path:
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(command), word)
+        assert command is not None
+        if not any("--db" in option.opts for option in command.params):
+            continue
+        lines = re.findall(r"judgeboard ([^|>\n]+)", command.epilog or "")
+        line = next((line for line in lines if shlex.split(line)[: len(path)] == [*path]), " ".join(path))
+        words = shlex.split(line)
+        yield words[: words.index("--db")] if "--db" in words else words
+
+
+EXAMPLES = list(examples())
+
+
+def shop(path: Path, journal: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA journal_mode = {journal}")
+    connection.execute("CREATE TABLE orders (id)")
+    connection.execute("INSERT INTO orders VALUES (1)")
+    connection.commit()
+    return connection
+
+
+def of_another_program(path: Path, _template: Path) -> None:
+    shop(path, "DELETE").close()
+
+
+def in_use(path: Path, template: Path) -> None:
+    IN_USE.append(shop(path, "WAL"))
+
+
+def left_by_a_crash(path: Path, _template: Path) -> None:
+    with closing(shop(path.with_name("live.db"), "WAL")):
+        for end in ("", "-wal"):  # all tables are in the log
+            shutil.copy(path.with_name(f"live.db{end}"), path.with_name(f"{path.name}{end}"))
+    path.with_name("live.db").unlink()
+
+
+def with_alembic(path: Path, _template: Path) -> None:
+    with closing(shop(path, "DELETE")) as connection, connection:
+        connection.execute("CREATE TABLE alembic_version (version_num)")
+        connection.execute("INSERT INTO alembic_version VALUES ('0012')")
+
+
+def newer(path: Path, template: Path) -> None:
+    live = path.with_name("live.db")
+    shutil.copy(template, live)
+    with closing(sqlite3.connect(live, isolation_level=None)) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("CREATE TABLE of_a_later_release (id)")
+        for end in ("", "-wal"):
+            shutil.copy(f"{live}{end}", f"{path}{end}")
+    live.unlink()
+
+
+def notes(path: Path, _template: Path) -> None:
+    path.write_text("this is a text and no database\n" * 100)
+
+
+def parquet(path: Path, _template: Path) -> None:
+    path.write_bytes(b"PAR1" + bytes(5_000) + b"PAR1")
+
+
+def folder(path: Path, _template: Path) -> None:
+    path.mkdir()
+
+
+IN_USE: list[sqlite3.Connection] = []
+KINDS = [of_another_program, in_use, left_by_a_crash, with_alembic, newer, notes, parquet, folder]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for the file that is refused, and another one with a log, in which commands run."""
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "log.jsonl").write_text('{"query": "q", "answer": "a"}\n')
+    monkeypatch.chdir(work)
+    (tmp_path / "theirs").mkdir()
+    yield tmp_path / "theirs"
+    while IN_USE:
+        IN_USE.pop().close()
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    """Return the bytes of each file, but for the index in memory that another program has open."""
+    files = {path.name: path.read_bytes() for path in place.iterdir() if path.is_file()}
+    return files | dict.fromkeys((name for name in files if name.endswith("-shm")), b"")
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_a_refused_file_is_unchanged_by_every_command(
+    make: Callable[[Path, Path], None],
+    place: Path,
+    sqlite_template: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = place / "theirs.db"
+    make(file, sqlite_template)
+    before, silent = contents(place), set()
+    for words in EXAMPLES:
+        words = ["log.jsonl" if word.endswith((".jsonl", ".csv", ".gz")) else word for word in words]  # noqa: PLW2901
+        for db in (["--db", str(file)], []):
+            monkeypatch.setenv("JUDGEBOARD_DB", str(file))
+            code = run([*words, *db])
+            shown = capsys.readouterr()
+            assert contents(place) == before, words
+            if code == 0 or str(file) not in shown.err + shown.out:
+                silent.add(" ".join(words[:2]))
+            # No message advises to use this file.
+            assert "judgeboard import FILE" not in shown.err, words
+    # Most commands have seen the file; the examples of the others name files that are not there, or need no database.
+    assert len(silent) < len(EXAMPLES) / 3, silent
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("create", [False, True])
+def test_a_refused_file_is_unchanged_by_python(
+    make: Callable[[Path, Path], None], create: bool, place: Path, sqlite_template: Path
+) -> None:
+    make(place / "theirs.db", sqlite_template)
+    before = contents(place)
+    with pytest.raises(JudgeboardError):
+        open_store(place / "theirs.db", create=create)
+    assert contents(place) == before
+
+
+def test_an_empty_file_is_unchanged_until_a_command_creates_the_database(place: Path) -> None:
+    file = place / "empty.db"
+    file.touch()
+    for words in EXAMPLES:
+        if words[0] in {"stats", "doctor", "db"} and words[1:2] != ["migrate"]:
+            run([*words, "--db", str(file)])
+            assert contents(place) == {"empty.db": b""}, words
+    assert run(["import", "log.jsonl", "--db", str(file)]) == 0
+    assert run(["stats", "--db", str(file)]) == 0
+
+
+def test_tables_that_are_still_in_the_log_are_found(place: Path, sqlite_template: Path) -> None:
+    live = place / "live.db"
+    with closing(open_store(live, create=True)) as store, store.reading():
+        for end in ("", "-wal"):
+            shutil.copy(f"{live}{end}", place / f"copy.db{end}")
+    open_store(place / "copy.db").close()
+
+
+@pytest.mark.postgres
+def test_a_schema_of_another_program_gets_nothing(empty_postgres: str, place: Path) -> None:
+    engine = create_engine(empty_postgres)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE event (id INTEGER)"))
+    for create in (False, True):
+        with pytest.raises(UnusableDatabase):
+            open_store(empty_postgres, create=create)
+    for words in (["stats"], ["import", "log.jsonl"], ["db", "migrate"], ["worker"]):
+        with suppress(SystemExit):
+            assert run([*words, "--db", empty_postgres]) == 2, words
+    with engine.connect() as connection:
+        tables = connection.execute(text("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace"))
+        assert tables.scalars().all() == ["event"]
+    engine.dispose()
