@@ -2,8 +2,8 @@
 
 An item is blind for everybody who may still review it, until they review it: the people to whom its queue is assigned,
 or everybody if it is assigned to nobody. It is also blind for a reviewer with a lease on it.
-Every query of a connection leaves out whole rows, so that lists, figures, searches and exports cannot show them. It also
-leaves out the alarms and alerts that were stored from all rows. A few functions read the texts for the review with
+Every query of a connection leaves out whole rows, so that lists, figures, searches and exports cannot show them. The
+alarms and alerts that were stored from all rows are left out too. A few functions read the texts for the review with
 `sql_compiler.with_hidden_rows`.
 """
 

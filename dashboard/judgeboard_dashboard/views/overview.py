@@ -160,11 +160,8 @@ def _headline(rate: RateResult) -> None:
 
 def _changing(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime | None, *, as_table: bool) -> None:
     """Show whether the share of bad answers changes, and the query types that differ."""
-    sentence(
-        " ".join(
-            filter(None, (judge_share_sentence(rate), change_words(_change_sentence(change)), types_sentence(rate)))
-        )
-    )
+    words = judge_share_sentence(rate), change_words(_change_sentence(change)), types_sentence(rate)
+    sentence(" ".join(filter(None, words)))
     if not _plan(rate, time, key="rate_plan"):
         trend = TREND if isinstance(change, CorrectedTrend) else Rows("trends", {})
         open_button("Open the trend", trend, key="overview_trend", icon=":material/trending_up:")
