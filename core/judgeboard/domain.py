@@ -125,6 +125,10 @@ class AlertCondition(StrEnum):
     LEVEL = "level"
 
 
+MODEL_CHANGED = "model_changed"
+"""The measure of alarms of models. ``direction`` names the judge version and both models, ``query_type`` is empty."""
+
+
 class MessageKind(StrEnum):
     """Why an alert rule sends a message."""
 

@@ -194,6 +194,11 @@ def _shown_value(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def half_up(number: float, digits: int) -> float:
+    """Return 0.48 for 0.475 and two digits: rounded half up as in browsers, where Python rounds the stored 0.47499."""
+    return round(number + math.copysign(10.0 ** -(digits + 7), number), digits) + 0.0
+
+
 def counted(number: int, noun: str) -> str:
     """Return "1 answer", "2,912 answers"."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"

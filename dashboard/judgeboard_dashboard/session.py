@@ -25,8 +25,10 @@ from judgeboard.store.engine import Store, database_url
 from judgeboard.store.hidden_rows import Reading, Seen, count_hidden
 from judgeboard.store.opening import open_store
 from judgeboard.store.outages import outage_words
+from judgeboard.store.overview import count_responses
 from judgeboard.store.reviewers import Reviewer, reviewer_by_id
 from judgeboard.store.sql_compiler import hides_rows
+from judgeboard.text import counted
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.sign_in import SignInEnded, SignIns, check_sign_in, claims, sign_in, verified_address
 
@@ -393,9 +395,17 @@ def change_name() -> None:
 def _show_hidden() -> None:
     with reading() as connection:
         hidden = count_hidden(connection)
-    if hidden:
-        answers, them = ("1 answer is", "it") if hidden == 1 else (f"{hidden:,} answers are", "them")
-        show(tag("div", f"{answers} hidden until you have reviewed {them} blind.", cls="jb-cap"))
+        if not hidden:
+            return
+        visible = count_responses(connection)
+    words = f"You see {visible:,} of {counted(visible + hidden, 'answer')}. You are to review the others blind."
+    show(tag("div", words, cls="jb-cap"))
+
+
+def change_words(words: str) -> str:
+    """Return a sentence about a change; an empty text if answers are hidden, because these may have changed."""
+    with reading() as connection:
+        return "" if count_hidden(connection) else words
 
 
 @cache

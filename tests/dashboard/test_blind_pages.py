@@ -6,14 +6,21 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from app_pages import OpenPage, markup, shown
-from judgeboard.domain import QueueOrder
+from app_pages import OpenPage, charts, markup, shown
+from graded_log import BAD, GOOD, GradedLog
+from judgeboard.agreement.alarms import watch
+from judgeboard.alerts.events import check
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule
+from judgeboard.domain import AlertCondition, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import assign_queue, create_queue
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import QueueRules
+from judgeboard.text import utc_day
 from judgeboard_dashboard.app import PAGES
+from judgeboard_dashboard.widgets import texts
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
 from page_session import PageSession, page_session
 from served import serving
@@ -108,8 +115,8 @@ def test_nothing_that_is_hidden_is_sent_to_a_blind_reviewer_and_others_are_told(
         told = tour(url, "Jon", [one for one in every if one.startswith(TELLING)])
         assert tour(url, "Mara", every) == {}
     assert {page.split("?")[0] for page in told} >= {page.split("?")[0] for page in TELLING}
-    texts = set().union(*told.values())
-    assert texts >= {b"mark-reasoning", b"mark-claim", b"mark-review", b"mark-generator", b"mark-refinement"}
+    told_texts = set().union(*told.values())
+    assert told_texts >= {b"mark-reasoning", b"mark-claim", b"mark-review", b"mark-generator", b"mark-refinement"}
 
 
 @pytest.fixture
@@ -118,7 +125,7 @@ def answer(page_store: Store) -> MarkedAnswer:
 
 
 def test_the_page_says_what_is_left_out_and_where_it_waits(answer: MarkedAnswer, open_page: OpenPage) -> None:
-    assert "1 answer is hidden until you have reviewed it blind." in shown(open_page("responses"))
+    assert re.search(r"You see \d+ of \d+ answers", shown(open_page("responses")))
     item = shown(open_page("item", response=answer.response_id))
     assert "You review this answer without seeing the judge and other reviewers." in item
     assert "answer of marked" in item
@@ -136,3 +143,51 @@ def test_an_answer_that_is_assigned_is_hidden_on_the_next_look(
     page = open_page("item", reviewer="Ben", response=answer.response_id)
     assert "Blind until you grade" in markup(page)
     assert "mark-reasoning" not in markup(page)
+
+
+def half_hidden(store: Store, hidden_bad: int) -> Store:
+    """Store nine weeks of answers; Mara reviews the type ``secret`` blind, of which one in so many becomes bad."""
+    log, to = GradedLog(store), "command"
+    version = log.version()
+    today = utc_day(utc_now())
+    for week in range(9):
+        for query_type, every in (("open", 10), ("secret", 10 if week < 4 else hidden_bad)):
+            ids = log.answers(40, day=today - 63 + 7 * week, query_type=query_type)
+            bad = set(ids[::every])
+            labels = {id_: {"label": BAD if id_ in bad else GOOD} for id_ in ids}
+            log.say(version, {id_: {"groundedness": 0.1 if id_ in bad else 0.9, **labels[id_]} for id_ in ids})
+            log.reviews(labels, "Ada")
+    for rule in (
+        WrittenRule(name="mean", when=AlertCondition.LEVEL, to=(to,), below=0.8),
+        WrittenRule(name="flags", when=AlertCondition.OPEN_FLAGS, to=(to,), above=100),
+        WrittenRule(name="alarms", when=AlertCondition.ALARM, to=(to,)),
+    ):
+        add_alert_rule(store, rule, "Lead")
+    mara, lead = (ensure_reviewer(store, "page", name) for name in ("Mara", "Lead"))
+    secret, blind = RowFilter(query_types=("secret",)), {"blind_people": True, "blind_judge": True}
+    rules = QueueRules("secret", secret, order=QueueOrder.RANDOM, flagged_only=False, max_items=360, **blind)
+    create_queue(store, rules, by=lead, assigned=(mara,))
+    watch(store, by="test")
+    check(store)
+    return store
+
+
+def test_a_blind_reviewer_is_sent_the_same_whatever_the_hidden_answers_are(
+    new_store: Callable[[], Store], open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGEBOARD_ALERT_COMMAND", "true")
+    sent: dict[str, list[object]] = {"Mara": [], "Jon": []}
+    for hidden_bad in (10, 2):
+        store = half_hidden(new_store(), hidden_bad)
+        monkeypatch.setenv("JUDGEBOARD_DB", str(store.engine.url.database))
+        monkeypatch.setattr(texts, "DEFAULT_DATABASE", str(store.engine.url.database))  # commands need no --db
+        for reviewer, of_reviewer in sent.items():
+            pages = [open_page(name, reviewer=reviewer) for name in ("overview", "trends", "alerts", "agreement")]
+            pages.append(open_page("trends", reviewer=reviewer, show="corrected"))
+            of_reviewer.append([(markup(page), charts(page)) for page in pages])
+            for page in pages if reviewer == "Mara" else ():
+                assert "You see 360 of 720 answers." in shown(page)
+                assert "change of" not in shown(page)
+    same, other = sent["Mara"]
+    assert same == other
+    assert sent["Jon"][0] != sent["Jon"][1]

@@ -19,7 +19,7 @@ from judgeboard.agreement.corrected_trend import (
     latest_acknowledged,
 )
 from judgeboard.agreement.trend_words import ErrorRates, extent, listed_words, misdated_words, timeless_words
-from judgeboard.domain import Action
+from judgeboard.domain import MODEL_CHANGED, Action
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.stats.estimates import measured, points_words
@@ -36,8 +36,6 @@ from judgeboard.trends.measures import ALL_ANSWERS, Change
 
 LONGEST_NOTE = 2_000  # characters
 _MOST_ALARMS = 3  # sentences about alarms of one day
-MODEL_CHANGED = "model_changed"
-"""The measure of these alarms. ``direction`` names the judge version and both models, ``query_type`` is empty."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def judge_sentence(
     if n < MIN_PAIRS:
         rated = {"pairs": "graded pair", "grades": "grade"}.get(rows.split(" ", 1)[0], "graded answer")
         have = f"{counted(n, rated)} {'has' if n == 1 else 'have'} a verdict of this judge"
-        return f"{have}; at least {MIN_PAIRS} are needed. {_grade_more(n, in_all)}"
+        return f"{have}; at least {MIN_PAIRS} are needed. {_grade_more(n, in_all)}".rstrip()
     clauses = tuple(_clauses(statistics))
     if in_all is None:
         return _sentences(f"On {n:,} {rows},", clauses)
@@ -100,9 +100,14 @@ def judge_sentence(
 
 
 def _grade_more(n: int, in_all: InAllAnswers | None) -> str:
-    """Return how many answers to grade beside these ``n``, and to judge if too few are left."""
+    """Return how many answers to grade beside these ``n``, and to judge if too few are left.
+
+    An empty text if it is not known how many are left: all pairs may be graded, and left out.
+    """
     missing = MIN_PAIRS - n
-    left = missing if in_all is None or in_all.ungraded is None else in_all.ungraded
+    if in_all is None:
+        return ""
+    left = missing if in_all.ungraded is None else in_all.ungraded
     if left >= missing:
         return f"Grade {missing:,} more."
     judge = f"judge and grade {missing - left:,} more"

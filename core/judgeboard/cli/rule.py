@@ -366,7 +366,7 @@ def _alert_rules(store: "Store", name: str | None) -> Iterator[Rule]:
     from judgeboard.alerts.rules import limits_words, reminder_words
     from judgeboard.store.alerts import list_alert_rules, open_events
 
-    with store.reading() as connection:
+    with options.seen(store).reading() as connection:
         open_now = open_events(connection)
         for rule in list_alert_rules(connection):
             if name not in {None, rule.name}:

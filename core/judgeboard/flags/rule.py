@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from judgeboard.domain import Feedback, FlagState, Label, Response, Status
 from judgeboard.settings.model import Thresholds
+from judgeboard.text import half_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ def rounded(value: float) -> float:
 def shown(value: float, beside: float | None = None) -> str:
     """Return a number with at most two decimals, or more if it would look equal to ``beside`` otherwise."""
     for digits in range(2, 9):
-        text = f"{value:.{digits}f}".rstrip("0").rstrip(".")
+        text = f"{half_up(value, digits):.{digits}f}".rstrip("0").rstrip(".")
         if beside is None or float(text) != beside or value == beside:
             return text
     return f"{value:.9g}"

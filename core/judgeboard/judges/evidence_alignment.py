@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from judgeboard.domain import Claim, checked_groundedness
 from judgeboard.judges.words import content_words, only_declines, sentence_spans, without_citations, word_keys
+from judgeboard.text import half_up
 
 LONGEST_PIECE = 400
 """Maximum length of a place, in characters. A longer sentence, a table or JSON is cut at white space."""
@@ -236,6 +237,6 @@ def served_words(metadata: Mapping[str, Any]) -> str | None:
     notice = _NOTICES.get(str(facts.get(NOTICE)))  # another tool may store anything under this name
     groundedness = facts.get(SERVED_GROUNDEDNESS)
     if notice is not None and isinstance(groundedness, int | float):
-        notice += f" (groundedness {groundedness:.2f} at that time)"
+        notice += f" (groundedness {half_up(groundedness, 2):.2f} at that time)"
     parts = [None if notice is None else f"{notice}.", REFLECTIONS.get(str(facts.get(SERVED_REFLECTION)))]
     return " ".join(part for part in parts if part) or None

@@ -7,6 +7,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from judgeboard.domain import Estimate
+from judgeboard.text import half_up
 
 if TYPE_CHECKING:  # commands write estimates without loading NumPy
     import numpy.typing as npt
@@ -152,7 +153,7 @@ def far_from_others(estimates: Mapping[str, Estimate]) -> str | None:
 
 def two_decimals(number: float, *, sign: bool = False) -> str:
     """Return "4.13" for 4.125, rounded half up as in browsers (Python rounds to even). ``sign`` also writes a plus."""
-    rounded = round(number + math.copysign(1e-9, number), 2) + 0.0
+    rounded = half_up(number, 2)
     return f"{rounded:+.2f}" if sign else f"{rounded:.2f}"
 
 

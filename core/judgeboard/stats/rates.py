@@ -427,7 +427,7 @@ def weighted_agreement(
             results[name] = measured(value, counting, reason=f"no interval: {why_none}")
         else:
             made = linearised(population, labels, slopes[cells], inside @ slopes, target=target)
-            made = replace(made, value=value, error=math.hypot(made.error, _unseen_error(found, answers, slopes)))
+            made = replace(_with_unseen(made, found, answers, slopes, target), value=value)
             without_error = _without_error(population, n, target)
             if name == "precision" and target == "these" and counting == judged_bad:
                 without_error = f"all {counting:,} answers that the judge calls bad are labelled, so the value is exact"
@@ -448,16 +448,25 @@ def missing_by_stratum(answers: AnyArray, labelled: IntArray) -> IntArray:
     return np.maximum(np.minimum(least, answers) - labelled, 0).astype(np.int64)
 
 
-def _unseen_error(found: IntArray, answers: FloatArray, slopes: FloatArray) -> float:
-    """Return the error from strata whose labels are all in one cell, though not all answers are labelled.
+def _with_unseen(
+    sampled: Linearised, found: IntArray, answers: FloatArray, slopes: FloatArray, target: Target
+) -> Linearised:
+    """Add the error from strata whose labels are all in one cell, though not all answers are labelled.
 
     One more label of either kind is counted, because the next label may be of the other kind.
     """
     labelled, cells = found.sum(axis=1), found.argmax(axis=1)
     alike = (found.max(axis=1) == labelled) & (labelled < answers)
     other = (labelled + 1) / (labelled + 2) ** 2 / np.maximum(labelled, 1)  # p (1 - p) / n
+    if target == "these":
+        other = other * (1 - labelled / np.maximum(answers, 1))
     apart = np.square(slopes[cells] - slopes[cells ^ 2])  # people could have said the other
-    return math.sqrt(float((np.square(answers / answers.sum()) * other * apart)[alike].sum()))
+    parts = (np.square(answers / answers.sum()) * other * apart)[alike]
+    variance = sampled.error**2 + float(parts.sum())
+    if variance < _FLAT**2:
+        return sampled
+    squares = sampled.error**4 / sampled.df + float((np.square(parts) / np.maximum(labelled[alike] - 1, 1)).sum())
+    return Linearised(sampled.value, math.sqrt(variance), variance**2 / squares)
 
 
 def _recall(population: Population, labels: Labels, verdicts: FloatArray) -> Estimate | None:

@@ -2,8 +2,9 @@
 
 An item is blind for everybody who may still review it, until they review it: the people to whom its queue is assigned,
 or everybody if it is assigned to nobody. It is also blind for a reviewer with a lease on it.
-Every query of a connection leaves out whole rows, so that lists, figures, searches and exports cannot show them. A few
-functions read the texts for the review with `sql_compiler.with_hidden_rows`.
+Every query of a connection leaves out whole rows, so that lists, figures, searches and exports cannot show them. The
+alarms and alerts that were stored from all rows are left out too. A few functions read the texts for the review with
+`sql_compiler.with_hidden_rows`.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -34,10 +35,11 @@ from sqlalchemy import (
 )
 from sqlalchemy import cast as sql_cast
 
-from judgeboard.domain import ItemState, QueueState
+from judgeboard.domain import MODEL_CHANGED, AlertCondition, ItemState, QueueState
 from judgeboard.store.engine import Store, forget_kept, kept_while_reading
-from judgeboard.store.sql_compiler import filter_rows
-from judgeboard.store.tables import LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, BigId
+from judgeboard.store.sql_compiler import filter_rows, hides_rows, with_hidden_rows
+from judgeboard.store.statements import LOGGED
+from judgeboard.store.tables import ALERT_RULE, LEASE, METADATA, QUEUE, QUEUE_ASSIGNMENT, QUEUE_ITEM, RESPONSE, BigId
 from judgeboard.store.tables.columns import row_of
 
 _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows are filtered
@@ -45,7 +47,7 @@ _SEARCH_INDEX = "response_search"  # contains only ids of responses, whose rows 
 _UNASSIGNED = QUEUE.alias("unassigned")
 _VIEWER = "judgeboard_viewer"
 _REVIEWER = bindparam("hidden_from", type_=BigInteger)
-_ANSWERS = func.count(QUEUE_ITEM.c.response_id.distinct())
+_COUNT_NO_ANSWERS = (AlertCondition.SILENT_SOURCE.value, AlertCondition.MISSING_WORKER.value)
 _FEW = 1_000  # up to this number, ids are written into the statement; above it, a subquery selects them
 
 Reading = AbstractContextManager[Connection]
@@ -142,11 +144,12 @@ def viewer_of(connection: Connection) -> int | None:
 
 @kept_while_reading
 def count_hidden(connection: Connection) -> int:
-    """Return the number of queued answers that are hidden from a connection."""
-    viewer = viewer_of(connection)
-    if viewer is None:
+    """Return the number of logged answers that are hidden from a connection."""
+    if not hides_rows(connection):
         return 0
-    return int(connection.execute(_blind_items(_ANSWERS), {_REVIEWER.key: viewer}).scalar_one())
+    # Only logged ones: how many attempts a hidden answer has would tell what the judge found.
+    hidden = select(func.count()).where(LOGGED, RESPONSE.c.id.in_(select(_hidden_ids()["response"].c.id)))
+    return int(connection.execute(with_hidden_rows(hidden), {_REVIEWER.key: viewer_of(connection)}).scalar_one())
 
 
 @cache
@@ -221,9 +224,15 @@ class _VisibleRows:
             return None
         if name not in METADATA.tables:
             raise ValueError(f"no rule tells which rows of {name} are hidden")
+        stored = _stored(name)
+        # The stored figures and sentences of these rows count the hidden answers too.
+        if name == "alarm":
+            return select(literal_column("*")).select_from(stored).where(stored.c.measure == MODEL_CHANGED)
+        if name in {"alert_event", "alert_delivery"}:
+            rules = select(ALERT_RULE.c.id).where(ALERT_RULE.c.condition.in_(_COUNT_NO_ANSWERS))
+            return select(literal_column("*")).select_from(stored).where(stored.c.alert_rule_id.in_(rules))
         if not row_of(METADATA.tables[name]).has_hidden_rows:
             return None
-        stored = _stored(name)
         conditions = self._outside(name, stored)
         if not hidden_by(name):
             column, whole = part_of(name)

@@ -224,5 +224,5 @@ def _words(condition: AlertCondition) -> str:
     return f"{capital(rule_words(condition))}{measured}"
 
 
-with page(answers=False):
+with page():
     alerts()

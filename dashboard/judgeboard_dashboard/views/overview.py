@@ -48,7 +48,7 @@ from judgeboard.trends.trend import Trend
 from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import may_open, permitted
 from judgeboard_dashboard.review.queues import start_preset, your_queues
-from judgeboard_dashboard.session import current_reviewer, page, reading, stacking_columns
+from judgeboard_dashboard.session import change_words, current_reviewer, page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import table_switch
 from judgeboard_dashboard.widgets.first_steps import checklist
 from judgeboard_dashboard.widgets.log_figures import (
@@ -160,7 +160,8 @@ def _headline(rate: RateResult) -> None:
 
 def _changing(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime | None, *, as_table: bool) -> None:
     """Show whether the share of bad answers changes, and the query types that differ."""
-    sentence(" ".join(filter(None, (judge_share_sentence(rate), _change_words(change), types_sentence(rate)))))
+    words = judge_share_sentence(rate), change_words(_change_sentence(change)), types_sentence(rate)
+    sentence(" ".join(filter(None, words)))
     if not _plan(rate, time, key="rate_plan"):
         trend = TREND if isinstance(change, CorrectedTrend) else Rows("trends", {})
         open_button("Open the trend", trend, key="overview_trend", icon=":material/trending_up:")
@@ -189,7 +190,7 @@ def _changing(rate: RateResult, change: CorrectedTrend | Trend, time: ReviewTime
             )
 
 
-def _change_words(change: CorrectedTrend | Trend) -> str:
+def _change_sentence(change: CorrectedTrend | Trend) -> str:
     """Return the sentence of *Trends* about all answers."""
     if isinstance(change, CorrectedTrend):
         return corrected_sentence(replace(change, panels=change.panels[:1]))
@@ -354,7 +355,7 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
     """Show the changes that no open alarm names, and the judge's unusable replies; if all is well, say so."""
     with reading() as connection:
         alarms = open_alarms(connection)
-    changes = further_changes(shares, alarms)
+    changes = [each for each in further_changes(shares, alarms) if change_words(each)]
     for place, change in enumerate(changes):
         _problem("Change.", change, "Open the trend", TREND, key=f"change_{place}")
     unusable = unusable_words(sum_of_days(state.judged))
@@ -362,7 +363,7 @@ def _worse(state: Overview, shares: CorrectedTrend, *, nothing_failed: bool) -> 
         replies = responses(RowFilter(statuses=tuple(FAILED), judge=state.judge))
         _problem(f"Unusable replies of {state.judge}.", unusable, "Open them", replies, key="unusable")
     if not (alarms or changes or unusable) and nothing_failed:
-        sentence(f"No alarm is open, and nothing failed in the last {DAYS} days.")
+        sentence(change_words(f"No alarm is open, and nothing failed in the last {DAYS} days."))
     if not alarms and not changes:
         caption(
             "`judgeboard trends watch` raises an alarm if the share of bad answers, the judge or its model changes."

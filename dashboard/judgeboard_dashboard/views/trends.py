@@ -16,7 +16,7 @@ from judgeboard.store.settings import RulesInForce, rules_in_force
 from judgeboard.trends.measures import ALL_ANSWERS, own_label_figures
 from judgeboard.trends.periods import Period
 from judgeboard.trends.trend import QUERY_TYPE, LeftOut, Panel, Trend, trend
-from judgeboard_dashboard.session import page, reading
+from judgeboard_dashboard.session import change_words, page, reading
 from judgeboard_dashboard.widgets.charts.trend import (
     MOST_NUMBERS,
     corrected_charts,
@@ -64,7 +64,7 @@ def trends() -> None:
         empty_page("trends", trend_sentence(figures))
         _left_out(figures.left_out)
         return
-    words = trend_sentence(figures)
+    words = change_words(trend_sentence(figures))
     _sentence(figures, words)
     _left_out(figures.left_out)
     shown = _chosen(drawn, figures.by)
@@ -84,7 +84,7 @@ def _corrected(figures: CorrectedTrend, *, as_table: bool) -> None:
     if not shown:
         empty_page("corrected_trends", figures.missing_words("No period has enough sampled labels."))
         return
-    words = corrected_sentence(figures)
+    words = change_words(corrected_sentence(figures))
     sentence(words)
     _left_out(figures.left_out)
     if as_table:

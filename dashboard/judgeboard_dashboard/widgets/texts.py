@@ -119,7 +119,9 @@ _NUMBER = re.compile(
 
 
 def sentence(text: str, *, lead: str = "") -> None:
-    """Show the sentence at the top of a page. Its ``lead`` is bold; without one, its numbers are."""
+    """Show the sentence at the top of a page, if there is one. Its ``lead`` is bold; without one, its numbers are."""
+    if not (text or lead):
+        return
     body = [commands(text)] if lead else [bold_numbers(text)]
     show(tag("div", tag("b", lead) if lead else None, " " if lead else None, *body, cls="jb-say jb-wide"))
 

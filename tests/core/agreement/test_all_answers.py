@@ -20,6 +20,7 @@ from judgeboard.reports.front_page import log_summary, verdict
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import agreement_tables, measure
 from judgeboard.stats.estimates import number_words
+from judgeboard.store.engine import Store
 from judgeboard.store.tables import FLAG
 from judging_log import address
 
@@ -488,3 +489,17 @@ def test_the_judges_own_share_counts_groups_also_where_strata_are_joined(sqlite_
     label(sqlite_log, good, [])
     joined = measure_rate(sqlite_log.store).judge_share
     assert (share, joined) == (share, share)
+
+
+@on_sqlite
+def test_an_undecided_answer_widens_no_interval_beyond_what_it_could_be(store: Store) -> None:
+    log = GradedLog(store)
+    ids = log.answers(20)
+    log.say(log.version(), {each: {"label": BAD if each in ids[:5] else GOOD} for each in ids})
+    log.reviews({each: {"label": BAD if each in ids[:5] else GOOD} for each in ids[:-1]}, "ann")
+    log.review(ids[-1], "ann", label=GOOD)
+    log.review(ids[-1], "bob", label=BAD)
+    app, these = (measure_rate(log.store, target=target).in_all_answers for target in ("app", "these"))
+    assert 0.95 <= (these["agreement"].low or 0) < 1
+    assert (these["kappa"].low or 0) > 0.8
+    assert 0.76 <= (app["agreement"].low or 0) <= 0.95, "if the judge were wrong on it: 19 of 20, Wilson from 76 %"

@@ -654,7 +654,7 @@ def test_labels_that_are_all_alike_are_no_reason_to_stop(flagged: tuple[GradedLo
     assert of_versions.more > 200, "the share may be 3 %"
     log.say(log.version("constant"), {each: {"label": GOOD} for each in ids})
     for question in ("agreement", "kappa"):
-        plan = planned(log.store, 0.05, question, "constant")
+        plan = planned(log.store, 0.01, question, "constant")
         assert plan.more > 0
         assert plan.shows > 0
 

@@ -3,6 +3,7 @@
 import pytest
 
 from judgeboard.domain import Estimate
+from judgeboard.flags.rule import shown as flag_number
 from judgeboard.reports.output import Table
 from judgeboard.stats.estimates import interval, two_decimals
 from judgeboard_dashboard.views.suites import DIMENSION_COLUMNS
@@ -10,11 +11,12 @@ from judgeboard_dashboard.views.suites import DIMENSION_COLUMNS
 
 @pytest.mark.parametrize(
     ("score", "said"),
-    [(4.125, "4.13"), (3.625, "3.63"), (2.675, "2.68"), (4.124, "4.12"), (5.0, "5.00"), (0.0, "0.00")],
+    [(0.475, "0.48"), (4.125, "4.13"), (3.625, "3.63"), (2.675, "2.68"), (4.124, "4.12"), (5.0, "5.00"), (0.0, "0.00")],
 )
 def test_a_half_is_rounded_up_in_words_in_tables_and_in_charts(score: float, said: str) -> None:
     mean = Estimate(score, score, score, 24)
     assert two_decimals(score) == said
+    assert float(flag_number(score)) == float(said)
     (row,) = Table.of([("tone", mean)], DIMENSION_COLUMNS).rows
     assert list(row) == ["tone", said, f"[{said}, {said}]", 24]
 
