@@ -6,13 +6,16 @@ import pkgutil
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import judgeboard
 from endpoint_scripts import in_turn
+from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
+from judgeboard.store.storing import store_responses
 
 QUERY = "At what temperature does Dyneema melt?"
 ANSWER = "Dyneema melts at about 145 degrees."
@@ -98,6 +101,26 @@ def test_a_made_judge_works_from_any_thread_with_and_without_an_event_loop() -> 
             asyncio.run(made.aclose())
         ask()
     assert qualities == [3] * 18
+
+
+def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Path) -> None:
+    store = judgeboard.open_store(tmp_path / "log.db", create=True)
+    judged: list[int] = []
+
+    def judge_one_more() -> None:
+        with store.writing() as connection:
+            store_responses(connection, [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))])
+        judged.append(judgeboard.judge_pending(store, made).ok)
+
+    async def in_a_notebook() -> None:
+        judge_one_more()
+
+    with RecordingEndpoint(always(verdict(quality=3))) as endpoint, closing(store):
+        made = judgeboard.make_judge("rag", model="scripted", base_url=endpoint.base_url, tries=1)
+        judge_one_more()
+        judge_one_more()
+        asyncio.run(in_a_notebook())
+    assert judged == [1, 1, 1]
 
 
 def test_a_blocking_call_inside_another_one_is_refused_instead_of_waiting_for_itself() -> None:
