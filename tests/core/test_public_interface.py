@@ -1,15 +1,21 @@
 """What `import judgeboard` offers to a program."""
 
 import asyncio
-import inspect
+import os
 import pkgutil
+import subprocess
+import sys
+import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import judgeboard
 from endpoint_scripts import in_turn
+from judgeboard.domain import Response
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, failure, verdict
+from judgeboard.store.storing import store_responses
 
 QUERY = "At what temperature does Dyneema melt?"
 ANSWER = "Dyneema melts at about 145 degrees."
@@ -70,24 +76,86 @@ def test_a_failed_call_is_a_verdict_without_scores() -> None:
     assert judgeboard.annotate(ANSWER, judgment.groundedness).level == "unmeasured"
 
 
-QUEUES = {"record", "feedback", "record_judgment"}  # none waits: all may be called inside an event loop
-WAITING = {
-    name: f"{name}_async" for name in judgeboard.__all__ if f"{name}_async" in judgeboard.__all__ and name not in QUEUES
-}
+def test_a_made_judge_works_from_any_thread_with_and_without_an_event_loop() -> None:
+    qualities: list[int | None] = []
 
-
-@pytest.mark.parametrize(("waits", "coroutine"), [*WAITING.items(), ("judge_blocking", "judge")])
-def test_blocking_inside_an_event_loop_names_the_coroutine(waits: str, coroutine: str) -> None:
-    function = getattr(judgeboard, waits)
-    positional = [
-        each for each in inspect.signature(function).parameters.values() if each.kind == each.POSITIONAL_OR_KEYWORD
-    ]
+    def ask() -> None:
+        qualities.append(judgeboard.judge_blocking(QUERY, ANSWER, PASSAGES, judge=made).quality)
+        served = judgeboard.serve_answer_blocking(QUERY, ANSWER, PASSAGES, judge=made, record=False)
+        qualities.append(served.verdict and served.verdict.quality)
 
     async def in_a_notebook() -> None:
-        function(*(None for _ in positional))
+        ask()
+        qualities.append((await judgeboard.judge(QUERY, ANSWER, PASSAGES, judge=made)).quality)
 
-    with pytest.raises(judgeboard.JudgeboardError, match=rf"await judgeboard\.{coroutine}\("):
+    with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
+        made = judgeboard.make_judge("rag", model="scripted", base_url=endpoint.base_url, tries=1)
+        ask()
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for _ in range(2):
+            asyncio.run(in_a_notebook())
+            asyncio.run(made.aclose())
+        ask()
+    assert qualities == [3] * 18
+
+
+def test_a_made_judge_judges_the_log_twice_and_inside_an_event_loop(tmp_path: Path) -> None:
+    store = judgeboard.open_store(tmp_path / "log.db", create=True)
+    judged: list[int] = []
+
+    def judge_one_more() -> None:
+        with store.writing() as connection:
+            store_responses(connection, [Response("s", str(len(judged)), QUERY, ANSWER, tuple(PASSAGES))])
+        judged.append(judgeboard.judge_pending(store, made).ok)
+
+    async def in_a_notebook() -> None:
+        judge_one_more()
+
+    with RecordingEndpoint(always(verdict(quality=3))) as endpoint, closing(store):
+        made = judgeboard.make_judge("rag", model="scripted", base_url=endpoint.base_url, tries=1)
+        judge_one_more()
+        judge_one_more()
         asyncio.run(in_a_notebook())
+    assert judged == [1, 1, 1]
+
+
+def test_a_blocking_call_inside_another_one_is_refused_instead_of_waiting_for_itself() -> None:
+    async def generate(_messages: object) -> str:
+        return judgeboard.judge_blocking(QUERY, ANSWER).status
+
+    bad = "It only changes its colour in the sun, as many ropes do."
+    result = judgeboard.reflect_blocking(QUERY, bad, PASSAGES, generate=generate)
+    assert result.outcome == "no_answer"
+    assert "BadInput" in str(result.error)
+
+
+_LEFT_OPEN = """
+import os, sys, judgeboard
+made = judgeboard.make_judge("rag", model="scripted", base_url=sys.argv[1], tries=1)
+judge = lambda: print(judgeboard.judge_blocking("q", "an answer", ["p"], judge=made).status, flush=True)
+judge()
+child = os.fork()
+judge()
+if child:
+    sys.exit(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_judge_that_nobody_closes_leaves_no_message_at_the_end_of_a_process_or_its_fork() -> None:
+    with RecordingEndpoint(always(verdict(quality=3))) as endpoint:
+        ended = subprocess.run(
+            [sys.executable, "-c", _LEFT_OPEN, endpoint.base_url],
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+    assert (ended.stdout.split(), ended.stderr, ended.returncode) == (["ok"] * 3, "", 0)
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,7 @@ def _pieces(passage: str) -> Iterable[tuple[int, int]]:
 
 WARNING_LINE = "⚠️ Some content may go beyond available data"
 DISCLAIMER_LINE = "❓ Insufficient data for this answer, use with caution"
+UNCHECKED_LINE = "❓ This answer could not be checked, use with caution"
 FULL_FROM = 0.8
 WARNING_FROM = 0.6
 # Where the metadata of a served answer has the level of its notice, its groundedness, and what a second answer came to.
@@ -178,12 +179,16 @@ SERVED, NOTICE, SERVED_GROUNDEDNESS, SERVED_REFLECTION = "served", "notice", "gr
 
 
 class Level(StrEnum):
-    """How far an answer may be trusted; ``unmeasured`` means that there is no groundedness."""
+    """How far an answer may be trusted.
+
+    ``unmeasured`` means that there is no groundedness, ``unchecked`` that `serve_answer` could not judge the answer.
+    """
 
     FULL = "full"
     WARNING = "warning"
     DISCLAIMER = "disclaimer"
     UNMEASURED = "unmeasured"
+    UNCHECKED = "unchecked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +218,17 @@ def annotate(answer: str, groundedness: float | None) -> Annotation:
     return Annotation(f"{line}\n\n{answer}", level)
 
 
+def annotate_unchecked(answer: str) -> Annotation:
+    """Put the disclaimer of an unchecked answer before ``answer``."""
+    return Annotation(f"{UNCHECKED_LINE}\n\n{answer}", Level.UNCHECKED)
+
+
 _NOTICES: dict[str, str] = {
     Level.FULL: "The reader saw no notice",
     Level.WARNING: f"The reader saw the warning “{WARNING_LINE}”",
     Level.DISCLAIMER: f"The reader saw the disclaimer “{DISCLAIMER_LINE}”",
     Level.UNMEASURED: "The reader saw no notice, because no groundedness was available",
+    Level.UNCHECKED: f"The reader saw the disclaimer “{UNCHECKED_LINE}”",
 }
 REFLECTIONS: dict[str, str] = {
     "kept_new": "Self-reflection replaced the first answer.",

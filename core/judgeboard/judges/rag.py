@@ -66,8 +66,8 @@ class VerdictForm(Form):
         return json.dumps({name: values[name] for name in self.fields}, ensure_ascii=False)
 
     def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Validate an object; a null groundedness is removed if it was not requested. Raises UnusableReply."""
-        if "groundedness" not in self.fields and content.get("groundedness", 0) is None:
+        """Validate an object; a groundedness that was not requested is ignored. Raises UnusableReply."""
+        if "groundedness" not in self.fields:
             content = {name: value for name, value in content.items() if name != "groundedness"}
         return super().read(content)
 

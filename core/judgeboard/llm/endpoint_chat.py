@@ -5,11 +5,11 @@ import json
 import random
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import aiohttp
 import httpx2
@@ -90,9 +90,25 @@ _FIXES = {
 }
 
 
+class _Connected(NamedTuple):
+    """The client of one event loop, with the pace of its calls; ``closing`` closes it."""
+
+    closing: AsyncGenerator[openai.AsyncOpenAI]
+    client: openai.AsyncOpenAI
+    pace: CallPace
+
+
+async def _until_closed(client: openai.AsyncOpenAI) -> AsyncGenerator[openai.AsyncOpenAI]:
+    # An event loop ends its generators at its own end, and those that nobody refers to: no client stays open.
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
 @dataclass(eq=False)
 class EndpointChat:
-    """Asks one model at one endpoint; a run uses one object for all requests.
+    """Asks one model at one endpoint; a run uses one object for all requests, also from several event loops.
 
     It remembers which parts of a request the endpoint does not accept (a JSON schema, a temperature, ``max_tokens``),
     and leaves them out of later requests. Each call waits for its turn under ``limit``. Options are as in
@@ -120,16 +136,29 @@ class EndpointChat:
         register_secret(self.api_key)
         self._retries = RetryPolicy() if self.tries is None else RetryPolicy(self.tries)
         self._heard = False
-        self._pace = CallPace(f"{self.host} {self.model}", self.limit)
+        self._connected: dict[asyncio.AbstractEventLoop, _Connected] = {}
+        self._options: openai.RequestOptions = {}
+        if self.provider.headers is not None:
+            self._options["headers"] = {**_LEFT_OUT, **self.provider.headers(self._key)}
+
+    async def _connections(self) -> _Connected:
+        """Return the connections of the running event loop: none can be used in another one."""
+        loop = asyncio.get_running_loop()
+        if loop not in self._connected:
+            for ended in [other for other in list(self._connected) if other.is_closed()]:
+                self._connected.pop(ended, None)
+            client = _until_closed(self._client())
+            pace = CallPace(f"{self.host} {self.model}", self.limit)
+            self._connected[loop] = _Connected(client, await anext(client), pace)
+        return self._connected[loop]
+
+    def _client(self) -> openai.AsyncOpenAI:
         limits = httpx2.Limits(
             max_connections=self.concurrency,
             max_keepalive_connections=self.concurrency,
             keepalive_expiry=self.timeout_s,
         )
-        self._options: openai.RequestOptions = {}
-        if self.provider.headers is not None:
-            self._options["headers"] = {**_LEFT_OUT, **self.provider.headers(self._key)}
-        self._client = openai.AsyncOpenAI(
+        return openai.AsyncOpenAI(
             base_url=self.base_url,
             api_key=self._key,
             max_retries=0,
@@ -145,8 +174,10 @@ class EndpointChat:
         )
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        await self._client.close()
+        """Close the connections of the running event loop; the next request opens new ones."""
+        connected = self._connected.pop(asyncio.get_running_loop(), None)
+        if connected is not None:
+            await connected.closing.aclose()
 
     async def complete(self, request: ChatRequest) -> Reply | NoReply:
         """Answer ``request``. If a call fails and another can succeed, call again. Each call is an ``Attempt``."""
@@ -154,14 +185,15 @@ class EndpointChat:
         attempts: list[Attempt] = []
         while True:
             body = self.provider.body(self.model, request, shape)
-            tokens = self._pace.estimate(body, request.max_output)
-            await self._pace.wait(tokens)
+            pace = (await self._connections()).pace
+            tokens = pace.estimate(body, request.max_output)
+            await pace.wait(tokens)
             called = await self._call(body)
             outcome, replaced = self._outcome(called)
             attempts.append(_attempt(called, outcome, why, replaced=replaced))
             self._heard = self._heard or called.failure is None
             if isinstance(outcome, Reply):
-                self._pace.used(tokens, outcome.prompt_tokens, outcome.completion_tokens)
+                pace.used(tokens, outcome.prompt_tokens, outcome.completion_tokens)
                 self.shape = self.shape.joined(shape)
                 return replace(
                     outcome,
@@ -190,8 +222,9 @@ class EndpointChat:
         response: httpx2.Response | None = None
         try:
             async with asyncio.timeout(self.timeout_s):
+                client = (await self._connections()).client
                 # post() with a plain body takes a third of the CPU of create(), which walks typed parameters.
-                response = await self._client.post(
+                response = await client.post(
                     self.provider.path, cast_to=httpx2.Response, body=body, options=self._options
                 )
         except openai.APIStatusError as error:

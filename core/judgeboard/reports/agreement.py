@@ -74,6 +74,7 @@ _NOTICES = {
     Level.WARNING: "warning (0.6 to below 0.8)",
     Level.DISCLAIMER: "disclaimer (below 0.6)",
     Level.UNMEASURED: "none (no groundedness)",
+    Level.UNCHECKED: "disclaimer (not judged)",
 }
 ANSWERS = "Answers"
 """The title of the column that says which answers figures describe."""

@@ -22,6 +22,7 @@ from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.prompt import PROMPTS, built_in_prompt
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.own_thread import from_any_thread
 from judgeboard.runs.addresses import provider_and_address
 from judgeboard.runs.method import (
     Begun,
@@ -248,7 +249,8 @@ async def judge(
     None. Groundedness is None without ``passages``; an empty list means that none were retrieved. ``messages`` are the
     messages that the generator received; a judge with a model sees the turns before the question.
     ``judge`` is a kind of judge (``lexical``, ``rag``), made for this call with ``options`` (fields of `JudgeOptions`),
-    or a judge from `make_judge`: it keeps its connections over many calls, and the caller closes it. Raises BadInput if
+    or a judge from `make_judge`, for many calls from any thread: it keeps its connections until the caller closes it
+    or the event loop ends. Raises BadInput if
     the options are invalid or a text is not a string, EndpointRefused if the endpoint refuses key, model or address.
     """
     if isinstance(passages, str):
@@ -273,7 +275,7 @@ async def judge(
         await made.aclose()
 
 
-judge_blocking = blocking(judge)
+judge_blocking = from_any_thread(judge)
 
 
 def _text(what: str, text: str) -> str:

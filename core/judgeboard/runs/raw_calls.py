@@ -82,7 +82,7 @@ def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ..
         judge = JUDGES[version.kind](_UnsentOptions(name=version.name, model=version.model, **options))
         if fingerprint(judge.version) != version.fingerprint:
             return ()
-        _, requests = asyncio.run(judge_with_requests(judge, item))
+        _, requests = run_blocking(judge_with_requests, judge, item)
     except (JudgeboardError, LookupError, TypeError, ValueError):  # parameters of another release
         return ()
     return tuple(requests[0].messages)

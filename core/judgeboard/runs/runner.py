@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import islice
@@ -19,15 +19,19 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import StepRecord
-from judgeboard.errors import BadInput, EndpointRefused
+from judgeboard.errors import EndpointRefused
+from judgeboard.llm.own_thread import in_shared_loop
 from judgeboard.traces import telemetry
 
-# A step is committed within 50 ms of its arrival: a batch collects steps for this time, the commit takes the rest.
+# A step is committed within 50 ms of its arrival: a batch collects steps for this time unless the line of steps is
+# full, the commit takes the rest.
 GATHER_SECONDS = 0.02
 # Pauses before another try if the database is locked, full or restarts: the replies are paid for and must not be lost.
 TRY_AGAIN_SECONDS = (1.0, 5.0)
 READ_AHEAD = 2  # tasks per call in flight that are read at a time; few, so that processes that share a run end together
-MOST_WAITING = 64  # steps that may wait for the store, besides four per call in flight
+# Steps that may wait for the store while new calls begin, per call in flight: a kill loses paid replies that wait.
+WAITING_PER_CALL = 0.5
+MOST_WAITING = 128  # if they needed no call of a model: a kill loses nothing that is paid for
 
 _log = logging.getLogger("judgeboard.runs")
 
@@ -145,6 +149,8 @@ class Runner(Generic[T, S]):
         self._something_waits = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
+        self._full = asyncio.Event()
+        self._most_waiting: float = MOST_WAITING
         self._closing = False
 
     def stop(self, why: str) -> None:
@@ -218,12 +224,18 @@ class Runner(Generic[T, S]):
         self.tally.add(step.record)
         self._waiting.append(step)
         self._something_waits.set()
-        if len(self._waiting) >= 4 * self.concurrency + MOST_WAITING:
+        self._most_waiting = WAITING_PER_CALL * self.concurrency if step.record.attempts else MOST_WAITING
+        if not self._has_room:
             self._room.clear()  # the store is slower than the model: ask no more until it has caught up
+            self._full.set()
         self._check_cost()
         await self._room.wait()
         await asyncio.sleep(0)  # an offline judge never waits, so the writer needs this turn
         return self.stopped_because is None
+
+    @property
+    def _has_room(self) -> bool:
+        return self.tally.asked - self.stored <= self._most_waiting
 
     async def _may_start(self) -> bool:
         if self.max_cost_micro is not None and self.spent_elsewhere is not None:
@@ -243,13 +255,16 @@ class Runner(Generic[T, S]):
         while not self._closing or self._waiting or self._ended:
             await self._something_waits.wait()
             if not self._closing:
-                await asyncio.sleep(GATHER_SECONDS)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._full.wait(), GATHER_SECONDS)
             self._something_waits.clear()
+            self._full.clear()
             batch, self._waiting = self._waiting, []
             ended, self._ended = self._ended, []
             if batch or ended:
                 await self._store(batch, ended)
-            self._room.set()
+            if self._has_room:
+                self._room.set()
             if self.on_progress is not None:
                 self.on_progress(self.tally)
 
@@ -274,10 +289,10 @@ _owns_ctrl_c = ContextVar("owns_ctrl_c", default=False)
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
-    """Return a blocking version of an async function, for callers without an event loop.
+    """Return a blocking version of an async function of a run.
 
-    After the first Ctrl-C in the main thread, the calls in flight are finished and the run ends; a second Ctrl-C aborts
-    it. The function raises BadInput if an event loop runs already, as in a notebook.
+    Outside an event loop, the first Ctrl-C in the main thread lets the run end after the calls in flight; a second one
+    aborts it. Inside an event loop, as in a notebook, the run is made in another thread, and Ctrl-C aborts it.
     """
 
     @functools.wraps(function)
@@ -289,7 +304,7 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
 
 
 def run_blocking(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call an async function, or an object that is called like one, and return its result."""
+    """Call an async function of a run and return its result."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -298,9 +313,7 @@ def run_blocking(function: Callable[P, Coroutine[Any, Any, T]], /, *args: P.args
             return asyncio.run(function(*args, **kwargs))
         finally:
             _owns_ctrl_c.reset(token)
-    name = getattr(function, "__name__", None)
-    itself = "the object itself" if name is None else f"judgeboard.{name}(...)"
-    raise BadInput(f"an event loop runs here: await {itself} instead")
+    return in_shared_loop(function, *args, **kwargs)
 
 
 @contextmanager

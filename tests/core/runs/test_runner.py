@@ -1,14 +1,16 @@
 """The runner stores what came back, whatever happens."""
 
 import asyncio
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
+from judgeboard.domain import Attempt, JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.errors import EndpointRefused
 from judgeboard.runs import runner as runner_module
 from judgeboard.runs.judging import Ask, Judging
@@ -209,6 +211,21 @@ def test_verdicts_are_stored_while_others_are_still_asked() -> None:
     runner = Runner(asking(ScriptedJudge(good, delay=0.005)), rows.read, rows.write, concurrency=10)
     asyncio.run(runner.run())
     assert rows.batches > 3
+
+
+def test_paid_verdicts_wait_for_a_slow_store_in_a_line_shorter_than_the_calls_in_flight() -> None:
+    rows, lost = Rows(200), []
+    paid = replace(good(0), attempts=(Attempt(why="first", status="ok"),))
+    judge = ScriptedJudge(lambda _row: paid)
+
+    def write(batch: list[Step], ended: list[Ask]) -> None:
+        time.sleep(0.01)
+        lost.append(len(judge.asked) - len(rows.stored))  # what a kill costs now: in flight or not stored
+        rows.write(batch, ended)
+
+    asyncio.run(Runner(asking(judge), rows.read, write, concurrency=8).run())
+    assert len(rows.stored) == 200
+    assert max(lost) <= 2 * 8
 
 
 def test_the_steps_of_a_task_are_stored_in_their_order_and_end_where_the_run_is_stopped() -> None:

@@ -15,6 +15,7 @@ from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.judges.judge import Judge, JudgeKeywords
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, earlier_turns
+from judgeboard.llm.own_thread import from_any_thread
 from judgeboard.methods.refining.reflect import (
     Outcome,
     ReflectMethod,
@@ -28,7 +29,7 @@ from judgeboard.methods.refining.reflect import (
 from judgeboard.runs import generation
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Begun
-from judgeboard.runs.runner import Answered, blocking
+from judgeboard.runs.runner import Answered
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -110,7 +111,7 @@ async def reflect(
     return live.reflected()
 
 
-reflect_blocking = blocking(reflect)
+reflect_blocking = from_any_thread(reflect)
 
 
 @dataclass(eq=False)

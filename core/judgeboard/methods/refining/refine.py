@@ -21,6 +21,7 @@ from judgeboard.judges.rating import KIND, Rating, RatingJudge, rating_verdict
 from judgeboard.llm.asking import Generator, Replied
 from judgeboard.llm.chat import Chat, RecordedChat, Replies, call, earlier_turns, read_replies
 from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.own_thread import in_shared_loop
 from judgeboard.methods.refining import queries
 from judgeboard.runs import generation
 from judgeboard.runs.method import (
@@ -32,7 +33,7 @@ from judgeboard.runs.method import (
     id_keys,
     run_method,
 )
-from judgeboard.runs.runner import Answered, Keep, blocking, run_blocking
+from judgeboard.runs.runner import Answered, Keep, blocking
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
@@ -204,7 +205,7 @@ class Refined:
 
 @dataclass(frozen=True, slots=True, repr=False)  # the options may contain an API key
 class Refiner:
-    """A chat call with self-refine: await it, or call ``blocking`` outside an event loop."""
+    """A chat call with self-refine: await it, or call ``blocking``."""
 
     _chat: Chat
     _judge: str | RatingJudge | Chat
@@ -251,12 +252,8 @@ class Refiner:
     def blocking(
         self, messages: str | Sequence[Mapping[str, Any]], *, passages: Sequence[str] | None = None
     ) -> Refined:
-        """Call and wait for the result; raises BadInput within an event loop, and for a judge object."""
-        if isinstance(self._judge, RatingJudge):
-            raise BadInput(
-                "a blocking call makes its own judge: give the judge's model (model=…) instead of a judge object"
-            )
-        return run_blocking(self, messages, passages=passages)
+        """Call and wait for the result."""
+        return in_shared_loop(self, messages, passages=passages)
 
     def _rating_judge(self) -> RatingJudge:
         if isinstance(self._judge, RatingJudge):

@@ -43,13 +43,13 @@ class ReflectRule:
     """Which answers get a second answer; raises BadInput if a value is out of range.
 
     Source: "Self-Reflection + LLM-as-Judge: Having AI Evaluate Its Own Answers" (2026). Very short answers are left
-    out, because their context was empty. Without ``query_types``, all types count. The source has only complex
-    questions: for simple and SQL questions, low quality usually means missing data.
+    out, because their context was empty. Only complex questions count, as in the source: for simple and SQL questions,
+    low quality usually means missing data. With empty ``query_types``, all types count.
     """
 
     max_quality: int = 2
     min_chars: int = 50
-    query_types: tuple[str, ...] = ()
+    query_types: tuple[str, ...] = ("complex",)
 
     def __post_init__(self) -> None:
         try:

@@ -37,7 +37,9 @@ _ANSWER = 100
     "--query-type",
     "query_types",
     multiple=True,
-    help="Query type of the answers to improve. Repeat for more types (default: all types).",
+    default=("complex",),
+    show_default=False,
+    help="Query type of the answers to improve (default: complex). Repeat for more types; `all` means all types.",
 )
 @click.option(
     "--rebuild-messages", is_flag=True, help="If no messages were logged, build them from query and passages."
@@ -74,7 +76,7 @@ def reflect_command(
     warnings = asking.warned(
         [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
     )
-    rule = ReflectRule(max_quality, min_chars, query_types)
+    rule = ReflectRule(max_quality, min_chars, () if "all" in query_types else query_types)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(
             store, judge, generator, where=where, rule=rule, rebuild_messages=rebuild_messages, **how

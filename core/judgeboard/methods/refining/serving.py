@@ -13,14 +13,21 @@ from judgeboard.client.sending import record as send
 from judgeboard.domain import DimensionScore, JudgeVersion, Response, Status, Verdict
 from judgeboard.imports.kinds import DEFAULT_SOURCE
 from judgeboard.imports.responses import listed_passages
-from judgeboard.judges.evidence_alignment import NOTICE, SERVED, SERVED_GROUNDEDNESS, SERVED_REFLECTION, Level, annotate
+from judgeboard.judges.evidence_alignment import (
+    NOTICE,
+    SERVED,
+    SERVED_GROUNDEDNESS,
+    SERVED_REFLECTION,
+    Level,
+    annotate,
+    annotate_unchecked,
+)
 from judgeboard.judges.judge import Judge, JudgeKeywords, fingerprint
 from judgeboard.llm.asking import Generator
 from judgeboard.llm.chat import Chat
-from judgeboard.llm.own_thread import in_own_thread
+from judgeboard.llm.own_thread import from_any_thread, in_own_thread
 from judgeboard.methods.refining.live import LiveAnswer, Reflected
 from judgeboard.methods.refining.reflect import ReflectRule
-from judgeboard.runs.runner import blocking
 from judgeboard.settings.masking import without_secrets
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -58,6 +65,7 @@ async def serve_answer(
     generate: Chat | Generator | None = None,
     rule: ReflectRule | None = None,
     notice: bool = True,
+    unchecked_notice: bool = True,
     record: bool = True,
     store: Store | None = None,
     within_s: float | None = 30.0,
@@ -73,16 +81,17 @@ async def serve_answer(
 
     1. ``judge`` judges the answer, as in `judge`. None: it is not judged, so there is neither reflection nor notice.
     2. If ``generate`` is given and ``rule`` wants a second answer, one is made, as in `reflect`. The default rule wants
-       one for answers of quality 1 or 2 with at least 50 characters.
-    3. With ``notice``, a warning or a disclaimer stands before an answer with groundedness below 0.8 (see `annotate`).
+       one for answers of quality 1 or 2 with at least 50 characters to questions with the ``query_type`` complex.
+    3. With ``notice``, a warning or a disclaimer stands before an answer with groundedness below 0.8 (see `annotate`),
+       and, with ``unchecked_notice``, a disclaimer before an answer that the judge could not judge.
     4. With ``record``, the answer is recorded with its verdict and the flags that it raises: in ``store``, with the
        other answer, or without ``store`` on the server, as by `record` and `record_judgment`.
 
     If a step fails, or judging and reflecting take longer than ``within_s`` seconds, the reader gets what there is by
     then; the logger ``judgeboard`` has the reason. Recording gets the rest of this time, and at least one second; after
     that it goes on in the background. ``passages`` are as in `record`. The notice that the reader saw is
-    stored in the metadata (``served.notice``: full, warning, disclaimer or unmeasured), with ``served.groundedness``
-    and ``served.reflection``.
+    stored in the metadata (``served.notice``: full, warning, disclaimer, unmeasured or unchecked), with
+    ``served.groundedness`` and ``served.reflection``.
     """
     began = time.monotonic()
     id_ = external_id or uuid.uuid4().hex
@@ -106,7 +115,13 @@ async def serve_answer(
         if judge is not None:
             await asyncio.wait_for(live.ask(judge, store, options), within_s)
     reflected = live.reflected() if live is not None and live.steps else None
-    served = _annotated(reflected.answer if reflected else answer, id_, reflected, notice=notice)
+    answer = reflected.answer if reflected else answer
+    judged = reflected is not None and reflected.verdict.status is Status.OK
+    if judge is not None and unchecked_notice and not judged:
+        annotation = annotate_unchecked(answer)
+    else:
+        annotation = annotate(answer, None if reflected is None else reflected.verdict.groundedness)
+    served = ServedAnswer(annotation.text if notice else answer, answer, annotation.level, id_, reflected)
     if not record:
         return served
     with _logged(f"the answer {id_} was not recorded"):
@@ -173,7 +188,7 @@ def _sent_score(score: DimensionScore) -> dict[str, Any]:
     return sent if score.reasoning is None else sent | {"reasoning": score.reasoning}
 
 
-serve_answer_blocking = blocking(serve_answer)
+serve_answer_blocking = from_any_thread(serve_answer)
 
 
 @contextmanager
@@ -185,11 +200,6 @@ def _logged(what: str) -> Iterator[None]:
         LOG.warning("%s: there was not enough time", what)
     except Exception as error:  # noqa: BLE001 - whatever fails in a judge, a model or a database
         LOG.warning("%s: %s", what, without_secrets(f"{type(error).__name__}: {error}"))
-
-
-def _annotated(answer: str, id_: str, reflected: Reflected | None, *, notice: bool) -> ServedAnswer:
-    annotation = annotate(answer, None if reflected is None else reflected.verdict.groundedness)
-    return ServedAnswer(annotation.text if notice else answer, answer, annotation.level, id_, reflected)
 
 
 def _facts(served: ServedAnswer, *, notice: bool) -> dict[str, Any]:

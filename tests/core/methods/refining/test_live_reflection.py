@@ -179,9 +179,8 @@ def test_missing_messages_are_rebuilt() -> None:
     assert PASSAGES[0] in message["content"]
 
 
-def test_blocking_inside_an_event_loop_names_the_coroutine() -> None:
-    async def inside() -> None:
-        judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=Generate())
+def test_an_answer_is_reflected_on_inside_an_event_loop_too() -> None:
+    async def inside() -> str:
+        return judgeboard.reflect_blocking(QUERY, BAD, PASSAGES, generate=Generate()).kept
 
-    with pytest.raises(judgeboard.JudgeboardError, match=r"await judgeboard\.reflect"):
-        asyncio.run(inside())
+    assert asyncio.run(inside()) == "new"

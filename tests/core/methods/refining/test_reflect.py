@@ -199,9 +199,11 @@ def test_the_thresholds_are_parameters(sqlite_store: Store) -> None:
     assert summary.kept_new == 1
 
 
-def test_without_query_types_answers_of_every_type_are_improved(sqlite_store: Store) -> None:
+def test_only_complex_questions_get_a_second_answer_unless_told_otherwise(sqlite_store: Store) -> None:
     store_bad(sqlite_store, query_type="QA")
-    summary, _ = reflect(sqlite_store, writing())
+    by_default, endpoint = reflect(sqlite_store, writing())
+    assert (by_default.eligible, endpoint.requests) == (0, [])
+    summary, _ = reflect(sqlite_store, writing(), rule=ReflectRule(query_types=()))
     assert summary.kept_new == 1
 
 

@@ -33,6 +33,7 @@ BAD = "Marble dunes sing about violet engines while nobody in the harbour listen
 GOOD = "Dyneema melts at about 145 degrees."
 PASSAGES = ["Slings. Dyneema melts at about 145 degrees."]
 DISCLAIMER = "❓ Insufficient data for this answer, use with caution"
+UNCHECKED = "❓ This answer could not be checked, use with caution"
 WARNING = "⚠️ Some content may go beyond available data"
 
 
@@ -90,15 +91,14 @@ def test_the_rule_says_which_answers_get_a_second_one() -> None:
     asked: list[Any] = []
     for query_type in ("unspecified", "simple"):
         served = judgeboard.serve_answer_blocking(
-            QUERY, BAD, PASSAGES, generate=asked.append, rule=judgeboard.ReflectRule(query_types=("complex",)),
-            query_type=query_type, record=False,
-        )  # fmt: skip
+            QUERY, BAD, PASSAGES, generate=asked.append, query_type=query_type, record=False
+        )
         assert (served.answer, served.level, asked) == (BAD, "disclaimer", [])
-    for rule in (judgeboard.ReflectRule(query_types=("simple",)), judgeboard.ReflectRule()):
+    for rule in (judgeboard.ReflectRule(query_types=("simple",)), judgeboard.ReflectRule(query_types=())):
         served = judgeboard.serve_answer_blocking(
             QUERY, BAD, PASSAGES, generate=lambda _: GOOD, rule=rule, query_type="simple", record=False
         )
-        assert served.answer == GOOD, "without query types, all count"
+        assert served.answer == GOOD, "with empty query types, all count"
 
 
 @on_sqlite
@@ -233,7 +233,7 @@ def test_the_reader_gets_the_answer_whatever_fails(
     began = time.monotonic()
     with caplog.at_level(logging.WARNING, "judgeboard"):
         served = judgeboard.serve_answer_blocking(QUERY, GOOD, **arguments)
-    assert served.text == GOOD
+    assert (served.answer, served.text, served.level) == (GOOD, f"{UNCHECKED}\n\n{GOOD}", "unchecked")
     assert time.monotonic() - began < 30
     assert reason is None or reason in caplog.text
 
@@ -326,13 +326,17 @@ def test_the_reader_does_not_wait_for_a_plain_function_that_hangs(released: thre
 
 
 @on_sqlite
-def test_the_failed_judgment_of_a_served_answer_is_flagged(store: Store) -> None:
+def test_the_failed_judgment_of_a_served_answer_is_flagged_and_its_reader_is_warned(store: Store) -> None:
     with RecordingEndpoint(in_turn([ScriptedReply({"error": "no"}, 500)] * 9)) as endpoint:
-        served = judgeboard.serve_answer_blocking(
-            QUERY, GOOD, PASSAGES, judge="rag", model="m", base_url=endpoint.base_url, tries=1, store=store
+        made = judgeboard.make_judge("rag", model="m", base_url=endpoint.base_url, tries=1)
+        unwarned = judgeboard.serve_answer_blocking(
+            QUERY, GOOD, PASSAGES, judge=made, unchecked_notice=False, record=False
         )
-    assert (served.text, served.level) == (GOOD, "unmeasured")
+        served = judgeboard.serve_answer_blocking(QUERY, GOOD, PASSAGES, judge=made, store=store)
+    assert (unwarned.text, unwarned.level) == (GOOD, "unmeasured")
+    assert (served.text, served.level) == (f"{UNCHECKED}\n\n{GOOD}", "unchecked")
     [item] = items(store)
+    assert item.response.metadata["served"]["notice"] == "unchecked"
     assert "judge_failed" in {flag.rule for flag in item.flags}
 
 
