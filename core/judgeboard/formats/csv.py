@@ -25,6 +25,7 @@ from judgeboard.text import iso_z
 _BOM = b"\xef\xbb\xbf"
 _DELIMITERS = ",;\t|"
 MOST_COLUMNS = 10_000
+_NOT_UTF8 = "not UTF-8; Excel saves it as 'CSV UTF-8'"
 _LONG_BYTES = 1024 * 1024  # Python's reader takes 4 bytes for each character of a cell
 
 
@@ -36,44 +37,23 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     properly. If a quote is never closed, the following text (up to 64 MB) becomes one rejected record with its first
     line number. Columns with the same name must have the same cells.
     """
-    csv.field_size_limit(MAX_ROW_BYTES)
     lines = _Lines(source)
-    try:
-        first = next(lines, "")
-        delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
-        records = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
-        header = next(records, [])
-        if len(header) > MOST_COLUMNS:
-            raise csv.Error(f"it has more than {MOST_COLUMNS:,} columns")
-    except _Long:
-        raise BadInput(f"{source.name} is not CSV: its first line is longer than {_LONG_BYTES >> 20} MB") from None
-    except csv.Error as error:
-        raise BadInput(f"{source.name} is not CSV: its first line is not a header ({_reason(error)})") from error
-    if lines.not_utf8:
-        raise BadInput(f"{source.name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
-    names = [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
+    names, delimiter = _header(lines, source.name)
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
     twice = [name for name, times in Counter(names).items() if times > 1]
     checked = not twice
     while True:
         line = lines.number + 1
         lines.start_record()
         try:
-            try:
-                cells = next(records)
-            except _Long:
-                if not lines.finish_record():
-                    yield too_long(line, lines.record[0], source.most_row)
-                    continue
-                cells = _cells(lines.record[0], delimiter.encode())
+            cells = _record(records, lines, delimiter)
         except StopIteration:
             return
-        except csv.Error as error:
-            yield Rejected(line, None, f"not CSV: {_reason(error)}", lines.text())
+        except (csv.Error, _TooLongRecord, UnicodeDecodeError) as error:
+            yield _rejected(line, error, lines, source.most_row)
             continue
-        except UnicodeDecodeError:
-            cells, lines.not_utf8 = [], True
         if lines.not_utf8:
-            yield Rejected(line, None, "not UTF-8; Excel saves it as 'CSV UTF-8'", lines.text())
+            yield Rejected(line, None, _NOT_UTF8, lines.text())
         elif len(cells) == len(names):
             row = dict(zip(names, cells, strict=True))
             # pandas writes the index of a table also if it is a column: equal cells are one.
@@ -87,6 +67,38 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
             yield Rejected(line, None, reason, cells[:MOST_COLUMNS])
 
 
+def _header(lines: "_Lines", name: str) -> tuple[list[str], str]:
+    """Return the names of the columns and the delimiter. Raises BadInput if the first line is not a header."""
+    csv.field_size_limit(MAX_ROW_BYTES)
+    try:
+        first = next(lines, "")
+        delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+        header = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True), [])
+        if len(header) > MOST_COLUMNS:
+            raise csv.Error(f"it has more than {MOST_COLUMNS:,} columns")
+    except _Long:
+        raise BadInput(f"{name} is not CSV: its first line is longer than {_LONG_BYTES >> 20} MB") from None
+    except csv.Error as error:
+        raise BadInput(f"{name} is not CSV: its first line is not a header ({_reason(error)})") from error
+    if lines.not_utf8:
+        raise BadInput(f"{name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
+    return [column.strip() or f"column_{number}" for number, column in enumerate(header, start=1)], delimiter
+
+
+def _record(records: Iterator[list[str]], lines: "_Lines", delimiter: str) -> list[str]:
+    try:
+        return next(records)
+    except _Long:
+        return _cells(lines.finish_record(), delimiter.encode())
+
+
+def _rejected(line: int, error: Exception, lines: "_Lines", most: int) -> Rejected:
+    if isinstance(error, _TooLongRecord):
+        return too_long(line, lines.record[0], most)
+    reason = f"not CSV: {_reason(error)}" if isinstance(error, csv.Error) else _NOT_UTF8
+    return Rejected(line, None, reason, lines.text())
+
+
 def _reason(error: csv.Error) -> str:
     # Python's message for this error is for programmers.
     return "a line ends with CR alone: save it with LF line ends" if "new-line" in str(error) else str(error)
@@ -94,6 +106,10 @@ def _reason(error: csv.Error) -> str:
 
 class _Long(Exception):
     """The current record is longer than `_LONG_BYTES` so far."""
+
+
+class _TooLongRecord(Exception):
+    """The current record is longer than a row may be."""
 
 
 class _Lines(Iterator[str]):
@@ -134,18 +150,18 @@ class _Lines(Iterator[str]):
         self._size = 0
         self.not_utf8 = False
 
-    def finish_record(self) -> bool:
-        """Read the rest of a long record, and join it. Return False if it is longer than a row may be."""
+    def finish_record(self) -> bytes:
+        """Return a long record, of which the rest is read. Raises _TooLongRecord if it is longer than a row may be."""
         quotes = sum(data.count(b'"') for data in self.record)
         while self._size <= self._source.most_row and not isinstance(self.record[-1], TooLong):
             if quotes % 2 == 0:
                 self.record[:] = [b"".join(self.record)]
-                return True
+                return self.record[0]
             try:
                 quotes += self._next().count(b'"')
             except StopIteration:
                 quotes += 1  # `_cells` says that the quote is not closed
-        return False
+        raise _TooLongRecord
 
     def text(self) -> str:
         return b"".join(self.record).decode("utf-8", "backslashreplace").rstrip("\r\n")

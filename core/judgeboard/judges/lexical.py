@@ -105,7 +105,7 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
 
 MOST_NAMED = 12
 LONGEST_READ = 500_000
-"""Characters of an answer, of a query, and of all passages that are compared. A longer text is cut, and so described."""
+"""Characters of an answer, of a query, and of all passages that are compared."""
 FORMULA = 1
 """The version of the formula and its word lists; every change of them gives a new judge version."""
 
