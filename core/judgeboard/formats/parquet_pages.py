@@ -67,7 +67,8 @@ def plan_group(file: BinaryIO, group: Any, levels: Mapping[str, int], file_size:
                 of_data = max(of_data, unpacked)
                 if not of_lists:
                     densest = max(densest, unpacked / max(1, page.values))
-        if of_dictionary > SMALL_DICTIONARY and column.physical_type == "BYTE_ARRAY":
+        # A row of a list may have a value of its dictionary millions of times.
+        if of_dictionary > (0 if of_lists else SMALL_DICTIONARY) and column.physical_type == "BYTE_ARRAY":
             dictionaries.append(path)
         if of_lists:
             densest = max(densest, total / max(1, group.num_rows))

@@ -8,7 +8,7 @@ from judgeboard.flags.checks import language_of
 from judgeboard.judges.evidence_alignment import align, is_right_refusal
 from judgeboard.judges.lexical import LONGEST_READ, lexical_verdict
 from judgeboard.judges.words import cited_numbers, only_declines, sentence_spans, sentences, word_keys
-from judgeboard.llm.asking import read_json_object, without_thoughts
+from judgeboard.llm.asking import UnusableReply, read_json_object, without_thoughts
 from judgeboard.traces.prompts import bare_question, passages_in_prompt
 
 TEXTS = {
@@ -64,7 +64,7 @@ TIMES = 8  # a cost that grows with the square grows 64 times
 def _ignoring(read, text):
     try:
         return read(text)
-    except Exception:  # an unusable reply is a result here
+    except UnusableReply:
         return None
 
 
