@@ -9,7 +9,8 @@ from pyarrow import ipc
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row
-from judgeboard.formats.parquet import BATCH_ROWS, first_line, rows_of_batches
+from judgeboard.formats.parquet import first_line, rows_of_batches
+from judgeboard.formats.parquet_pages import BATCH_ROWS
 
 _FILE = b"ARROW1"  # other tables begin with the length of a message
 
@@ -32,7 +33,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         raise BadInput(f"{source.name} is not a whole Arrow file: {first_line(error)}") from error
     if len(set(names)) < len(names):
         raise BadInput(f"{source.name} has two columns with the same name: rename one")
-    yield from rows_of_batches(_batches(reader), "Arrow")
+    yield from rows_of_batches(_batches(reader), "Arrow", source)
 
 
 def _opened(source: ByteSource) -> Any:

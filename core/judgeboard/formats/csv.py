@@ -4,52 +4,56 @@ import csv
 import io
 import itertools
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import MAX_ROW_BYTES, ByteSource, Column, ColumnType, Row, byte_lines
+from judgeboard.formats.files import (
+    MAX_ROW_BYTES,
+    ByteSource,
+    Column,
+    ColumnType,
+    Row,
+    TooLong,
+    byte_lines,
+    too_long,
+)
 from judgeboard.text import iso_z
 
 _BOM = b"\xef\xbb\xbf"
 _DELIMITERS = ",;\t|"
+MOST_COLUMNS = 10_000
+_NOT_UTF8 = "not UTF-8; Excel saves it as 'CSV UTF-8'"
+_LONG_BYTES = 1024 * 1024  # Python's reader takes 4 bytes for each character of a cell
 
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield records as rows of texts; ``line`` is the line on which a record begins.
 
     The delimiter is the comma, semicolon, tab or bar that splits the header into most columns. A record is rejected by
-    itself if it is not UTF-8, has more or fewer cells than the header, or has a quote that is not closed properly. If a
-    quote is never closed, the following text (up to 64 MB) becomes one rejected record with its first line number.
-    Columns with the same name must have the same cells.
+    itself if it is not UTF-8, has more or fewer cells than the header, is too long, or has a quote that is not closed
+    properly. If a quote is never closed, the following text (up to 64 MB) becomes one rejected record with its first
+    line number. Columns with the same name must have the same cells.
     """
-    csv.field_size_limit(MAX_ROW_BYTES)
     lines = _Lines(source)
-    first = next(lines, "")
-    try:
-        delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
-        records = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
-        header = next(records, [])
-    except csv.Error as error:
-        raise BadInput(f"{source.name} is not CSV: its first line is not a header ({_reason(error)})") from error
-    if lines.not_utf8:
-        raise BadInput(f"{source.name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
-    names = [name.strip() or f"column_{number}" for number, name in enumerate(header, start=1)]
-    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+    names, delimiter = _header(lines, source.name)
+    records = csv.reader(lines, delimiter=delimiter, strict=True)
+    twice = [name for name, times in Counter(names).items() if times > 1]
     checked = not twice
     while True:
-        line = records.line_num + 1
+        line = lines.number + 1
         lines.start_record()
         try:
-            cells = next(records)
+            cells = _record(records, lines, delimiter)
         except StopIteration:
             return
-        except csv.Error as error:
-            yield Rejected(line, None, f"not CSV: {_reason(error)}", lines.text())
+        except (csv.Error, _TooLongRecord, UnicodeDecodeError) as error:
+            yield _rejected(line, error, lines, source.most_row)
             continue
         if lines.not_utf8:
-            yield Rejected(line, None, "not UTF-8; Excel saves it as 'CSV UTF-8'", lines.text())
+            yield Rejected(line, None, _NOT_UTF8, lines.text())
         elif len(cells) == len(names):
             row = dict(zip(names, cells, strict=True))
             # pandas writes the index of a table also if it is a column: equal cells are one.
@@ -60,7 +64,39 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
             yield Rejected(line, None, f"the two columns {differ!r} differ", cells) if differ else Row(line, row)
         elif cells:
             reason = f"{len(cells)} cells, but the header has {len(names)}"
-            yield Rejected(line, None, reason, cells)
+            yield Rejected(line, None, reason, cells[:MOST_COLUMNS])
+
+
+def _header(lines: "_Lines", name: str) -> tuple[list[str], str]:
+    """Return the names of the columns and the delimiter. Raises BadInput if the first line is not a header."""
+    csv.field_size_limit(MAX_ROW_BYTES)
+    try:
+        first = next(lines, "")
+        delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+        header = next(csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True), [])
+        if len(header) > MOST_COLUMNS:
+            raise csv.Error(f"it has more than {MOST_COLUMNS:,} columns")
+    except _Long:
+        raise BadInput(f"{name} is not CSV: its first line is longer than {_LONG_BYTES >> 20} MB") from None
+    except csv.Error as error:
+        raise BadInput(f"{name} is not CSV: its first line is not a header ({_reason(error)})") from error
+    if lines.not_utf8:
+        raise BadInput(f"{name} is not UTF-8 in its first line: save it as UTF-8 (Excel: 'CSV UTF-8')")
+    return [column.strip() or f"column_{number}" for number, column in enumerate(header, start=1)], delimiter
+
+
+def _record(records: Iterator[list[str]], lines: "_Lines", delimiter: str) -> list[str]:
+    try:
+        return next(records)
+    except _Long:
+        return _cells(lines.finish_record(), delimiter.encode())
+
+
+def _rejected(line: int, error: Exception, lines: "_Lines", most: int) -> Rejected:
+    if isinstance(error, _TooLongRecord):
+        return too_long(line, lines.record[0], most)
+    reason = f"not CSV: {_reason(error)}" if isinstance(error, csv.Error) else _NOT_UTF8
+    return Rejected(line, None, reason, lines.text())
 
 
 def _reason(error: csv.Error) -> str:
@@ -68,32 +104,92 @@ def _reason(error: csv.Error) -> str:
     return "a line ends with CR alone: save it with LF line ends" if "new-line" in str(error) else str(error)
 
 
+class _Long(Exception):
+    """The current record is longer than `_LONG_BYTES` so far."""
+
+
+class _TooLongRecord(Exception):
+    """The current record is longer than a row may be."""
+
+
 class _Lines(Iterator[str]):
-    """Yields lines as text and keeps those of the current record. Bytes that are not UTF-8 become surrogates."""
+    """Yields lines as text and keeps those of the current ``record``. Bytes that are not UTF-8 become surrogates.
+
+    Raises _Long within a long record, so that `csv` does not collect it.
+    """
 
     def __init__(self, source: ByteSource) -> None:
-        self._lines = byte_lines(source.chunks())
-        self._record: list[bytes] = []
-        self._begun = False
+        self._source = source
+        self._lines = byte_lines(source.chunks(), lambda: source.most_row)
+        self._size = 0
+        self.record: list[bytes] = []
+        self.number = 0
         self.not_utf8 = False
 
     def __next__(self) -> str:
-        data = next(self._lines)
-        if not self._begun:
-            data, self._begun = data.removeprefix(_BOM), True
-        self._record.append(data)
+        data = self._next()
+        if self._size > _LONG_BYTES or isinstance(data, TooLong):
+            raise _Long
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
             self.not_utf8 = True
             return data.decode("utf-8", "surrogateescape")
 
+    def _next(self) -> bytes:
+        data = next(self._lines)
+        self.number += 1
+        if self.number == 1 and data.startswith(_BOM):
+            data = data[len(_BOM) :]
+        self.record.append(data)
+        self._size += len(data)
+        return data
+
     def start_record(self) -> None:
-        self._record.clear()
+        self.record.clear()
+        self._size = 0
         self.not_utf8 = False
 
+    def finish_record(self) -> bytes:
+        """Return a long record, of which the rest is read. Raises _TooLongRecord if it is longer than a row may be."""
+        quotes = sum(data.count(b'"') for data in self.record)
+        while self._size <= self._source.most_row and not isinstance(self.record[-1], TooLong):
+            if quotes % 2 == 0:
+                self.record[:] = [b"".join(self.record)]
+                return self.record[0]
+            try:
+                quotes += self._next().count(b'"')
+            except StopIteration:
+                quotes += 1  # `_cells` says that the quote is not closed
+        raise _TooLongRecord
+
     def text(self) -> str:
-        return b"".join(self._record).decode("utf-8", "backslashreplace").rstrip("\r\n")
+        return b"".join(self.record).decode("utf-8", "backslashreplace").rstrip("\r\n")
+
+
+def _cells(record: bytes, delimiter: bytes) -> list[str]:
+    """Return the cells of a long record. Raises csv.Error or UnicodeDecodeError if it is damaged."""
+    end = len(record.rstrip(b"\r\n"))
+    cells: list[str] = []
+    at = 0
+    while True:
+        if record[at : at + 1] == b'"':
+            at, close = at + 1, record.find(b'"', at + 1)
+            while close >= 0 and record[close + 1 : close + 2] == b'"':
+                close = record.find(b'"', close + 2)
+            if close < 0:
+                raise csv.Error("a quote is not closed")
+            cells.append(str(memoryview(record)[at:close], "utf-8").replace('""', '"'))
+            at = close + 1
+        else:
+            mark = record.find(delimiter, at, end)
+            cells.append(str(memoryview(record)[at : mark if mark >= 0 else end], "utf-8"))
+            at = mark if mark >= 0 else end
+        if at >= end:
+            return cells
+        if record[at : at + 1] != delimiter:
+            raise csv.Error(f"'{delimiter.decode()}' expected after '\"'")
+        at += 1
 
 
 # Spreadsheets run texts that start with these marks, some also after white space (OWASP, CSV injection).

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tempfile
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -22,6 +23,9 @@ from judgeboard.errors import BadInput
 
 T = TypeVar("T")
 MAX_ROW_BYTES = 64 * 1024 * 1024
+LEAST_ROW_BYTES = 8 * 1024 * 1024
+HELD_BYTES = 8 * 1024 * 1024
+"""Unpacked bytes of a file after which rows are not collected any longer, but stored or let go."""
 DISK_FULL = "the disk is full; free some disk space and try again"
 _SQLITE = b"SQLite format 3\0"
 
@@ -38,12 +42,20 @@ class Unreadable(Exception):
     """A format raises this if it cannot read the rest of a file. `Reading` reports it after the earlier rows."""
 
 
-def first_items(items: Iterator[T], count: int) -> tuple[list[T], Iterator[T]]:
-    """Return the first items, and an iterator over all. Where an item is unreadable, the iterator raises Unreadable."""
+def first_items(
+    items: Iterator[T], count: int, is_full: Callable[[], bool] = lambda: False
+) -> tuple[list[T], Iterator[T]]:
+    """Return the first items, and an iterator over all. Where an item is unreadable, the iterator raises Unreadable.
+
+    If ``is_full`` returns True after an item, no further item is read ahead.
+    """
     first: list[T] = []
     failure: Unreadable | None = None
     try:
-        first.extend(itertools.islice(items, count))
+        for item in itertools.islice(items, count):
+            first.append(item)
+            if is_full():
+                break
     except Unreadable as error:
         failure = error
 
@@ -81,17 +93,36 @@ class Column:
 
 PIECE = 256 * 1024
 PEEK = 64 * 1024
+SHOWN_BYTES = 1000  # of a row that is too long
+SECONDS_PER_NOTE = 0.2
+MOST_UNPACKED = 20  # times the size of a gzipped file that is copied
 _GZIP = b"\x1f\x8b"
+
+
+class TooLong(bytes):
+    """The first bytes of a row that is longer than `ByteSource.most_row`."""
+
+
+def too_long(line: int, start: bytes, most: int) -> Rejected:
+    """Return the rejection of a row that is longer than ``most`` bytes."""
+    reason = f"longer than {most >> 20} MB: split its texts, or import the file uncompressed"
+    return Rejected(line, None, reason, start[:SHOWN_BYTES].decode("utf-8", "backslashreplace").rstrip("\r\n"))
 
 
 class ByteSource(AbstractContextManager["ByteSource"]):
     """The bytes of one file, gzipped or not. They are read once from start to end, in pieces that fit in memory.
 
     ``file`` is a path, ``-`` for standard input, or a stream opened for bytes (which stays open). ``name`` is its name
-    in messages (default: the path, ``standard input`` or the stream's own name).
+    in messages (default: the path, ``standard input`` or the stream's own name). ``on_read`` gets the share of the file
+    that was read (None: unknown), again and again during the reading. An error in ``on_read`` ends the reading.
     """
 
-    def __init__(self, file: str | Path | BinaryIO, name: str | None = None) -> None:
+    def __init__(
+        self,
+        file: str | Path | BinaryIO,
+        name: str | None = None,
+        on_read: Callable[[float | None], None] | None = None,
+    ) -> None:
         self._owned = isinstance(file, str | Path) and str(file) != "-"
         if not isinstance(file, str | Path):
             self._raw, self.name = file, name or str(getattr(file, "name", "the stream"))
@@ -102,8 +133,12 @@ class ByteSource(AbstractContextManager["ByteSource"]):
         else:
             self.name = name or str(file)
             self._raw = _opened(Path(file), self.name)
-        self.size: int | None = Path(file).stat().st_size if isinstance(file, str | Path) and self._owned else None
-        self.position = 0
+        self.size = _size(self._raw)
+        self.unpacked = 0  # bytes after decompression
+        self._position = 0
+        self._share: float | None = None
+        self._on_read = on_read
+        self._told = time.monotonic()
         self._copy: BinaryIO | None = None
         self._head = bytearray()
         self._broken: Unreadable | None = None
@@ -123,6 +158,27 @@ class ByteSource(AbstractContextManager["ByteSource"]):
             self._raw.close()
         if self._copy is not None:
             self._copy.close()
+
+    @property
+    def share_read(self) -> float | None:
+        """The share of the file that was read, 0 to 1; None if its size is unknown."""
+        return self._share if self._share is not None or not self.size else min(1.0, self._position / self.size)
+
+    @property
+    def most_row(self) -> int:
+        """Maximum number of bytes of a row: those of the file so far, at least 8 MiB and at most 64 MiB.
+
+        Only a compressed row can be longer than its file.
+        """
+        return min(MAX_ROW_BYTES, max(LEAST_ROW_BYTES, self._position))
+
+    def note(self, unpacked: int, share: float | None = None) -> None:
+        """Count bytes that were unpacked. ``share`` is the share of the rows, if the format knows their number."""
+        self.unpacked += unpacked
+        self._share = share
+        if self._on_read is not None and time.monotonic() - self._told > SECONDS_PER_NOTE:
+            self._told = time.monotonic()
+            self._on_read(self.share_read)
 
     def peek(self) -> bytes:
         """Return up to 64 KiB from the start (after decompression) without consuming them."""
@@ -147,19 +203,28 @@ class ByteSource(AbstractContextManager["ByteSource"]):
             self._head.clear()
         if self._broken is not None:
             raise self._broken
-        yield from self._plain
+        for piece in self._plain:
+            self.note(len(piece))
+            yield piece
 
     def seekable(self) -> BinaryIO:
-        """Return the bytes as a seekable file. A gzipped file or a pipe is first copied to a temporary file."""
+        """Return the bytes as a seekable file. A gzipped file or a pipe is first copied to a temporary file.
+
+        Raises BadInput if a gzipped file unpacks to far more than its own size.
+        """
         if self._copy is not None:
             self._copy.seek(0)
             return self._copy
         if not self.gzipped and self._raw.seekable():
+            self._position = self.size or 0
             self._raw.seek(0)
             return self._raw
         self._copy = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the source
         try:
-            self._copy.writelines(self.chunks())
+            for piece in self.chunks():
+                self._copy.write(piece)
+                if self.gzipped and self.unpacked > MAX_ROW_BYTES + MOST_UNPACKED * self._position:
+                    raise Unreadable(f"it unpacks to more than {MOST_UNPACKED} times its size; unpack it first")
         except Unreadable as error:
             raise BadInput(f"{self.name} cannot be read: {error}") from error
         self._copy.seek(0)
@@ -168,7 +233,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
     def _pieces(self) -> Iterator[bytes]:
         try:
             while piece := self._raw.read(PIECE):
-                self.position += len(piece)
+                self._position += len(piece)
                 yield piece
         except OSError as error:
             raise Unreadable(f"reading failed ({error.strerror or error})") from error
@@ -183,6 +248,16 @@ class ByteSource(AbstractContextManager["ByteSource"]):
             self.close()
             raise BadInput(f"{self.name} is empty: there is nothing to import")
         return first
+
+
+def _size(file: BinaryIO) -> int | None:
+    """Return the number of bytes from here to the end of a file, None if it can be read only once."""
+    if not file.seekable():
+        return None
+    start = file.tell()
+    size = file.seek(0, os.SEEK_END) - start
+    file.seek(start)
+    return size
 
 
 def _opened(path: Path, name: str) -> BinaryIO:
@@ -222,23 +297,27 @@ def _gunzipped(pieces: Iterator[bytes]) -> Iterator[bytes]:
         raise Unreadable("the compressed data end too early")
 
 
-def byte_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def byte_lines(chunks: Iterable[bytes], most: Callable[[], int] = lambda: MAX_ROW_BYTES) -> Iterator[bytes]:
     """Yield lines with their line feed. The last line may have none.
 
-    A line is cut one byte after `MAX_ROW_BYTES`. If reading ``chunks`` fails, the unfinished line is not yielded.
+    A line of more than ``most()`` bytes is `TooLong`. If reading ``chunks`` fails, the unfinished line is not yielded.
     """
     line = bytearray()
+    cut = False
     for chunk in chunks:
         start = 0
-        while (end := chunk.find(b"\n", start)) >= 0:
-            line += chunk[start : end + 1]
-            yield bytes(line[: MAX_ROW_BYTES + 1])
-            line.clear()
-            start = end + 1
-        line += chunk[start:]
-        del line[MAX_ROW_BYTES + 1 :]
+        while start < len(chunk):
+            end = chunk.find(b"\n", start) + 1
+            line += chunk[start : end or len(chunk)]
+            if len(line) > most():
+                cut = True
+                del line[SHOWN_BYTES:]
+            if not end:
+                break
+            yield TooLong(line) if cut else bytes(line)
+            line, cut, start = bytearray(), False, end
     if line:
-        yield bytes(line)
+        yield TooLong(line) if cut else bytes(line)
 
 
 def owner_only(path: str, flags: int) -> int:

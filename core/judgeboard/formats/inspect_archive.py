@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from judgeboard.domain import Rejected
-from judgeboard.formats.files import MAX_ROW_BYTES, ByteSource, Row, Unreadable
+from judgeboard.formats.files import ByteSource, Row, Unreadable, too_long
 from judgeboard.formats.jsonl import parse_row
 
 _ZSTD = 93  # the number of this compression in ZIP files
@@ -29,27 +29,29 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield the samples of a log as rows."""
     file = source.seekable()
     with zipfile.ZipFile(file) as archive:
-        for number, info in enumerate(_samples(archive), start=1):
+        samples = _samples(archive)
+        for number, info in enumerate(samples, start=1):
             try:
-                data = _unpacked(archive, info, file)
+                data = _unpacked(archive, info, file, source.most_row + 1)
             except _DAMAGED as error:
                 raise Unreadable(f"the sample {info.filename} is damaged ({error})") from error
-            yield parse_row(number, data)
+            source.note(len(data), number / len(samples))
+            yield too_long(number, data, source.most_row) if len(data) > source.most_row else parse_row(number, data)
 
 
 def _samples(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
     return [info for info in archive.infolist() if info.filename.startswith("samples/") and info.file_size]
 
 
-def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: BinaryIO) -> bytes:
-    """Return the content of a file in the archive, cut one byte after `MAX_ROW_BYTES`."""
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: BinaryIO, most: int) -> bytes:
+    """Return at most the first ``most`` bytes of a file in the archive."""
     if info.compress_type != _ZSTD:
         with archive.open(info) as stream:
-            return stream.read(MAX_ROW_BYTES + 1)
+            return stream.read(most)
     import pyarrow as pa  # loads slowly, and few logs have this compression
 
     file.seek(info.header_offset)
     name_length, extra_length = struct.unpack("<HH", file.read(30)[26:30])
     file.seek(name_length + extra_length, 1)
     packed = io.BytesIO(file.read(info.compress_size))
-    return bytes(pa.input_stream(packed, compression="zstd").read(MAX_ROW_BYTES + 1))
+    return bytes(pa.input_stream(packed, compression="zstd").read(most))

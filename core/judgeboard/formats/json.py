@@ -5,7 +5,7 @@ wrong encoding is one rejected row. A streaming parser would give up on the rest
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
@@ -25,7 +25,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
     An object without such an array is a row itself. A file may have several top-level values.
     """
-    for number, piece in enumerate(_elements(_Cutter(source.chunks())), start=1):
+    for number, piece in enumerate(_elements(_Cutter(source.chunks(), lambda: source.most_row)), start=1):
         yield parse_row(number, piece)
 
 
@@ -42,7 +42,8 @@ def write(rows: Iterable[dict[str, Any]], columns: Sequence[Column], stream: Bin
 class _Cutter:
     """Cuts values out of a stream by their brackets and quotes. Only one value is in memory at a time."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
+    def __init__(self, chunks: Iterator[bytes], most: Callable[[], int] = lambda: MAX_ROW_BYTES) -> None:
+        self._most = most
         self._chunks = chunks
         self._buffer = bytearray()
         self._at = 0
@@ -108,8 +109,8 @@ class _Cutter:
 
     def _wait(self, at: int, *, at_top: bool = False) -> int:
         """Get more bytes and return the new position of ``at``; -1 if the file ends where a value may end."""
-        if len(self._buffer) - self._at > MAX_ROW_BYTES:
-            raise Unreadable(f"a row is longer than {MAX_ROW_BYTES >> 20} MB")
+        if len(self._buffer) - self._at > self._most():
+            raise Unreadable(f"a row is longer than {self._most() >> 20} MB")
         offset = at - self._at
         if self._more():
             return self._at + offset

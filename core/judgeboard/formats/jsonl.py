@@ -1,12 +1,13 @@
 """JSON lines: one object per line. Reading a written file gives exactly the same values."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NoReturn
 
 from judgeboard.domain import Rejected
-from judgeboard.formats.files import MAX_ROW_BYTES, ByteSource, Column, ColumnType, Row, byte_lines
+from judgeboard.formats.files import ByteSource, Column, ColumnType, Row, TooLong, byte_lines, too_long
 from judgeboard.text import iso_z
 
 _BOM = b"\xef\xbb\xbf"
@@ -14,9 +15,11 @@ _BOM = b"\xef\xbb\xbf"
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield every line as a row. Each line is decoded by itself, so a wrong encoding rejects only this line."""
-    for number, line in enumerate(byte_lines(source.chunks()), start=1):
+    for number, line in enumerate(byte_lines(source.chunks(), lambda: source.most_row), start=1):
         data = line.removeprefix(_BOM) if number == 1 else line
-        if data.strip():
+        if isinstance(line, TooLong):
+            yield too_long(number, data, source.most_row)
+        elif data.strip():
             yield parse_row(number, data)
 
 
@@ -40,6 +43,9 @@ def _cell(value: Any, column: Column) -> Any:
 
 
 MAX_DIGITS = 4_000  # Python refuses numbers with more than 4,300 digits
+MOST_VALUES = 300_000  # of a row; an empty list takes 2 bytes of a file and 64 bytes of memory
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_SEPARATORS = (b",", b"[", b"{")
 
 
 class _Twice(ValueError):
@@ -52,8 +58,6 @@ class _Twice(ValueError):
 
 def parse_row(line: int, data: bytes) -> Row | Rejected:
     """Return the row in the bytes, or a Rejected row with the reason."""
-    if len(data) > MAX_ROW_BYTES:
-        return Rejected(line, None, f"longer than {MAX_ROW_BYTES >> 20} MB", _shown(data[:1000]))
     try:
         values = _parsed(data)
     except ValueError as error:
@@ -76,6 +80,9 @@ def json_kind(value: Any) -> str:
 def _parsed(data: bytes) -> Any:
     if b"\0" in data:
         raise ValueError("contains a NUL character")
+    # The marks in texts are counted too, until their number is suspicious.
+    if _separators(data) > MOST_VALUES and _separators(_STRING.sub(b"", data)) > MOST_VALUES:
+        raise ValueError(f"has more than {MOST_VALUES:,} values")
     try:
         return _DECODER.decode(data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -84,6 +91,10 @@ def _parsed(data: bytes) -> Any:
         raise ValueError("nested too deeply") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at character {error.pos + 1} of the row") from None
+
+
+def _separators(data: bytes) -> int:
+    return sum(map(data.count, _SEPARATORS))
 
 
 def _whole(digits: str) -> int:

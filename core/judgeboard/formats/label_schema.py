@@ -299,7 +299,7 @@ BUILT_IN: Mapping[str, SchemaField] = {
 
 def _fields(fields: Any) -> Any:
     """Return fields as mappings. In a file, a part of the built-in grade may be only its name."""
-    if not isinstance(fields, list):
+    if not isinstance(fields, list) or len(fields) > MOST_FIELDS:
         return fields
     mappings = []
     for each in fields:

@@ -3,19 +3,20 @@
 import itertools
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, time
 from decimal import Decimal
 from typing import Any, BinaryIO
 
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
-from judgeboard.formats.files import ByteSource, Column, ColumnType, Row, Unreadable
+from judgeboard.formats.files import ByteSource, Column, ColumnType, Row, Unreadable, too_long
+from judgeboard.formats.parquet_pages import BATCH_BYTES, DamagedPages, plan_group
 
-BATCH_ROWS = 256
 ROW_GROUP = 2000
 BUFFER_BYTES = 1024 * 1024
 
@@ -25,26 +26,90 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
     Values of types that JSON does not have (durations, UUIDs) become texts.
     """
+    file = source.seekable()
     try:
-        table = parquet.ParquetFile(source.seekable(), buffer_size=BUFFER_BYTES, pre_buffer=False)
+        table = parquet.ParquetFile(file, buffer_size=BUFFER_BYTES, pre_buffer=False)
         names = table.schema_arrow.names
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: a column name is not UTF-8
         raise BadInput(f"{source.name} is not a whole Parquet file: {first_line(error)}") from error
     if len(set(names)) < len(names):
         raise BadInput(f"{source.name} has two columns with the same name: rename one")
-    yield from rows_of_batches(table.iter_batches(batch_size=BATCH_ROWS), "Parquet")
+    yield from rows_of_batches(_batches(file, table), "Parquet", source, table.metadata.num_rows)
 
 
-def rows_of_batches(batches: Iterable[Any], title: str) -> Iterator[Row | Rejected]:
-    """Yield the rows of record batches as JSON values. Raises Unreadable if a batch is damaged."""
+def _batches(file: BinaryIO, table: Any) -> Iterator[Any]:
+    """Yield the batches of a table. Raises Unreadable at a row group that takes too much memory."""
+    columns = (table.schema.column(index) for index in range(len(table.schema)))
+    levels = {column.path: column.max_repetition_level for column in columns}
+    size = file.seek(0, os.SEEK_END)
+    for group in range(table.num_row_groups):
+        plan = plan_group(file, table.metadata.row_group(group), levels, size)
+        if plan.too_large is not None:
+            raise Unreadable(f"{plan.too_large}: write the file with smaller pages, or as JSON lines")
+        reader = table
+        if plan.dictionaries:
+            reader = parquet.ParquetFile(
+                file, metadata=table.metadata, read_dictionary=list(plan.dictionaries), buffer_size=BUFFER_BYTES
+            )
+        yield from reader.iter_batches(batch_size=plan.batch_rows, row_groups=[group])
+
+
+def rows_of_batches(
+    batches: Iterable[Any], title: str, source: ByteSource, of: int | None = None
+) -> Iterator[Row | Rejected]:
+    """Yield the rows of record batches as JSON values. ``of`` is the number of rows in all, if it is known.
+
+    Raises Unreadable if a batch is damaged.
+    """
     number = 0
     try:
         for batch in batches:
-            for values in _batch_rows(batch):
-                number += 1
-                yield Rejected(number, None, values, None) if isinstance(values, str) else Row(number, values)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            for part in _parts(batch):
+                size = sum(map(_size, part.columns))
+                source.note(size, number / of if of else None)
+                if size > source.most_row and part.num_rows == 1:
+                    number += 1
+                    yield too_long(number, b"", source.most_row)
+                    continue
+                for values in _batch_rows(part):
+                    number += 1
+                    yield Rejected(number, None, values, None) if isinstance(values, str) else Row(number, values)
+    except (pa.ArrowException, OSError, UnicodeDecodeError, DamagedPages) as error:
         raise Unreadable(f"the {title} data are damaged ({first_line(error)})") from error
+
+
+def _parts(batch: Any) -> Iterator[Any]:
+    """Yield a batch in parts that take little memory as Python values, if possible."""
+    if batch.num_rows <= 1 or sum(map(_size, batch.columns)) <= BATCH_BYTES:
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from _parts(batch.slice(0, half))
+    yield from _parts(batch.slice(half))
+
+
+def _size(array: Any) -> int:
+    """Return about how many bytes the values of an array take, each value of a dictionary as often as it occurs."""
+    kind = array.type
+    own = 8 * len(array)
+    if pa.types.is_dictionary(kind):
+        lengths = _lengths(array.dictionary)
+        return own + int((lengths.take(array.indices).sum().as_py() or 0) if len(lengths) else 0)
+    if pa.types.is_run_end_encoded(kind):
+        return own + len(array) * _size(array.values)
+    if pa.types.is_struct(kind):
+        return own + sum(map(_size, array.flatten()))
+    if pa.types.is_nested(kind):
+        return own + _size(array.flatten())
+    return own + int(array.nbytes)
+
+
+def _lengths(dictionary: Any) -> Any:
+    """Return the length of each value of a dictionary."""
+    kind = dictionary.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind):
+        return compute.binary_length(dictionary)
+    return pa.array([_size(dictionary)] * len(dictionary) if pa.types.is_nested(kind) else [8] * len(dictionary))
 
 
 def _batch_rows(batch: Any) -> Iterator[dict[str, Any] | str]:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MOST_BYTES = 20_000_000
-MOST_VALUES = 2_000_000  # a few lines with aliases of aliases can expand to billions of values
+MOST_VALUES = 40_000  # a few lines with aliases of aliases can expand to billions of values
+MOST_NODES = 2 * MOST_VALUES  # names of fields are nodes too
 _JSON_LIKE = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "str"))
 _UNKNOWN = frozenset({"extra_forbidden", "unexpected_keyword_argument"})
 
@@ -118,8 +119,23 @@ def parse_yaml(text: str, file: str) -> YamlFile:
     """Return the content of a YAML text. Messages call it ``file``."""
     import yaml
 
+    if len(text) > MOST_BYTES:
+        raise BadInput(f"{file} has more than {MOST_BYTES:,} characters")
+
+    class Loader(yaml.SafeLoader):
+        """Counts the nodes while they are made: each takes about 1 KB of memory."""
+
+        nodes = 0
+
+        def compose_node(self, parent: "yaml.Node | None", index: "yaml.Node | int | None") -> "yaml.Node | None":
+            self.nodes += 1
+            if self.nodes > MOST_NODES:
+                line = self.get_mark().line + 1
+                raise BadInput(f"{file}, line {line}: more than {MOST_VALUES:,} values: split the file")
+            return super().compose_node(parent, index)
+
     try:
-        loader = yaml.SafeLoader(text)
+        loader = Loader(text)
         node = loader.get_single_node()
         if node is None:
             raise BadInput(f"{file} is empty")

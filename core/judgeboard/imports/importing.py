@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Rejected
+from judgeboard.formats.files import HELD_BYTES
 from judgeboard.imports.dates import DatesOfColumn
 from judgeboard.imports.fields import (
     MAX_COLUMNS,
@@ -19,7 +20,7 @@ from judgeboard.imports.fields import (
 )
 from judgeboard.imports.kinds import ImportKind
 from judgeboard.imports.labels import LabelWord
-from judgeboard.imports.reading import ImportRequest, clear_records
+from judgeboard.imports.reading import RESPONSES, ImportRequest, Reading, clear_records
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_path
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.store.clock import utc_now
@@ -34,7 +35,8 @@ _COUNTS = ("rows", "new", "unchanged", "feedback_added", "rejected")
 MOST_KEPT = 20  # maximum number of first records and of first rejected rows in a summary
 
 OnProgress = Callable[[int, float | None], None]
-"""Called after each batch with the number of rows so far and the share of the file that was read (None: unknown)."""
+"""Called during the reading and after each batch. It gets the number of rows so far and the share of the file that was
+read (None: unknown). An error in the function ends the import."""
 
 
 @dataclass(slots=True)
@@ -133,7 +135,7 @@ def import_file(
 ) -> ImportSummary:
     """Import one file. Importing the same file again changes nothing.
 
-    Rows are stored in batches of 1,000, each in one transaction. After a crash, import the file again for the rest.
+    Rows are stored in batches of at most 1,000, each in one transaction. After a crash, import the file again.
     Rejected rows are written to a file with line, field and reason. If no row is rejected, such a file of an earlier
     import stays, because it may be of another database.
 
@@ -149,8 +151,14 @@ def import_file(
     """
     digest = _sha256(file)
     dry_run = request.get("dry_run", False)
-    with clear_records(file, request) as reading:
-        summary = ImportSummary(file=reading.name, kind=reading.kind_name, dry_run=dry_run, format=reading.format.title)
+    summary = ImportSummary(file="", kind=request.get("kind", RESPONSES), dry_run=dry_run)
+
+    def note(share: float | None) -> None:
+        if on_progress is not None:
+            on_progress(summary.rows, share)
+
+    with clear_records(file, request, note) as reading:
+        summary.file, summary.format = reading.name, reading.format.title
         if digest is not None:
             with store.reading() as connection:
                 summary.before = same_file_before(connection, digest, summary.kind)
@@ -161,12 +169,13 @@ def import_file(
             opened = batch or OpenBatch(Path(reading.name).name, digest)
             reading.kind.runs = opened.runs
             rows = _Rows(store, reading.kind, summary, reject, request.get("actor", "library"), opened)
+            flushed = 0  # bytes of the file
             for item in reading:
-                rows.add(reading.line, reading.row, item)
-                if len(rows.records) >= BATCH_ROWS:
+                rows.add(reading, item)
+                if len(rows.records) >= BATCH_ROWS or reading.unpacked - flushed > HELD_BYTES:
                     rows.flush()
-                    if on_progress is not None:
-                        on_progress(summary.rows, reading.share_read)
+                    flushed = reading.unpacked
+                    note(reading.share_read)
             rows.flush()
             rows.finish(whole=batch is None)
             summary.number = opened.id
@@ -239,15 +248,21 @@ class _Rows:
     batch: OpenBatch
     records: list[Any] = field(default_factory=list)
     rows: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+    keeps: bool = True
 
-    def add(self, line: int, row: dict[str, Any], item: Any) -> None:
+    def add(self, reading: Reading, item: Any) -> None:
+        self.keeps = reading.unpacked <= HELD_BYTES
         if isinstance(item, Rejected):
             self._reject(item)
             return
         self.records.append(item)
-        self.rows.append((line, row))
-        if len(self.summary.first_records) < MOST_KEPT:
-            self.summary.first_records.append(item)
+        self.rows.append((reading.line, reading.row))
+        self._keep(self.summary.first_records, item)
+
+    def _keep(self, first: list[Any], item: Any) -> None:
+        """Keep the first rows for the summary: one in any case, and further ones of the first bytes of the file."""
+        if not first or (self.keeps and len(first) < MOST_KEPT):
+            first.append(item)
 
     def flush(self) -> None:
         if not self.records:
@@ -311,10 +326,9 @@ class _Rows:
     def _reject(self, rejected: Rejected) -> None:
         self.summary.rejected += 1
         self.summary.differing += rejected.differs
-        if rejected.differs and len(self.summary.first_differing) < MOST_KEPT:
-            self.summary.first_differing.append(rejected)
-        if len(self.summary.first_rejected) < MOST_KEPT:
-            self.summary.first_rejected.append(rejected)
+        if rejected.differs:
+            self._keep(self.summary.first_differing, rejected)
+        self._keep(self.summary.first_rejected, rejected)
         self.pass_on(rejected)
 
 

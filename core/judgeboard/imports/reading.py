@@ -1,14 +1,14 @@
 """Reads the records of a file of any kind: `read_records` opens it as a `Reading`."""
 
 import itertools
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO, TypedDict, Unpack
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
-from judgeboard.formats.files import AUTO, ByteSource, Row, Unreadable, find_format, first_items
+from judgeboard.formats.files import AUTO, HELD_BYTES, ByteSource, Row, Unreadable, find_format, first_items
 from judgeboard.imports.dates import DateOrder, DatesOfColumn
 from judgeboard.imports.exports.entry import IN_MESSAGES
 from judgeboard.imports.exports.export import (
@@ -129,7 +129,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     @property
     def share_read(self) -> float | None:
         """The share of the file that was read, 0 to 1; None if its size is unknown."""
-        return self._source.position / self._source.size if self._source.size else None
+        return self._source.share_read
+
+    @property
+    def unpacked(self) -> int:
+        """Number of bytes of the file so far, after decompression."""
+        return self._source.unpacked
 
     @property
     def question(self) -> Question | None:
@@ -170,6 +175,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
                 self._first.add(self._columns.unfolded(item.values))
             if not self._unseen and (self.export is not None or self._first.is_clear):
                 break
+            if self.unpacked > HELD_BYTES:
+                break
         self.dates = self._first.decided
         if missing := self._unseen:
             names = self._columns.known(nested="." in missing[0]) if self.export is None else self.export.names
@@ -198,7 +205,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
         if self._recognises and self.export is None:
             for count in (FIRST_ROWS, LOOK_AHEAD):
-                ahead, items = first_items(items, count)
+                ahead, items = first_items(items, count, lambda: self.unpacked > HELD_BYTES)
                 first = [item.values for item in ahead if isinstance(item, Row)]
                 export = recognised(first, self.kind_name, with_mapping=bool(self._key_mapping))
                 if export is not None:
@@ -247,8 +254,13 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return record
 
 
-def read_records(file: str | Path | BinaryIO, **request: Unpack[ImportRequest]) -> Reading:
-    """Read a file of one kind lazily: a path, ``-`` for standard input, or a stream of bytes, gzipped or not."""
+def read_records(
+    file: str | Path | BinaryIO, on_read: Callable[[float | None], None] | None = None, **request: Unpack[ImportRequest]
+) -> Reading:
+    """Read a file of one kind lazily: a path, ``-`` for standard input, or a stream of bytes, gzipped or not.
+
+    ``on_read`` is that of `ByteSource`.
+    """
     if unknown := request.keys() - ImportRequest.__optional_keys__:
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}: {', '.join(ImportRequest.__annotations__)}")
     kind, source, label_set = request.get("kind", RESPONSES), request.get("source"), request.get("label_set")
@@ -266,7 +278,7 @@ def read_records(file: str | Path | BinaryIO, **request: Unpack[ImportRequest]) 
     importing.labels.label_set = label_set
     importing.newer_counts = request.get("newer_counts", False)
     meanings = meanings_of(request.get("values") or {}, chosen.columns, chosen.choices, request.get("mapping") or {})
-    opened = ByteSource(file, request.get("name"))
+    opened = ByteSource(file, request.get("name"), on_read)
     try:
         return Reading(opened, importing, meanings, request)
     except BaseException:
@@ -274,14 +286,16 @@ def read_records(file: str | Path | BinaryIO, **request: Unpack[ImportRequest]) 
         raise
 
 
-def clear_records(file: str | Path | BinaryIO, request: ImportRequest) -> Reading:
+def clear_records(
+    file: str | Path | BinaryIO, request: ImportRequest, on_read: Callable[[float | None], None] | None = None
+) -> Reading:
     """Read a file of one kind lazily, if nothing is open.
 
     If the first dates do not show the order of day and month, the file is read to the first date that does.
     Raises UnclearFile if a required field has no column, or no date shows the order.
     """
     start = None if isinstance(file, str | Path) or not file.seekable() else file.tell()
-    reading = read_records(file, **request)
+    reading = read_records(file, on_read, **request)
     question = reading.question
     if question is None:
         return reading
@@ -291,6 +305,6 @@ def clear_records(file: str | Path | BinaryIO, request: ImportRequest) -> Readin
         raise UnclearFile(question)
     if not isinstance(file, str | Path):
         file.seek(start or 0)
-    again = read_records(file, **request | {"dates": dates.order})
+    again = read_records(file, on_read, **request | {"dates": dates.order})
     again.dates = dates
     return again

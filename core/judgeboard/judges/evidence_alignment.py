@@ -12,7 +12,14 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from judgeboard.domain import Claim, checked_groundedness
-from judgeboard.judges.words import content_words, only_declines, sentence_spans, without_citations, word_keys
+from judgeboard.judges.words import (
+    content_words,
+    first_characters,
+    only_declines,
+    sentence_spans,
+    without_citations,
+    word_keys,
+)
 from judgeboard.text import half_up
 
 LONGEST_PIECE = 400
@@ -24,6 +31,8 @@ FITTING_SHARE = 0.5
 COMMON = 200
 """A word that occurs in more places than this only ranks the places that rarer words found."""
 FINALISTS = 20
+LONGEST_READ = 500_000
+"""Characters of an answer, and of all passages, whose words are compared. Later sentences have no place by words."""
 
 _BREAK = re.compile(r"\s+")
 
@@ -64,12 +73,14 @@ def align(answer: str, passages: Sequence[str] | None, claims: Iterable[Claim] =
     A place is a sentence of a passage or a part of one. The best place has the largest share of the sentence's content
     words; if shares are equal, it is the first. A rare word weighs more: log(1 + all places / places with the word).
     A place that a judge quoted for a claim in the sentence takes precedence. Pass no claims if the reader may not see
-    judgments. The running time is linear in the length of the texts: common words are not used to look for places.
+    judgments. The running time is linear in the length of the texts: common words are not used to look for places, and
+    only the first 500,000 characters are compared.
     """
-    index = _indexed(tuple(passages or ()))
+    index = _indexed(first_characters(tuple(passages or ()), LONGEST_READ))
     spans = sentence_spans(answer)
     quoted = _quoted(spans, claims, passages or ())
-    return tuple(quoted.get(place) or _best(*span, answer, index) for place, span in enumerate(spans))
+    compared = answer[:LONGEST_READ]
+    return tuple(quoted.get(place) or _best(*span, compared, index) for place, span in enumerate(spans))
 
 
 def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) -> bool:

@@ -4,7 +4,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
-from judgeboard.judges.words import STOP_WORDS, Word, content_words, says_not_found, sentences, word_keys
+from judgeboard.judges.words import (
+    STOP_WORDS,
+    Word,
+    content_words,
+    first_characters,
+    says_not_found,
+    sentences,
+    word_keys,
+)
 
 WEAKEST_SENTENCE_SHARE = 0.2
 """Weight of the worst-supported sentence in groundedness. The share of all words found has the rest."""
@@ -96,6 +104,8 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
 
 
 MOST_NAMED = 12
+LONGEST_READ = 500_000
+"""Characters of an answer, of a query, and of all passages that are compared."""
 FORMULA = 1
 """The version of the formula and its word lists; every change of them gives a new judge version."""
 
@@ -130,14 +140,17 @@ def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -
     Groundedness (0..1) is the share of the answer's content words, numbers and names that occur in the passages. The
     worst sentence has one fifth of the weight. Quality (1..4) depends on how many words of the query the answer repeats
     and on how complete it is. If ``passages`` is None, so is groundedness. If it is empty, groundedness is 0, or 1 for
-    an answer without content words. Deterministic.
+    an answer without content words. Only the first 500,000 characters of long texts are read. Deterministic.
     """
-    tally = overlap(query, answer, passages or ())
+    read = first_characters(passages or (), LONGEST_READ)
+    tally = overlap(query[:LONGEST_READ], answer[:LONGEST_READ], read)
+    is_cut = max(len(query), len(answer)) > LONGEST_READ or read != (passages or ())
     return Verdict(
         status=Status.OK,
         groundedness=None if passages is None else tally.groundedness,
         quality=tally.quality,
-        reasoning=_reasoning(tally, passages),
+        reasoning=_reasoning(tally, passages)
+        + (f" Only the first {LONGEST_READ:,} characters of long texts were compared." if is_cut else ""),
         cost_micro=0,
         latency_ms=0,
     )

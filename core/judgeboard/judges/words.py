@@ -1,5 +1,6 @@
 """Finds the words and sentences of a text, and refusals."""
 
+import itertools
 import re
 import unicodedata
 from functools import cache, lru_cache
@@ -124,6 +125,14 @@ def _tokens(text: str) -> list[str]:
     if text.isascii():
         return _ASCII_TOKEN.findall(text)
     return _token().findall(unicodedata.normalize("NFKC", text))
+
+
+def first_characters(texts: tuple[str, ...], most: int) -> tuple[str, ...]:
+    """Return texts with the first ``most`` characters of all of them together."""
+    if sum(map(len, texts)) <= most:
+        return texts
+    ends = itertools.accumulate(map(len, texts))
+    return tuple(text[: max(0, most - end + len(text))] for text, end in zip(texts, ends, strict=True))
 
 
 def content_words(sentence: str) -> list[Word]:

@@ -1,6 +1,6 @@
 """The page Import: upload a file, see what would be stored, store it; undo an import."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO, cast
 
 import streamlit as st
@@ -12,7 +12,7 @@ from judgeboard.formats.files import format_titles
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.exports.entry import IN_MESSAGES
 from judgeboard.imports.fields import ColumnUse, nested_names
-from judgeboard.imports.importing import ImportSummary, undo_import
+from judgeboard.imports.importing import ImportSummary, OnProgress, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import in_other_words, labels_sentence
 from judgeboard.imports.questions import Question, UnclearFile
@@ -372,9 +372,11 @@ def _card(trial: Imported, stream: BinaryIO) -> None:
     st.rerun()
 
 
-def _progress(place: DeltaGenerator, done: str) -> Callable[[int], None]:
-    def report(rows: int) -> None:
-        place.text(f"{rows:,} rows {done}")
+def _progress(place: DeltaGenerator, done: str) -> OnProgress:
+    """Return what shows the progress. If the page was closed, Streamlit ends the script there, and so the reading."""
+
+    def report(rows: int, share: float | None) -> None:
+        place.text(f"{rows:,} rows {done}{'' if share is None else f', {share:.0%} of the file'}")
 
     return report
 

@@ -11,7 +11,7 @@ from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Prefere
 from judgeboard.imports.exports.entry import IN_MESSAGES
 from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES
 from judgeboard.imports.fields import ColumnUse
-from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.imports.importing import ImportSummary, OnProgress, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.imports.questions import Question, UnclearFile, propose
 from judgeboard.imports.reading import ImportRequest
@@ -23,7 +23,7 @@ from judgeboard.text import shortened
 from judgeboard_dashboard.session import store
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, count, day, when
 
-MAX_REJECTED = 50_000_000  # bytes of rejected rows that can be downloaded
+MAX_REJECTED = 10_000_000  # bytes of rejected rows that can be downloaded
 MAX_COLUMNS = 6  # names of columns in one sentence
 WORDS = {
     "external_id": "id",
@@ -153,44 +153,42 @@ class Imported:
         return " and ".join(new)
 
 
-def try_file(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], before: Imported | None) -> Imported:
+def try_file(stream: BinaryIO, choice: Choice, on_progress: OnProgress, before: Imported | None) -> Imported:
     """Import a file in a dry run; ``before`` is the previous trial, perhaps of the same file.
 
     Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be used.
     """
-    trial = import_upload(stream, choice, on_rows, dry_run=True)
+    trial = import_upload(stream, choice, on_progress, dry_run=True)
     if not choice.request["mapping"]:
         unmapped = trial.summary.columns
     elif before is not None and before.choice.plain == choice.plain:
         unmapped = before.unmapped
     else:
         try:
-            unmapped = import_upload(stream, choice.plain, on_rows, dry_run=True).summary.columns
+            unmapped = import_upload(stream, choice.plain, on_progress, dry_run=True).summary.columns
         except UnclearFile as unclear:
             unmapped = unclear.question.columns
-    others = () if has_news(trial.summary) else _others(stream, trial, on_rows, dry_run=True)
+    others = () if has_news(trial.summary) else _others(stream, trial, on_progress, dry_run=True)
     return replace(trial, unmapped=unmapped, others=others)
 
 
-def import_all(stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], *, actor: Reviewer) -> Imported:
+def import_all(stream: BinaryIO, choice: Choice, on_progress: OnProgress, *, actor: Reviewer) -> Imported:
     """Import a file: its answers, and then the verdicts and grades that it has beside them."""
-    done = import_upload(stream, choice, on_rows, actor=actor)
-    return replace(done, others=_others(stream, done, on_rows, actor=actor))
+    done = import_upload(stream, choice, on_progress, actor=actor)
+    return replace(done, others=_others(stream, done, on_progress, actor=actor))
 
 
 def _others(
-    stream: BinaryIO, answers: Imported, on_rows: Callable[[int], None], **more: Unpack[ImportRequest]
+    stream: BinaryIO, answers: Imported, on_progress: OnProgress, **more: Unpack[ImportRequest]
 ) -> tuple[Imported, ...]:
     """Import the rows of other kinds in an export whose answers are stored."""
     if answers.summary.kind != "responses" or not answers.summary.usable:
         return ()
     others = (answers.choice.plain.changed(kind=kind) for kind in answers.summary.others)
-    return tuple(import_upload(stream, choice, on_rows, **more) for choice in others)
+    return tuple(import_upload(stream, choice, on_progress, **more) for choice in others)
 
 
-def import_upload(
-    stream: BinaryIO, choice: Choice, on_rows: Callable[[int], None], **more: Unpack[ImportRequest]
-) -> Imported:
+def import_upload(stream: BinaryIO, choice: Choice, on_progress: OnProgress, **more: Unpack[ImportRequest]) -> Imported:
     """Import the file as the choice and ``more`` say.
 
     Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be used.
@@ -200,7 +198,7 @@ def import_upload(
     summary = import_file(
         store(),
         stream,
-        on_progress=lambda rows, _share: on_rows(rows),
+        on_progress=on_progress,
         on_rejected=rejected.add,
         **choice.request | more,
     )

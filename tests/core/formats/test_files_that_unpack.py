@@ -1,0 +1,194 @@
+"""Small files that unpack to very large ones: the row is rejected, or reading ends, and little memory is used."""
+
+import gzip
+import io
+import json
+import resource
+import subprocess
+import sys
+import zipfile
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from judgeboard.domain import Rejected, Response
+from judgeboard.formats.files import LEAST_ROW_BYTES, MAX_ROW_BYTES
+from judgeboard.imports.importing import import_file
+
+MB = 1024 * 1024
+MOST_MB = 100  # above the idle process: 60, and a margin for other machines
+
+
+def gzipped(*parts):
+    return gzip.compress(b"".join(parts), 1)
+
+
+def parquet_of(rows_per_page=1024, **columns):
+    file = io.BytesIO()
+    parquet.write_table(pa.table(columns), file, compression="zstd", write_batch_size=rows_per_page)
+    return file.getvalue()
+
+
+def archive_of(sample):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("samples/1.json", sample)
+    return file.getvalue()
+
+
+LARGE = b"a" * (LEAST_ROW_BYTES + MB)
+GOOD = b'{"query": "q", "answer": "a"}'
+
+
+@pytest.mark.parametrize("encode", [bytes, gzip.compress], ids=["plain", "gzipped"])
+def test_a_cell_of_70_mb_is_rejected_with_its_line_and_the_next_row_is_read(reading, encode):
+    bad, good = reading(encode(b"query,answer\nq," + b"a" * (70 * MB) + b"\nq2,a2\n"), "log.csv")
+    assert isinstance(bad, Rejected)
+    assert bad.line == 2
+    assert "longer" in bad.reason
+    assert len(bad.row) < MB
+    assert (good.query, good.answer) == ("q2", "a2")
+
+
+def test_a_long_record_is_read_as_a_short_one_is(reading):
+    text = 'one "quoted"\n, ; part ' * 200_000
+    data = 'query,answer\nq,"{}"\nq2,a2\n'.format(text.replace('"', '""'))
+    long, short = reading(data.encode(), "log.csv")
+    assert long.answer == text.strip() or long.answer == text
+    assert short.query == "q2"
+
+
+def test_a_quote_that_is_never_closed_is_one_rejected_record(reading):
+    (bad,) = reading(b'query,answer\nq,"' + b"line\n" * (MB // 2), "log.csv")
+    assert (bad.line, "quote" in bad.reason) == (2, True)
+
+
+@pytest.mark.parametrize("end", [b"", b"]"], ids=["jsonl", "json"])
+def test_a_compressed_row_that_is_longer_than_its_file_is_refused(reading, end):
+    start = b"[" if end else b""
+    *_, bad = reading(
+        gzipped(start, b'{"query": "', LARGE, b'", "answer": "a"}\n', end), "log.json" if end else "a.jsonl"
+    )
+    assert isinstance(bad, Rejected)
+    assert "longer than 8 MB" in bad.reason
+
+
+def test_a_row_of_very_many_values_is_rejected_but_not_a_text_with_as_many_commas(reading):
+    bad, good = reading(
+        b'{"query": ['
+        + b"[]," * 400_000
+        + b'0], "answer": "a"}\n{"query": "q", "answer": "'
+        + b",[" * 400_000
+        + b'"}\n'
+    )
+    assert isinstance(bad, Rejected)
+    assert isinstance(good, Response)
+
+
+def test_a_parquet_cell_that_is_too_long_is_refused(reading):
+    items = list(reading(parquet_of(query=["q"], answer=["a" * (64 * MB)]), "log.parquet"))
+    assert [type(item) for item in items] == [Rejected]
+    rows = {"query": ["q"] * 3, "answer": ["a", "b" * len(LARGE), "c"]}
+    first, bad, last = reading(parquet_of(1, **rows), "log.parquet")
+    assert (first.answer, bad.line, last.answer) == ("a", 2, "c")
+
+
+def test_a_parquet_text_that_many_rows_share_is_read_for_each(reading):
+    text = "q" * (2 * MB)
+    responses = list(
+        reading(parquet_of(query=[text] * 5, answer=list("abcde"), contexts=[["p", "p"]] * 5), "log.parquet")
+    )
+    assert [(len(each.query), each.answer, each.passages) for each in responses] == [
+        (len(text), letter, ("p", "p")) for letter in "abcde"
+    ]
+
+
+def test_a_sample_of_an_archive_that_is_too_long_is_rejected(reading):
+    sample = json.dumps({"id": 1, "input": "q" * len(LARGE)})
+    assert all(isinstance(item, Rejected) for item in reading(archive_of(sample), "log.eval"))
+
+
+class Closed(BaseException):
+    """The page of the import was closed."""
+
+
+BLANK = gzip.compress(b"\n" * (64 * MB))
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.jsonl.gz", BLANK),
+        ("a.csv.gz", gzip.compress(b"query,answer\n" + b"\n" * (64 * MB))),
+        ("a.csv", b'query,answer\nq,"' + b"line\n" * (4 * MB)),
+        ("a.parquet", parquet_of(query=pa.nulls(4 * MB), answer=pa.nulls(4 * MB))),
+    ],
+)
+def test_reading_tells_its_progress_before_any_row_is_stored_and_ends_when_that_fails(sqlite_store, name, data):
+    shares = []
+
+    def close(rows, share):
+        assert rows >= 0
+        shares.append(share)
+        raise Closed
+
+    with pytest.raises(Closed):
+        import_file(sqlite_store, io.BytesIO(data), name=name, dry_run=True, on_progress=close)
+    assert len(shares) == 1
+    assert 0 <= shares[0] <= 1
+
+
+MEASURED = """
+import sys
+from judgeboard import import_file, open_store
+from judgeboard.errors import BadInput
+import pyarrow.parquet
+
+def peak():
+    return int(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]) // 1024
+
+store = open_store(sys.argv[1], create=True)
+import_file(store, sys.argv[2], dry_run=True, on_rejected=lambda row: None)
+idle = peak()
+try:
+    import_file(store, sys.argv[3], dry_run=True, on_rejected=lambda row: None)
+except BadInput:
+    pass
+print(peak() - idle)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.parquet", lambda: parquet_of(query=["q"], answer=["a" * (512 * MB)])),
+        ("a.parquet", lambda: parquet_of(query=["q" * (7 * MB)] * 300, answer=["a"] * 300)),
+        ("a.parquet", lambda: parquet_of(query=["q"], contexts=[["p" * 1_000] * 300_000])),
+        ("a.jsonl.gz", lambda: gzipped(b'{"query": "', b"a" * (256 * MB), b'"}\n')),
+        ("a.jsonl.gz", lambda: gzipped(b'{"query": [', b"[]," * (2 * MB), b"0]}\n")),
+        ("a.jsonl.gz", lambda: gzipped(*[b'{"query": "q", "answer": "' + b"a" * (7 * MB) + b'"}\n'] * 12)),
+        ("a.csv.gz", lambda: gzipped(b"," * (64 * MB))),
+        ("a.eval", lambda: archive_of(b'{"input": "' + b"a" * (256 * MB))),
+    ],
+    ids=["cell", "dictionary", "list", "line", "values", "rows", "commas", "archive"],
+)
+def test_a_small_file_takes_little_memory(tmp_path, name, data):
+    plain, bomb = tmp_path / "plain.csv", tmp_path / name
+    plain.write_bytes(b"query,answer\nq,a\n")
+    bomb.write_bytes(data())
+    assert bomb.stat().st_size < 5 * MB
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, tmp_path / "log.db", plain, bomb],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3_000 * MB, 3_000 * MB)),
+    )
+    assert int(done.stdout) < MOST_MB
+
+
+def test_a_row_may_have_64_mb_if_its_file_has_them(reading):
+    (response,) = reading(b'{"query": "q", "answer": "' + b"a" * (MAX_ROW_BYTES - 100) + b'"}\n')
+    assert len(response.answer) == MAX_ROW_BYTES - 100
