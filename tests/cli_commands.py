@@ -1,5 +1,7 @@
 """Every command by the words that name it."""
 
+import re
+import shlex
 from collections.abc import Iterator
 
 import click
@@ -11,3 +13,19 @@ def every_command(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tu
         yield (*path, name)
         if isinstance(command, click.Group):
             yield from every_command(command, (*path, name))
+
+
+def command_examples(root: click.Group) -> Iterator[list[str]]:
+    """Yield the words of an example of each command that takes --db."""
+    for path in every_command(root):
+        command: click.Command | None = root
+        for word in path:
+            assert isinstance(command, click.Group)
+            command = command.get_command(click.Context(command), word)
+        assert command is not None
+        if not any("--db" in option.opts for option in command.params):
+            continue
+        lines = re.findall(r"judgeboard ([^|>\n]+)", command.epilog or "")
+        line = next((line for line in lines if shlex.split(line)[: len(path)] == [*path]), " ".join(path))
+        words = shlex.split(line)
+        yield words[: words.index("--db")] if "--db" in words else words

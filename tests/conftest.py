@@ -173,8 +173,9 @@ def shared() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the settings of whoever runs the tests out of them."""
+def bare_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the settings of whoever runs the tests, and the project files that they have confirmed, out of them."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "config"))
     for name in os.environ:
         if name.startswith(("JUDGEBOARD_", "OPENAI_", "OTEL_", CURRENT_TEST)) and name != "JUDGEBOARD_SHARED":
             monkeypatch.delenv(name)

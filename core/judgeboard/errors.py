@@ -1,6 +1,10 @@
 """The exceptions of Judgeboard. The text of an exception is the message for the user."""
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class JudgeboardError(Exception):
@@ -52,6 +56,15 @@ class OtherHost(BadInput):
         """Make the error from the title of the judge version, both hosts and what would be sent."""
         super().__init__(f"{version} last used the host {before}. Now {subject} would be sent to {now}")
         self.before, self.now, self.subject = before, now, subject
+
+
+class UnconfirmedFile(BadInput):
+    """A project file reaches out of its folder, and nobody has confirmed it. With the file ``mark``, it is."""
+
+    def __init__(self, message: str, mark: "Path") -> None:
+        """Make the error from its text and the path of the mark."""
+        super().__init__(message)
+        self.mark = mark
 
 
 class Contradiction(BadInput):

@@ -1,6 +1,7 @@
 """The settings of the environment and the project file, read in one place and shown without secrets."""
 
 import ast
+import json
 import os
 import re
 from collections.abc import Callable
@@ -13,10 +14,26 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from judgeboard.cli.app import root
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, UnconfirmedFile
 from judgeboard.settings.masking import masked
-from judgeboard.settings.model import Settings, load_settings, provider_address, provider_key, shown_settings
-from judgeboard.settings.sections import SECTIONS, Price, fields_of
+from judgeboard.settings.model import (
+    Settings,
+    Thresholds,
+    load_settings,
+    provider_address,
+    provider_key,
+    shown_settings,
+)
+from judgeboard.settings.project_file import confirm, project_file
+from judgeboard.settings.sections import (
+    SECTIONS,
+    AlertSettings,
+    JudgeSettings,
+    JudgingRuleSettings,
+    Price,
+    QueueSettings,
+    fields_of,
+)
 
 CORE = Path(__file__).parents[2] / "core" / "judgeboard"
 
@@ -138,34 +155,123 @@ def test_the_nearest_project_file_above_is_read_below_the_environment(
         load_settings()
 
 
-def test_a_file_above_runs_no_command_and_that_of_another_user_is_ignored(
+def confirmed() -> Settings:
+    """Return the settings, with a project file that the user confirms."""
+    with pytest.raises(UnconfirmedFile) as caught:
+        load_settings()
+    confirm(caught.value)
+    return load_settings()
+
+
+def test_a_file_that_reaches_out_of_its_folder_counts_once_its_content_is_confirmed(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(project.parent / "config"))
+    project.write_text('random_share = 0.3\nalert_command = "curl https://example.org"\n')
+    assert confirmed().alert_command == "curl https://example.org"
+    (mark,) = (project.parent / "config/judgeboard/confirmed").iterdir()
+    assert mark.stat().st_mode & 0o777 == 0o600
+    monkeypatch.chdir(project.parent)
+    assert load_settings().random_share == 0.3
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", "judgeboard.toml")
+    assert load_settings().random_share == 0.3
+    project.write_text('random_share = 0.4\nalert_command = "curl https://example.org"\n')
+    assert confirmed().random_share == 0.4, "another content is confirmed anew"
+    (project.parent / "below" / "judgeboard.toml").symlink_to(project)
+    monkeypatch.setenv("JUDGEBOARD_CONFIG", "below/judgeboard.toml")
+    assert confirmed().random_share == 0.4, "a link in another folder is another file"
+
+
+def test_a_file_that_another_user_can_change_is_ignored(
     project: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    text = 'random_share = 0.3\nalert_command = "curl https://example.org"\n'
-    project.write_text(text)
-    settings = load_settings()
-    assert (settings.random_share, settings.alert_command) == (0.3, None)
-    assert settings.origin("alert_command") == "default"
-    load_settings()
-    assert [each for each in caplog.messages if "judgeboard.toml, line 2: alert_command is ignored" in each] == [
-        caplog.messages[-1]
-    ], "it is said once"
-    monkeypatch.setenv("JUDGEBOARD_CONFIG", str(project))
-    assert load_settings().alert_command == "curl https://example.org"
-    monkeypatch.delenv("JUDGEBOARD_CONFIG")
-    monkeypatch.chdir(project.parent)
-    assert load_settings().alert_command == "curl https://example.org", "the file is in this folder"
-    monkeypatch.chdir("below")
+    project.write_text("random_share = 0.3\n")
     project.chmod(0o666)
-    assert load_settings().random_share == 0.02
-    assert caplog.messages[-1].startswith(f"{project} is ignored, because another user can change it.")
+    for folder in (project.parent / "below", project.parent):
+        monkeypatch.chdir(folder)
+        assert load_settings().random_share == 0.02
+    assert [message.startswith(f"{project} is ignored") for message in caplog.messages] == [True], "it is said once"
     project.chmod(0o600)
     assert load_settings().random_share == 0.3
+    project.parent.chmod(0o777)
+    assert load_settings().random_share == 0.02
+    project.parent.chmod(0o700)
+    (project.parent / "below" / "judgeboard.toml").symlink_to(project)
+    monkeypatch.chdir("below")
+    assert load_settings().random_share == 0.3
+    project.write_text("")  # the file behind the link, and the next one above
+    other = project.with_name("other.toml")
+    other.write_text("random_share = 0.4\n")
+    Path("judgeboard.toml").unlink()
+    Path("judgeboard.toml").symlink_to(other)
+    assert load_settings().random_share == 0.4
     if os.getuid() == 0:
-        os.chown(project, 12345, -1)
+        os.chown("judgeboard.toml", 12345, -1, follow_symlinks=False)
     else:
         monkeypatch.setattr(os, "getuid", lambda: project.stat().st_uid + 1)
-    assert load_settings().random_share == 0.02
+    assert load_settings().random_share == 0.02, "a link of another user"
+
+
+EVERY_SETTING = {
+    f"{name}.{key}" if name in SECTIONS else name
+    for name in Settings.model_fields
+    for key in (fields_of(SECTIONS[name]) if name in SECTIONS else ("",))
+}
+IN_THE_FOLDER = {  # these name no address, no command and no file outside of the folder
+    *(name for name in Thresholds.model_fields if name not in {"checks", "flag_rules"}),
+    *("primary_judge", "provider", "model", "requests_per_minute", "tokens_per_minute", "reply_mb"),
+    *("trace_quiet", "trace_longest", "feedback_days", "sources.map", "sources.dates"),
+    *(f"judges.{name}" for name in fields_of(JudgeSettings).keys() - {"prompt", "rubric", "judge_file", "base_url"}),
+    *(f"suites.{name}" for name in ("by", "baseline", "threshold", "max_unmeasured", "max_drop")),
+    *(f"queues.{name}" for name in fields_of(QueueSettings).keys() - {"guidelines"}),
+    *(f"alerts.{name}" for name in fields_of(AlertSettings).keys() - {"to"}),
+    *(f"judging_rules.{name}" for name in fields_of(JudgingRuleSettings).keys() - {"base_url"}),
+} - {"judges.schema", "queues.schema"}
+OUTSIDE = {
+    **dict.fromkeys(
+        ("prices", "families", "checks", "judges.prompt", "judges.rubric", "judges.judge_file"), "/etc/hosts"
+    ),
+    **dict.fromkeys(("suites.file", "queues.guidelines"), "/etc/hosts"),
+    **dict.fromkeys(("judges.schema", "queues.schema"), "/etc/hosts.yaml"),
+    "db": "../log.db",
+    "suites.candidate": "python:answers:ask",
+    "alerts.to": "email:eve@example.org",
+    "admin": "eve@example.org",
+    "receive_grpc": "0.0.0.0:4317",
+    "alert_command": "send",
+    "alert_networks": "10.0.0.0/8",
+    "smtp_from": "eve@example.org",
+}
+
+
+@pytest.mark.parametrize("name", sorted(EVERY_SETTING - IN_THE_FOLDER))
+def test_a_setting_that_reaches_out_of_the_folder_is_not_in_force_unconfirmed(name: str, project: Path) -> None:
+    section, _, key = name.partition(".")
+    written = json.dumps(OUTSIDE.get(name, "http://example.org/v1"))
+    if name == "flag_rules":
+        written = f"{{mine = {{address = {written}}}}}"
+    project.write_text(f"[{section}.a]\n{key} = {written}\n" if key else f"{name} = {written}\n")
+    file = project_file()
+    assert file is not None
+    with pytest.raises(UnconfirmedFile, match=key or name):
+        file.check_confirmed()
+
+
+def test_a_file_that_stays_in_its_folder_needs_no_confirmation(project: Path) -> None:
+    for name in ("prompt.md", "suite.yaml", "guide.md"):
+        (project.parent / name).write_text("x")
+    project.write_text(
+        'db = "data/log.db"\nprimary_judge = "strict"\n[judges.strict]\nmodel = "m"\nprompt = "prompt.md"\n'
+        '[sources.shop.map]\nurl = "query"\nadmin = "https://example.org/answer"\n[suites.a]\nfile = "suite.yaml"\n'
+        'candidate = "model:m"\n[queues.a]\nguidelines = "guide.md"\nschema = "support"\n'
+        '[alerts.a]\nwhen = "old_flags"\nafter = "2d"\nto = "slack:env:SLACK_URL"\n'
+        '[[checks]]\nname = "no links"\nnot_regex = "http://"\n'
+    )
+    assert load_settings().primary_judge == "strict"
+    (project.parent / "prompt.md").unlink()
+    (project.parent / "prompt.md").symlink_to("/etc/hosts")
+    with pytest.raises(UnconfirmedFile, match=r"judges\.strict\.prompt"):
+        load_settings()
 
 
 @pytest.mark.parametrize(

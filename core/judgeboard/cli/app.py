@@ -13,7 +13,14 @@ import click
 
 from judgeboard.cli.groups import DELETING, CommandsOnDemand, GroupWithDefault, Place
 from judgeboard.cli.options import echo, example, same_command
-from judgeboard.errors import BadInput, JudgeboardError, MissingOption, MissingSetting, UnknownName
+from judgeboard.errors import (
+    BadInput,
+    JudgeboardError,
+    MissingOption,
+    MissingSetting,
+    UnconfirmedFile,
+    UnknownName,
+)
 from judgeboard.registry.methods import Registration, checked_command, with_methods
 from judgeboard.settings.masking import mask_logs, without_secrets
 
@@ -152,8 +159,23 @@ def run(arguments: Sequence[str]) -> int:
                 raise
             return 0  # the reader has closed the pipe, as `head` does: click has wrapped the stream, and prints nothing
         except Exception as error:  # noqa: BLE001 - one line for every error; --debug shows the rest
-            return _failed(error, debug=debug)
+            code = _failed(error, debug=debug)
+            # The file is read before a command does anything, so the command can run again.
+            return run(arguments) if isinstance(error, UnconfirmedFile) and _confirms(error) else code
     return result if isinstance(result, int) else 0
+
+
+def _confirms(unconfirmed: UnconfirmedFile) -> bool:
+    """Ask whether a project file is used, and keep that it is."""
+    from judgeboard.settings.project_file import confirm
+
+    try:
+        if not (sys.stdin.isatty() and click.confirm("Use this file?", err=True)):
+            return False
+    except click.Abort:
+        return False
+    confirm(unconfirmed)
+    return True
 
 
 def _words(error: Exception) -> str:

@@ -177,23 +177,37 @@ def _key(name: str) -> str:
 
 @options.command("judgeboard config", "JUDGEBOARD_LOW_GROUNDEDNESS=0.6 judgeboard config")
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of judgeboard.toml, for an editor.")
-def config_command(schema: bool) -> int:
+@click.option(
+    "--confirm", "confirms", is_flag=True, help="Confirm the project file as it is, with what it names outside."
+)
+def config_command(schema: bool, confirms: bool) -> int:
     """Show each setting, its value and its origin. The first line is the database in use. Secrets are masked.
 
     The origin is one of these: a variable of the environment, a line of judgeboard.toml, `stored` (in the database), or
     `default`. If several of them have a value, the first in this order counts. If the environment or judgeboard.toml
     gives a value, the page Settings cannot change it.
 
+    A project file that names an address, a command, or a file outside of its folder is in force only after you have
+    confirmed it. A changed file needs a new confirmation.
+
     Exit code 2: the database exists but cannot be opened, or a value cannot be used.
     """
-    from judgeboard.errors import JudgeboardError, MissingDatabase
+    from judgeboard.errors import JudgeboardError, MissingDatabase, UnconfirmedFile
     from judgeboard.health.project import settings_faults
     from judgeboard.llm.endpoint import PROVIDERS
     from judgeboard.settings.model import Settings, load_settings, shown_settings
+    from judgeboard.settings.project_file import confirm
     from judgeboard.store.settings import settings_in_force
 
     if schema:
         click.echo(json.dumps(Settings.model_json_schema(), indent=2))
+        return 0
+    if confirms:
+        try:
+            load_settings()
+        except UnconfirmedFile as unconfirmed:
+            confirm(unconfirmed)
+        click.echo("the project file is in force")
         return 0
     settings, database, code = load_settings(), "", 0
     try:

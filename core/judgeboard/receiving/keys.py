@@ -168,7 +168,8 @@ class Door:
         now = utc_now()
         with store.reading() as connection:
             key = None if token is None else key_of_token(connection, token)
-            keys_needed = key is None and (self._keys_needed() or any_key(connection))
+            # A key that was sent is never ignored.
+            keys_needed = key is None and (token is not None or self._keys_needed() or any_key(connection))
         if key is None:
             _check_unknown(token, is_local=is_local, keys_needed=keys_needed)
             return Sender()

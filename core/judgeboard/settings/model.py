@@ -440,13 +440,19 @@ class _Environment(EnvSettingsSource):
 
 
 def load_settings(stored: Mapping[str, Any] | None = None) -> Settings:
-    """Return the settings in force; ``stored`` are those of the database. Raises BadInput for a value that is wrong."""
+    """Return the settings in force; ``stored`` are those of the database.
+
+    Raises BadInput for a value that is wrong, and UnconfirmedFile.
+    """
     file = project_file()
     checks = os.environ.get(variable_of("checks")) or (file and file.values.get("checks"))
     text = file_text(Path(checks), most=LONGEST_CHECKS) if isinstance(checks, str) else None
     if file is not None and isinstance(checks, list):
         text = _checks_text(file, checks)
-    return _load(tuple(os.environ.items()), file, _Stored(stored or {}), text)
+    settings = _load(tuple(os.environ.items()), file, _Stored(stored or {}), text)
+    if file is not None:
+        file.check_confirmed()
+    return settings
 
 
 def _checks_text(file: ProjectFile, checks: Sequence[Any]) -> str:

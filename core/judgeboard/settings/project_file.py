@@ -1,18 +1,21 @@
 """The project file ``judgeboard.toml``: where it is, and the line of each value."""
 
+import hashlib
 import logging
 import os
 import re
+import shlex
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from stat import S_IWOTH
+from stat import S_ISVTX, S_IWOTH
 from typing import Any
 
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, UnconfirmedFile
+from judgeboard.settings.masking import masked
 from judgeboard.text import file_text
 
 _log = logging.getLogger("judgeboard.settings")
@@ -20,8 +23,14 @@ CONFIG = "JUDGEBOARD_CONFIG"
 """The variable that names the project file."""
 PROJECT_FILE = "judgeboard.toml"
 MOST_BYTES = 1_000_000
-COMMANDS = ("alert_command",)
-"""The settings that a worker runs as a command."""
+REACHING = frozenset(
+    (
+        *("url", "admin", "receive_grpc", "smtp", "smtp_from", "alert_command", "alert_networks"),
+        *("judges.base_url", "judging_rules.base_url", "suites.candidate_base_url"),
+    )
+)
+"""The settings with which a file sends, listens, runs a command or gives a right; those in tables with their section"""
+_TEXTS = ("sources", "checks", "queues")  # their texts may look like addresses, and nothing is sent there
 FILES = ("prices", "families", "checks")
 SECTION_FILES: Mapping[str, tuple[str, ...]] = {
     "judges": ("prompt", "rubric", "judge_file"),
@@ -33,12 +42,41 @@ SECTION_FILES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A ``judgeboard.toml``: the text, and its values as Python reads them without the ``ignored`` ones."""
+    """A ``judgeboard.toml``: the text, and its values as Python reads them."""
 
     path: Path
     text: str
     values: Mapping[str, Any] = field(hash=False, compare=False)
-    ignored: tuple[str, ...] = ()
+
+    def check_confirmed(self) -> None:
+        """Raise UnconfirmedFile if the file reaches out of its folder, and the user has not confirmed this content."""
+        reaching = [f"{'.'.join(keys)} = {masked(value)}" for keys, value in self._reaching()]
+        if not reaching:
+            return
+        path = self.path.parent.resolve() / self.path.name  # a link to a confirmed file is another file
+        mark = _confirmations() / hashlib.sha256(f"{path}\0{self.text}".encode()).hexdigest()
+        if not mark.exists():
+            command = shlex.join(["judgeboard", "config", "--confirm", "--config", str(path)])
+            raise UnconfirmedFile(
+                f"{path} is not in force, because nobody has confirmed what it names: {', '.join(reaching)}. "
+                f"Read the file. To use it: `{command}`",
+                mark,
+            )
+
+    def _reaching(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield what the file names outside of its folder: addresses, commands, databases and files."""
+        folder = self.path.parent.resolve()
+        for keys, value in _texts(self.values):
+            section, name = keys[0], ".".join(keys[::2])  # without the name of the table
+            is_file = keys[-1] in (*FILES, "db") if len(keys) == 1 else keys[-1] in SECTION_FILES.get(section, ())
+            if (
+                name in REACHING
+                or ("://" in value and section not in _TEXTS)
+                or ((is_file or keys[-1] == "schema") and not (folder / value).resolve().is_relative_to(folder))
+                or (name == "suites.candidate" and value.startswith("python:"))
+                or (name == "alerts.to" and value.startswith("email:"))
+            ):
+                yield keys, value
 
     def line_of(self, *keys: str) -> str:
         """Return the place of a value: "judgeboard.toml, line 3". Tables count, and keys with dots before them."""
@@ -104,38 +142,53 @@ def _paths() -> Iterator[Path]:
 def project_file() -> ProjectFile | None:
     """Return the file that JUDGEBOARD_CONFIG names, otherwise the nearest ``judgeboard.toml`` above, None without one.
 
-    A file above the working folder may lie where other people can write, such as in ``/tmp``. So it is ignored if
-    another user can change it, and its commands never count. Raises BadInput if the file cannot be read.
+    A file may lie where other people can write, such as in ``/tmp``. So a file that nobody has named is ignored if
+    another user can change it. Raises BadInput if the file cannot be read.
     """
     if named := os.environ.get(CONFIG):
         path = Path(named).expanduser().absolute()
         return _read(path, file_text(path, most=MOST_BYTES))
-    here = Path.cwd()
     for path in _paths():
         if not path.is_file():
             continue
-        if path.parent == here:
-            return _read(path, file_text(path, most=MOST_BYTES))
         if _is_own(path):
-            return _without_commands(_read(path, file_text(path, most=MOST_BYTES)))
+            return _read(path, file_text(path, most=MOST_BYTES))
         _warn_once(f"{path} is ignored, because another user can change it. To use it: --config {path}")
     return None
 
 
 def _is_own(path: Path) -> bool:
-    """Return whether only this user and the administrator can change a file."""
-    about = path.stat()
-    return not hasattr(os, "getuid") or (about.st_uid in {0, os.getuid()} and not about.st_mode & S_IWOTH)
+    """Return whether only this user and the administrator can change a file, the link to it, or its folder."""
+    if not hasattr(os, "getuid"):
+        return True
+    file, folder = path.stat(), path.parent.stat().st_mode
+    owners = {file.st_uid, path.lstat().st_uid}
+    is_open = file.st_mode & S_IWOTH or (folder & S_IWOTH and not folder & S_ISVTX)
+    return owners <= {0, os.getuid()} and not is_open
 
 
-def _without_commands(file: ProjectFile) -> ProjectFile:
-    for name in (name for name in COMMANDS if name in file.values):
-        _warn_once(
-            f"{file.line_of(name)}: {name} is ignored, because {file.path} is above this folder and a command runs "
-            f"only from a file in it. To use it: --config {file.path}"
-        )
-    counting = {name: value for name, value in file.values.items() if name not in COMMANDS}
-    return replace(file, values=counting, ignored=COMMANDS)
+def _texts(value: object, *keys: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each text in tables and lists with its keys; a number is a text, too."""
+    if isinstance(value, Mapping):
+        for name, entry in value.items():
+            yield from _texts(entry, *keys, name)
+    elif isinstance(value, list):
+        for entry in value:
+            yield from _texts(entry, *keys)
+    else:
+        yield keys, str(value)
+
+
+def _confirmations() -> Path:
+    """Return the folder with an empty file for each confirmed content of a project file."""
+    config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(config).expanduser() / "judgeboard" / "confirmed"
+
+
+def confirm(unconfirmed: UnconfirmedFile) -> None:
+    """Keep that this user has confirmed the content of a project file."""
+    unconfirmed.mark.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    unconfirmed.mark.touch(mode=0o600)
 
 
 @lru_cache(maxsize=16)

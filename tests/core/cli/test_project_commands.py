@@ -153,6 +153,7 @@ def test_judges_by_name_bring_their_settings_and_a_typed_option_takes_precedence
             "price = {input = 1, output = 2}\nrequests_per_minute = 60000\n\n"
             '[judges.offline]\nkind = "lexical"\n'
         )
+        run(["config", "--confirm"])
         run(["import", "flat.jsonl"])
         assert run(["judge", "strict", "--limit", "2"]) == 0
         assert run(["judge", "strict", "--limit", "1", "--temperature", "0.9"]) == 0
@@ -214,6 +215,7 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
         '[judges.strict]\nmodel = "big"\nbase_url = "http://localhost:1/v1"\ntemperature = 0.4\n'
         '[judging_rules.live]\njudge = "strict"\nrate = [0.1, "QA=0.5"]\nmax_calls = 10\n'
     )
+    assert run(["config", "--confirm"]) == 0
     run(["import", "flat.jsonl"])
     assert run(["queue", "create", "legal"]) == 0
     assert run(["queue", "create", "other", "--needed", "1"]) == 0, "the file has no table for this one"
@@ -237,6 +239,9 @@ def test_a_queue_and_rules_of_the_file_need_their_name_alone(folder: Path, capsy
     (folder / "judgeboard.toml").write_text(
         (folder / "judgeboard.toml").read_text().replace('after = "2d"', 'after = "3d"')
     )
+    assert run(["rule", "import"]) == 2, "the file has changed"
+    assert run(["config", "--confirm"]) == 0
+    capsys.readouterr()
     assert run(["rule", "import"]) == 0
     assert "0 added, 1 replaced, 0 unchanged" in capsys.readouterr().out
     assert run(["rule", "add", "judge", "live", "--max-calls", "20"]) == 0
@@ -340,6 +345,7 @@ def test_a_suite_of_the_file_brings_its_judge_and_thresholds(folder: Path, capsy
             f'[judges.strict]\nmodel = "big"\nbase_url = "{endpoint.base_url}"\ntemperature = 0.4\n'
             '[suites.shop]\nfile = "tests/shop.yaml"\nby = "strict"\nthreshold = 4.5\n'
         )
+        run(["config", "--confirm"])
         run(["import", "log.csv"])
         capsys.readouterr()
         assert run(["suite", "run", "shop"]) == 1, "4 is below the threshold of the file"

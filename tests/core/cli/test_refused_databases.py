@@ -1,42 +1,20 @@
 """A file that is no database of this program stays as it is, to the byte, whatever command gets it as --db."""
 
-import re
-import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-import click
 import pytest
 from sqlalchemy import create_engine, text
 
-from cli_commands import every_command
+from cli_commands import command_examples
 from judgeboard.cli.app import root, run
 from judgeboard.errors import JudgeboardError, UnusableDatabase
 from judgeboard.store.opening import open_store
 
-JOURNAL_VERSIONS = slice(18, 20)  # bytes of a SQLite file: 1 is a rollback journal, 2 a write-ahead log
-
-
-def examples() -> Iterator[list[str]]:
-    """Yield the words of an example of each command that takes --db."""
-    for path in every_command(root):
-        command: click.Command | None = root
-        for word in path:
-            assert isinstance(command, click.Group)
-            command = command.get_command(click.Context(command), word)
-        assert command is not None
-        if not any("--db" in option.opts for option in command.params):
-            continue
-        lines = re.findall(r"judgeboard ([^|>\n]+)", command.epilog or "")
-        line = next((line for line in lines if shlex.split(line)[: len(path)] == [*path]), " ".join(path))
-        words = shlex.split(line)
-        yield words[: words.index("--db")] if "--db" in words else words
-
-
-EXAMPLES = list(examples())
+EXAMPLES = list(command_examples(root))
 
 
 def shop(path: Path, journal: str) -> sqlite3.Connection:

@@ -52,7 +52,7 @@ def refusals(store: Store) -> list[tuple[str, int]]:
     [
         ("127.0.0.1", "localhost", {}, 200),
         ("::1", "[::1]:8501", {}, 200),
-        ("127.0.0.1", "localhost", {"authorization": "Bearer any"}, 200),
+        ("127.0.0.1", "localhost", {"authorization": "Bearer any"}, 401),
         ("203.0.113.9", "localhost", {}, 401),
         ("127.0.0.1", "evil.example", {}, 401),  # a page that points its own name to this machine
         ("127.0.0.1", "localhost", {"origin": "http://localhost"}, 200),  # a page of this server

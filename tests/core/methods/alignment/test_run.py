@@ -144,6 +144,8 @@ def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
     (tmp_path / "judgeboard.toml").write_text(judge)
     monkeypatch.setenv("JUDGEBOARD_CONFIG", str(tmp_path / "judgeboard.toml"))
     again = ["judge", "rag", "--rejudge", "all", "--limit", "2", "--db", address(store)]
+    assert run(["config", "--confirm", "--db", address(store)]) == 0
+    capsys.readouterr()
     assert run(again) == 0
     assert capsys.readouterr().out.startswith("rag v1, ")
     result = aligned(store, endpoint)
@@ -162,6 +164,8 @@ def test_a_judge_of_the_project_file_judges_with_its_accepted_version(
     assert run([*again, "--judge-version", "7"]) == 2
     assert "rag v7" in capsys.readouterr().err
     (tmp_path / "judgeboard.toml").write_text(f"{judge}temperature = 0.5\n")
+    assert run(["config", "--confirm", "--db", address(store)]) == 0
+    capsys.readouterr()
     assert run(again) == 0
     assert capsys.readouterr().out.startswith("rag v3, "), "who changes the file wants what it says"
 
