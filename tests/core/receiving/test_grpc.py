@@ -221,16 +221,17 @@ def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(
     sqlite_store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
-    refused = grpc.StatusCode.INVALID_ARGUMENT
+    broken, large = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED
+    large_text = b"\x0a\x80\x80\x80\x08" + bytes(2**24)
     with listening(sqlite_store) as address:
-        for body, compressed, words in (
-            (b"x" * 300_000, False, "more than 0.25 MiB"),
-            (bytes(2**24), True, "more than 0.25 MiB"),  # small until it is decompressed
-            (b"\x0a\xff", False, "not an OTLP request"),
-            (gzip.compress(BODY)[:-4], False, "ends too early"),
+        for body, compressed, expected, words in (
+            (large_text[:300_000], False, large, "more than 0.25 MiB"),
+            (large_text, True, large, "more than 0.25 MiB"),  # small until it is decompressed
+            (b"\x0a\xff", False, broken, "not an OTLP request"),
+            (gzip.compress(BODY)[:-4], False, broken, "ends too early"),
         ):
             code, text, trailers = export(address, body, bearer(token), compressed=compressed)
-            assert (code, words in text) == (refused, True), text
+            assert (code, words in text) == (expected, True), text
             assert "grpc-status-details-bin" not in trailers
         assert export(address, b"", bearer(token))[0] is grpc.StatusCode.OK
         code, text, _ = export(address, bytes(2**26 + 1), bearer(token))
