@@ -205,8 +205,9 @@ def send(bomb: Bomb, body: bytes, http: str, grpc_address: str) -> str:
             return type(error).__name__
     with grpc.insecure_channel(grpc_address, [("grpc.max_send_message_length", -1)]) as channel:
         compression = grpc.Compression.Gzip if bomb.encoding else grpc.Compression.NoCompression
+        call: grpc.UnaryUnaryMultiCallable[bytes, bytes] = channel.unary_unary(f"/{SERVICES[bomb.path]}/Export")
         try:
-            channel.unary_unary(f"/{SERVICES[bomb.path]}/Export")(bomb.body, timeout=300, compression=compression)
+            call(bomb.body, timeout=300, compression=compression)
         except grpc.RpcError as error:
             return str(error.code().name)
         return "OK"
