@@ -17,6 +17,10 @@ class BadInput(JudgeboardError):
     """A value, a filter, a file or an option cannot be used."""
 
 
+class TooLarge(BadInput):
+    """A request has more records or values than one request may have."""
+
+
 class MissingOption(BadInput):
     """An option is missing. ``add`` are the words with which a command line would work."""
 

@@ -28,6 +28,7 @@ from judgeboard.receiving.http import HttpTransport
 from judgeboard.receiving.keys import from_own_page
 from judgeboard.receiving.receiver import Receiver, asked_transports
 from judgeboard.registry.duties import DUTIES
+from judgeboard.runs.ending import end_in_time
 from judgeboard.store.engine import database_url
 from judgeboard.store.opening import open_store
 from judgeboard_dashboard import documentation
@@ -180,6 +181,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
 
     An interrupted job continues at the next start.
     """
+    end_in_time()  # here: uvicorn has set its handlers of signals
     starting = asyncio.create_task(asyncio.to_thread(_started_worker))
     receiver.start()
     try:

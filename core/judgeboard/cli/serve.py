@@ -30,9 +30,10 @@ def worker_command() -> None:
     rule does not judge. To judge now, without a worker: `judgeboard judge NAME`
 
     With PostgreSQL, any number of workers can run on any number of machines. With SQLite, only one process runs jobs:
-    the server, or a worker while no server runs. On Ctrl-C, a worker finishes its running calls and exits. The next
-    worker continues the jobs. To end a job: `judgeboard worker cancel`
+    the server, or a worker while no server runs. On Ctrl-C, a worker finishes the calls that end within
+    seconds, and exits within 10 seconds. The next worker continues the jobs. To end a job: `judgeboard worker cancel`
     """
+    from judgeboard.runs.ending import end_in_time
     from judgeboard.runs.worker import Worker
     from judgeboard.settings.masking import log_with_time
 
@@ -40,6 +41,7 @@ def worker_command() -> None:
     store = options.open_store()
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
+    end_in_time()
     worker = Worker(store)
     worker.start()
     try:

@@ -8,20 +8,20 @@ import io
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, ClassVar, Generic, Literal
 
 from pydantic import Field
-from sqlalchemy import Connection
 
 from judgeboard.domain import Rejected
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, TooLarge
 from judgeboard.imports.fields import MAX_ID, Cells, Unusable, fault_in
-from judgeboard.imports.kinds import KINDS, ImportKind, Record
+from judgeboard.imports.kinds import KINDS, ImportKind, Record, Stored
 from judgeboard.imports.reading import read_records
 from judgeboard.imports.responses import feedback_in
 from judgeboard.receiving.keys import Sender
+from judgeboard.receiving.writing import BATCH
 from judgeboard.store.traces import NewFeedback
+from judgeboard.traces.elements import MOST_RECORDS
 from judgeboard.traces.sdk_requests import RequestBody, json_in_body
 
 Name = str | int
@@ -232,6 +232,8 @@ def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
                 named = item.source and sender.checked_source(item.source)  # a verdict needs no source
                 records.items.append(replace(item, source=named))
                 records.rows.append(reading.line)
+            if reading.line > MOST_RECORDS:  # other values than objects, which are not counted as records
+                raise TooLarge(f"the body has more than {MOST_RECORDS:,} rows: send smaller batches")
         left_over = (use for use in reading.columns() if use.unasked and use.theirs is not None)
         records.other_fields = {str(use.theirs): use.how for use in itertools.islice(left_over, MOST_LISTED)}
     if not records.items:
@@ -252,19 +254,23 @@ def _problem(row: int, name: str | None, reason: str) -> dict[str, Any]:
     return {"row": row, "field": name, "reason": reason}
 
 
-def store_records(connection: Connection, records: Records[Any], now: datetime) -> dict[str, Any]:
-    """Store the records of a request and return the reply to it. It has a ``message`` only if none could be stored."""
-    stored = records.kind.store(connection, records.items, now)
+def reply_to(records: Records[Any], stored: Sequence[Stored]) -> dict[str, Any]:
+    """Return the reply to a request whose batches are stored. It has a ``message`` only if no record is stored."""
     rejected = [
         *records.rejected,
-        *(_problem(records.rows[problem.index], problem.field, problem.reason) for problem in stored.problems),
+        *(
+            _problem(records.rows[number * BATCH + problem.index], problem.field, problem.reason)
+            for number, of_batch in enumerate(stored)
+            for problem in of_batch.problems
+        ),
     ]
-    nothing = not (stored.new or stored.unchanged or stored.feedback_added)
+    counts = {"stored": sum(each.new for each in stored), "unchanged": sum(each.unchanged for each in stored)}
+    feedback_added = sum(each.feedback_added for each in stored)
+    nothing = not (any(counts.values()) or feedback_added)
     return {
         **({"message": _nothing_usable(records.kind_name, rejected)} if nothing else {}),
-        "stored": stored.new,
-        "unchanged": stored.unchanged,
-        **({"feedback_added": stored.feedback_added} if records.kind.brings_answers else {}),
+        **counts,
+        **({"feedback_added": feedback_added} if records.kind.brings_answers else {}),
         "rejected": len(rejected),
         "problems": rejected[:MOST_LISTED],
         "other_fields": records.other_fields,

@@ -15,6 +15,7 @@ from judgeboard.receiving.keys import INGEST
 from judgeboard.receiving.limits import Refused
 from judgeboard.receiving.receiver import Delivery
 from judgeboard.traces import otlp
+from judgeboard.traces.elements import Elements, JsonElements
 from judgeboard.traces.sdk_requests import RequestBody
 
 IN_PATH = re.compile(r"\{(\w+)\}")
@@ -29,7 +30,7 @@ STATUSES = {
     404: "There is no such answer or flag.",
     409: "The review is refused: the flag is decided, the lease ended, or the answer must be reviewed blind.",
     408: "The body stopped in the middle: send it again.",
-    413: "The body is too large, also after decompression.",
+    413: "The body is too large, also after decompression, or has too many records or values.",
     415: "The body is compressed in a way that is not known, or is not JSON where only JSON is taken.",
     429: "Too many requests: try again after the time in Retry-After.",
     503: "Too much at once, or the database is locked, full or not reachable: try again after the time in Retry-After.",
@@ -48,7 +49,8 @@ class Endpoint(NamedTuple):
     """A path with its method's summary, for the documentation; a key needs the ``scope``.
 
     ``body`` describes the JSON that is sent, if ``listed`` also a list of it. ``other_type`` is another content type of
-    the body. ``parameters`` are those of the query, with their descriptions.
+    the body. ``parameters`` are those of the query, with their descriptions. ``elements`` counts those of a body of a
+    content type.
     """
 
     path: str
@@ -62,6 +64,7 @@ class Endpoint(NamedTuple):
     listed: bool = False
     other_type: str | None = None
     only_json: bool = False
+    elements: Callable[[str], Elements] = lambda _content_type: JsonElements()
 
     def check_type(self, content_type: str) -> None:
         """Raise Refused or BadInput for a body of another type."""

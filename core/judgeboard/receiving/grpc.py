@@ -19,16 +19,18 @@ from judgeboard.receiving.limits import Refused
 from judgeboard.receiving.receiver import Receiver
 from judgeboard.store.api_keys import MAX_BODY_MB
 from judgeboard.traces import otlp
+from judgeboard.traces.elements import Elements
 from judgeboard.traces.spans import LogRecord, Span
 
 AT_ONCE = 16  # messages that are read at a time: their bytes are counted only when they are there
-GRACE_SECONDS = 10.0  # for calls under way when the server stops; exporters give up after 10 s
+GRACE_SECONDS = 5.0  # for calls under way when the server stops
 
 _Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
+_Count = Callable[[str], Elements]
 _Context = aio.ServicerContext[AsyncIterator[bytes], bytes]
-_SERVICES: dict[str, _Read] = {
-    "opentelemetry.proto.collector.trace.v1.TraceService": otlp.traces_in,
-    "opentelemetry.proto.collector.logs.v1.LogsService": otlp.logs_in,
+_SERVICES: dict[str, tuple[_Read, _Count]] = {
+    "opentelemetry.proto.collector.trace.v1.TraceService": (otlp.traces_in, otlp.traces_elements),
+    "opentelemetry.proto.collector.logs.v1.LogsService": (otlp.logs_in, otlp.logs_elements),
 }
 _OPTIONS = (
     ("grpc.so_reuseport", 0),  # a port that another program has is an error
@@ -42,7 +44,7 @@ _CODES = {
     404: grpc.StatusCode.NOT_FOUND,
     408: grpc.StatusCode.DEADLINE_EXCEEDED,
     409: grpc.StatusCode.ABORTED,
-    413: grpc.StatusCode.INVALID_ARGUMENT,  # some exporters send again what exhausts resources
+    413: grpc.StatusCode.RESOURCE_EXHAUSTED,  # without a time to try again, as gRPC refuses larger messages
     415: grpc.StatusCode.INVALID_ARGUMENT,
     429: grpc.StatusCode.RESOURCE_EXHAUSTED,
     503: grpc.StatusCode.RESOURCE_EXHAUSTED,
@@ -57,8 +59,8 @@ def listen(receiver: Receiver, address: str) -> Callable[[], None]:
     """
     loop, server = asyncio.get_running_loop(), aio.server(options=_OPTIONS)
     reading = asyncio.Semaphore(AT_ONCE)
-    for service, read in _SERVICES.items():
-        export = partial(_export, receiver, reading, f"/{service}/Export", read)
+    for service, (read, count) in _SERVICES.items():
+        export = partial(_export, receiver, reading, f"/{service}/Export", read, count)
         methods: dict[str, grpc.RpcMethodHandler[bytes, bytes]] = {
             "Export": grpc.stream_unary_rpc_method_handler(export)
         }
@@ -78,6 +80,7 @@ async def _export(
     reading: asyncio.Semaphore,
     path: str,
     read: _Read,
+    count: _Count,
     messages: AsyncIterator[bytes],
     context: _Context,
 ) -> bytes:
@@ -87,7 +90,7 @@ async def _export(
     try:
         async with receiver.delivery(path, token_in(metadata), is_local=is_local) as delivery:
             async with reading:
-                await delivery.body.read(messages, encoding=None)
+                await delivery.body.read(messages, None, count(otlp.PROTOBUF))
             return await receiver.take(lambda body: (read(body, otlp.PROTOBUF), b""), delivery)
     except Refused as refusal:
         await context.abort(_CODES[refusal.status], refusal.reason, _trailers(refusal))

@@ -39,17 +39,18 @@ from judgeboard.receiving.bodies import (
     SentSpans,
     feedback_in_body,
     records_in_body,
-    store_records,
+    reply_to,
 )
 from judgeboard.receiving.endpoint import IN_PATH, MULTIPART, Endpoint, documentation, openapi, reply_type
 from judgeboard.receiving.keys import READ, REVIEW, is_local, token_in
 from judgeboard.receiving.limits import STALLED_SECONDS, Refused
 from judgeboard.receiving.receiver import Delivery, Receiver, cause_of
+from judgeboard.runs.ending import end_in_time
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store, check_writable
 from judgeboard.store.opening import check_usable
 from judgeboard.store.storing import add_feedback
-from judgeboard.store.traces import store_feedback, take_feedback
+from judgeboard.store.traces import NewFeedback, store_feedback, take_feedback
 from judgeboard.traces import otlp
 from judgeboard.traces.sdk_requests import Read, SdkRequest, sdk_requests
 from judgeboard.traces.spans import LogRecord, Span
@@ -76,13 +77,16 @@ class HttpTransport:
         """Return what can be sent and read."""
         traces, logs = (partial(self._take_spans, read) for read in (otlp.traces_in, otlp.logs_in))
         answers, judgments = (partial(self._take_records, kind) for kind in ("responses", "verdicts"))
-        of_otlp = partial(Endpoint, other_type=otlp.PROTOBUF)
+        of_traces, of_logs = (
+            partial(Endpoint, other_type=otlp.PROTOBUF, elements=elements)
+            for elements in (otlp.traces_elements, otlp.logs_elements)
+        )
         of_json = partial(Endpoint, only_json=True)
         records = partial(of_json, listed=True)
         spans_of, logs_of = "ExportTraceServiceRequest", "ExportLogsServiceRequest"
         return [
-            *(of_otlp(f"{at}/v1/traces", "Send spans (OTLP)", spans_of, traces, body=SentSpans) for at in PREFIXES),
-            *(of_otlp(f"{at}/v1/logs", "Send log records (OTLP)", logs_of, logs, body=SentLogs) for at in PREFIXES),
+            *(of_traces(f"{at}/v1/traces", "Send spans (OTLP)", spans_of, traces, body=SentSpans) for at in PREFIXES),
+            *(of_logs(f"{at}/v1/logs", "Send log records (OTLP)", logs_of, logs, body=SentLogs) for at in PREFIXES),
             records("/api/responses", "Send answers", "An answer or a list", answers, body=SentAnswer),
             records("/api/judgments", "Send judgments", "A judgment or a list", judgments, body=SentJudgment),
             records("/api/feedback", "Send feedback", "A feedback or a list", self._take_feedback, body=SentFeedback),
@@ -190,10 +194,19 @@ class HttpTransport:
         try:
             if endpoint.method == "POST":
                 endpoint.check_type(_content_type(request))
-            await delivery.body.read(request.stream(), request.headers.get("content-encoding", ""))
+            elements = endpoint.elements(_content_type(request))
+            await delivery.body.read(request.stream(), request.headers.get("content-encoding", ""), elements)
         except ClientDisconnect:
             return Reply(status_code=400)
-        return await endpoint.handle(delivery, request)
+        # After its body, a sender only tells that it is gone: then nobody waits for the work.
+        handling = asyncio.ensure_future(endpoint.handle(delivery, request))
+        gone = asyncio.ensure_future(request.receive())
+        try:
+            await asyncio.wait({handling, gone}, return_when=asyncio.FIRST_COMPLETED)
+            return await handling if handling.done() else Reply(status_code=400)
+        finally:
+            for task in (handling, gone):
+                task.cancel()
 
     async def _take_spans(self, read: ReadRecords, delivery: Delivery, request: Request) -> Reply:
         content_type = _content_type(request)
@@ -206,8 +219,8 @@ class HttpTransport:
         records = await self._receiver.decoded(
             lambda content: records_in_body(content, delivery.sender, kind), delivery
         )
-        write = partial(store_records, records=records, now=utc_now())
-        reply = await self._receiver.stored(write, delivery, len(records.items))
+        write = partial(records.kind.store, now=utc_now())
+        reply = reply_to(records, await self._receiver.stored(write, delivery, records.items))
         return _json(reply, 400 if "message" in reply else 200)
 
     async def _take_of_sdk(self, read: Read, delivery: Delivery, request: Request) -> Reply:
@@ -218,15 +231,14 @@ class HttpTransport:
     async def _take_feedback(self, delivery: Delivery, _request: Request) -> Reply:
         entries = await self._receiver.decoded(lambda content: feedback_in_body(content, delivery.sender), delivery)
 
-        def write(connection: Connection) -> dict[str, int]:
+        def write(connection: Connection, records: Sequence[NewFeedback]) -> int:
             now = utc_now()
-            ids = store_feedback(connection, entries, now)
-            known = take_feedback(connection, ids=ids)
+            known = take_feedback(connection, ids=store_feedback(connection, records, now))
             add_feedback(connection, known, (), None, now)
-            attached = sum(map(len, known.values()))
-            return {"attached": attached, "waiting": len(ids) - attached}
+            return sum(map(len, known.values()))
 
-        return _json(await self._receiver.stored(write, delivery, len(entries)))
+        attached = sum(await self._receiver.stored(write, delivery, entries))
+        return _json({"attached": attached, "waiting": len(entries) - attached})
 
 
 def _failed(refusal: Refused, content_type: str) -> Reply:
@@ -282,6 +294,7 @@ def serve_receiver(store: Store, address: str, port: int) -> None:
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        end_in_time()
         receiver.start()
         try:
             yield

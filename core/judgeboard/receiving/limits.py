@@ -1,15 +1,22 @@
-"""Limits of requests: the size of a body, also after decompression, and the rate of a key."""
+"""Limits of requests: the size and the elements of a body, also after decompression, and the rate of a key."""
 
 import asyncio
+import ctypes
 import threading
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+
+from starlette.concurrency import run_in_threadpool
+
+from judgeboard.traces.elements import PIECE, Elements
 
 RETRY_SECONDS = 2  # exporters drop a batch at once if they are told to wait for long
 STALLED_SECONDS = 20.0  # exporters give up after 10 s
 MOST_MEMBERS = 1_000  # of gzip in one body
-_PIECE = 1 << 16
+_FREED_SECONDS = 0.5  # after which the objects of a request are freed
+LARGE_BYTES = 1 << 20  # of a body; so many are counted together while it comes
 _PROGRESS = 1 << 14  # bytes of a body that must come in time: a sender of single bytes would hold its memory for hours
 _AUTOMATIC = 47  # zlib finds out whether the data are gzip or zlib
 _ENCODINGS = {"": False, "identity": False, "gzip": True, "deflate": True}
@@ -55,8 +62,8 @@ class Memory:
 class Body:
     """The body of a request, of at most ``most`` bytes before and after decompression.
 
-    Its bytes are counted while they come, so that a body of unknown length or a bomb is never whole in memory. They
-    count in ``memory`` until it is closed.
+    Its bytes and elements are counted while they come, so that a body of unknown length or a bomb is never whole in
+    memory. The bytes count in ``memory`` until it is closed.
     """
 
     def __init__(self, *, most: int, memory: Memory) -> None:
@@ -64,70 +71,115 @@ class Body:
         self._most = most
         self._memory = memory
         self._taken = 0
-        self._sent = bytearray()
+        self._sent: bytes | bytearray = b""
+        self._counted = 0  # bytes of it whose elements are counted, without compression
+        self._pieces: Iterator[bytes] = iter(())
+        self._content = bytearray()  # what is decompressed of it
+        self._closed = False
 
-    async def read(self, chunks: AsyncIterator[bytes], encoding: str | None) -> None:
+    async def read(self, chunks: AsyncIterator[bytes], encoding: str | None, elements: Elements) -> None:
         """Read the body as it was sent; without an encoding (None), its first bytes tell whether it is compressed.
 
-        Raises Refused, also if for 20 seconds less than 16 KiB of it came.
+        Raises Refused, also if for 20 seconds less than 16 KiB of it came, and the errors of ``elements``.
         """
         if encoding is not None and encoding.strip().lower() not in _ENCODINGS:
             raise Refused(415, f"the content encoding {encoding!r} is not supported: use gzip")
+        self._elements = elements
+        self._compressed = encoding is not None and _ENCODINGS[encoding.strip().lower()]
         now, enough = asyncio.get_running_loop().time, _PROGRESS
         try:
             async with asyncio.timeout(STALLED_SECONDS) as limit:
                 async for chunk in chunks:
-                    self._append(self._sent, chunk)
+                    self._take(len(self._sent), chunk)
+                    if not self._sent:
+                        self._sent = chunk  # without a copy: over gRPC it is the whole body
+                        self._compressed |= encoding is None and chunk.startswith(_FIRST_BYTES)
+                    else:
+                        self._sent = self._sent if isinstance(self._sent, bytearray) else bytearray(self._sent)
+                        self._sent += chunk
                     if len(self._sent) >= enough:
                         enough = len(self._sent) + _PROGRESS
                         limit.reschedule(now() + STALLED_SECONDS)
+                    if not self._compressed and len(self._sent) - self._counted >= LARGE_BYTES:
+                        await run_in_threadpool(self.is_unpacked)
         except TimeoutError:
             raise Refused(408, f"the body did not come on for {STALLED_SECONDS:g} s: send it again") from None
-        if encoding is None:
-            self._compressed = self._sent.startswith(_FIRST_BYTES)
-        else:
-            self._compressed = _ENCODINGS[encoding.strip().lower()]
+        if self._compressed:
+            self._pieces = _decompressed(self._sent)
+
+    def is_unpacked(self, most: int = 2**63) -> bool:
+        """Decompress and count about ``most`` further bytes of the body, and return whether it has no more of them.
+
+        Call it in a thread. Raises Refused, and the errors of the elements.
+        """
+        for piece in self._pieces if self._compressed else self._sent_pieces():
+            if self._closed:
+                raise Refused(400, "the sender has not waited for the reply")
+            self._elements.count(piece)
+            if self._compressed:
+                self._take(len(self._content), piece)
+                self._content += piece
+            most -= len(piece)
+            if most <= 0:
+                return False
+        return True
 
     def whole(self) -> bytes:
-        """Return the decompressed body. A large one takes long, so call it in a thread. Raises Refused."""
-        if not self._compressed:
-            return bytes(self._sent)
-        whole = bytearray()
-        for part in _decompressed(self._sent):
-            self._append(whole, part)
-        return bytes(whole)
+        """Return the decompressed body. A large one takes long, so call it in a thread.
+
+        Raises Refused, and the errors of the elements.
+        """
+        self.is_unpacked()
+        return bytes(self._content if self._compressed else self._sent)
 
     def close(self) -> None:
-        """Release the memory."""
+        """Release the memory; nobody waits for the body any more."""
         self._memory.release(self._taken)
-        self._taken = 0
-        self._sent = bytearray()
+        was_large = self._taken > LARGE_BYTES
+        self._taken, self._closed = 0, True
+        self._sent, self._content, self._pieces = b"", bytearray(), iter(())
+        if was_large:
+            timer = threading.Timer(_FREED_SECONDS, return_freed_memory)
+            timer.daemon = True
+            timer.start()
 
-    def _append(self, to: bytearray, part: bytes) -> None:
-        if len(to) + len(part) > self._most:
+    def _sent_pieces(self) -> Iterator[bytes]:
+        """Yield the pieces of a body without compression that are not counted yet."""
+        while self._counted < len(self._sent):
+            piece = bytes(self._sent[self._counted : self._counted + PIECE])
+            self._counted += len(piece)
+            yield piece
+
+    def _take(self, before: int, part: bytes) -> None:
+        if before + len(part) > self._most:
             raise Refused(413, f"the body has more than {self._most / 2**20:g} MiB: send smaller batches")
         self._memory.take(len(part))
         self._taken += len(part)
-        to += part
 
 
-def _decompressed(body: bytearray) -> Iterator[bytes]:
+def _decompressed(body: bytes | bytearray) -> Iterator[bytes]:
     """Yield the parts of a compressed body. A gzip file may have several members, but each of them costs time."""
     members, stream = 1, zlib.decompressobj(_AUTOMATIC)
-    for start in range(0, len(body), _PIECE):
-        data = bytes(body[start : start + _PIECE])
+    for start in range(0, len(body), PIECE):
+        data = bytes(body[start : start + PIECE])
         while data:
             if stream.eof:
                 members, stream = members + 1, zlib.decompressobj(_AUTOMATIC)
             if members > MOST_MEMBERS:
                 raise Refused(400, f"the body has more than {MOST_MEMBERS:,} members of gzip: compress it as one")
             try:
-                yield stream.decompress(data, _PIECE)
+                yield stream.decompress(data, PIECE)
             except zlib.error:
                 raise Refused(400, "the body cannot be decompressed") from None
             data = stream.unused_data if stream.eof else stream.unconsumed_tail
     if body and not stream.eof:
         raise Refused(400, "the compressed body ends too early")
+
+
+def return_freed_memory() -> None:
+    """Return freed memory to the system: the allocator of Linux keeps what threads have freed, for each thread."""
+    with suppress(OSError, AttributeError):  # another system
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 class Rates:

@@ -8,8 +8,9 @@ import logging
 import socket
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -19,35 +20,51 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from starlette.concurrency import run_in_threadpool
 
-from judgeboard.errors import BadInput, DecisionRefused, JudgeboardError, NotAllowed, NotFound, UnusableDatabase
+from judgeboard.errors import (
+    BadInput,
+    DecisionRefused,
+    JudgeboardError,
+    NotAllowed,
+    NotFound,
+    TooLarge,
+    UnusableDatabase,
+)
 from judgeboard.imports.exports.traced import is_undated_score
 from judgeboard.people.permissions import REFUSED
 from judgeboard.receiving.gathering import Gatherer
 from judgeboard.receiving.keys import INGEST, UNKNOWN, USED, Door, Sender
-from judgeboard.receiving.limits import Body, Memory, Refused
+from judgeboard.receiving.limits import LARGE_BYTES, Body, Memory, Refused
 from judgeboard.receiving.metrics import Metrics
 from judgeboard.receiving.scores import store_records_of_traces
-from judgeboard.receiving.writing import PATIENCE_SECONDS, Writer
+from judgeboard.receiving.writing import BATCH, PATIENCE_SECONDS, Writer
 from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
 from judgeboard.store.outages import is_outage, reason_of
+from judgeboard.store.statements import batches
 from judgeboard.store.traces import NewSpan
 from judgeboard.traces import telemetry
 from judgeboard.traces.spans import LogRecord, Span
 
 _log = logging.getLogger("judgeboard.receiving")
 
-AT_ONCE = 2  # requests that are decoded at a time, which takes memory and one core each
+AT_ONCE = 2  # small requests that are decoded at a time, beside one large request
 MOST_IN_MEMORY = 256 * 2**20  # bytes of all bodies under way, as sent and decompressed
 
 _TOO_DEEP = "an attribute has a value that cannot be stored, for example one nested too deeply"
 
 # The statuses of errors whose text is for the sender.
-_REFUSALS: dict[type[Exception], int] = {BadInput: 400, NotAllowed: 403, NotFound: 404, DecisionRefused: 409}
+_REFUSALS: dict[type[Exception], int] = {
+    TooLarge: 413,
+    BadInput: 400,
+    NotAllowed: 403,
+    NotFound: 404,
+    DecisionRefused: 409,
+}
 
 T = TypeVar("T")
+Record = TypeVar("Record")
 Read = Callable[[bytes], tuple[Iterable[Span | LogRecord], T]]
 
 
@@ -129,7 +146,8 @@ class Receiver:
         self._memory = Memory(MOST_IN_MEMORY)
         self._gatherer = Gatherer(store, lambda: self._memory.used > 0)
         self._door = Door(keys_needed)
-        self._decoding = asyncio.Semaphore(AT_ONCE)
+        self._decoding = ThreadPoolExecutor(AT_ONCE, "judgeboard-decoding")
+        self._decoding_large = ThreadPoolExecutor(1, "judgeboard-decoding")
         self._requests: Counter[tuple[str, int]] = Counter()
         self.metrics = Metrics(store, self._requests)
         self._stops: list[Callable[[], None]] = []
@@ -201,22 +219,33 @@ class Receiver:
         """
         spans, reply = await self.decoded(partial(_new_spans, read, delivery.sender), delivery)
         if spans:  # to trace a request of Judgeboard's own spans would never end
-            write = partial(store_records_of_traces, records=spans, owner=delivery.sender.owner, now=utc_now())
-            await self.stored(write, delivery, len(spans))
+            write = partial(store_records_of_traces, owner=delivery.sender.owner, now=utc_now())
+            await self.stored(write, delivery, sorted(spans, key=lambda span: span.trace_id))
             self._gatherer.wake()
         return reply
 
     async def decoded(self, decode: Callable[[bytes], T], delivery: Delivery) -> T:
-        """Decode a body in a thread, a few at a time."""
-        async with self._decoding:
-            return await run_in_threadpool(lambda: decode(delivery.body.whole()))
+        """Decode a body in a thread. A small body never waits for a large one."""
+        loop, body = asyncio.get_running_loop(), delivery.body
 
-    async def stored(self, write: Callable[[Connection], T], delivery: Delivery, records: int) -> T:
-        """Store what a request brings, and trace that, unless the traces come back to this server."""
-        if telemetry.sends_to(delivery.server):
-            return await self._writer.write(write)
-        with telemetry.span("ingest", {"url.path": delivery.path, "judgeboard.ingest.records": records}):
-            return await self._writer.write(write)
+        def decode_small() -> list[T]:
+            return [decode(body.whole())] if body.is_unpacked(LARGE_BYTES) else []
+
+        if small := await loop.run_in_executor(self._decoding, decode_small):
+            return small[0]
+        return await loop.run_in_executor(self._decoding_large, lambda: decode(body.whole()))
+
+    async def stored(
+        self, write: Callable[[Connection, Sequence[Record]], T], delivery: Delivery, records: Sequence[Record]
+    ) -> list[T]:
+        """Store the records of a request in batches, and return the results.
+
+        They are traced, unless the traces come back to this server.
+        """
+        attributes = {"url.path": delivery.path, "judgeboard.ingest.records": len(records)}
+        is_traced = not telemetry.sends_to(delivery.server)
+        with telemetry.span("ingest", attributes) if is_traced else nullcontext():
+            return [await self._writer.write(partial(write, records=batch)) for batch in batches(records, BATCH)]
 
 
 def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan], T]:

@@ -14,6 +14,7 @@ from judgeboard.store.outages import is_outage
 
 T = TypeVar("T")
 MOST_AT_ONCE = 100  # requests in one transaction
+BATCH = 500  # records of one request in one transaction: other writers come between two of them
 PATIENCE_SECONDS = 5.0  # until a write begins; exporters give up after 10 s
 LONGEST_WRITE_SECONDS = 60.0  # of a transaction that has begun
 

@@ -48,7 +48,7 @@ QUIET_SECONDS = 60.0
 GATHER_SECONDS = 0.02  # after something changed: more changes mostly follow
 LONG_THREADS = 20
 REST_SECONDS = 60.0  # without an entry, after which the queue in memory ends
-FINISH_SECONDS = 90.0  # for the calls in flight when the process ends
+FINISH_SECONDS = 6.0  # for the calls in flight when the process ends
 
 _log = logging.getLogger("judgeboard.jobs")
 
@@ -71,7 +71,7 @@ class Worker:
     def stop(self) -> None:
         """Finish the calls in flight and wait until the worker has ended; the next worker continues its jobs."""
         self._closing.set()
-        self._ended.wait(FINISH_SECONDS + 10)
+        self._ended.wait(FINISH_SECONDS + 2)
 
     def wait(self) -> None:
         """Wait until the worker ends, that is, until `stop` is called. Ctrl-C interrupts the wait."""
@@ -191,7 +191,8 @@ class _Turn:
             self._shares.close()
             if self._engine is not None:
                 await self._engine.stop(FINISH_SECONDS)
-            await self._shares.wait()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._shares.wait(), 1.0)
             self._long.shutdown(wait=False)
             beats.cancel()
             if self._writes is not None:

@@ -18,7 +18,7 @@ import orjson
 from pydantic import Field
 
 from judgeboard.domain import GRADE_TEXTS
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import BadInput, NotFound, TooLarge
 from judgeboard.formats.files import Row
 from judgeboard.imports.exports.entry import as_object, objects
 from judgeboard.imports.exports.export import Export, Keys
@@ -65,6 +65,7 @@ from judgeboard.traces.attributes import (
     under,
 )
 from judgeboard.traces.content import contents
+from judgeboard.traces.elements import MOST_RECORDS
 from judgeboard.traces.sdk_requests import RequestBody, SdkRequest, json_in_body
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
@@ -132,7 +133,10 @@ def _parts_of_body(body: bytes, content_type: str) -> Iterator[tuple[str, dict[s
     boundary = _BOUNDARY.search(content_type)
     if boundary is None:
         raise BadInput("the multipart body names no boundary")
-    for part in body.split(b"--" + boundary[1].encode())[1:]:
+    mark = b"--" + boundary[1].encode()
+    if body.count(mark) > MOST_RECORDS:
+        raise TooLarge(f"the body has more than {MOST_RECORDS:,} parts: send smaller batches")
+    for part in body.split(mark)[1:]:
         head, blank, content = part.partition(b"\r\n\r\n")
         name = _PART_NAME.search(head)
         if name is not None and blank:

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from judgeboard.traces.elements import has_too_many_values
+
 _JSON = re.compile(r'\s*["\[{]')
 # The escape of half a character is the group; escaped backslashes and whole pairs are passed over.
 _HALF = re.compile(r"\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})")
@@ -57,7 +59,7 @@ def parsed(text: Any) -> Any:
     Only objects, arrays and quoted texts count as JSON: a bare ``42`` or ``true`` may be an answer.
     """
     for _ in range(3):
-        if not isinstance(text, str) or not _JSON.match(text):
+        if not isinstance(text, str) or not _JSON.match(text) or has_too_many_values(text):
             break
         try:
             text = load_json(text)

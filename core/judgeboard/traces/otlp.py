@@ -11,11 +11,13 @@ from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord as ProtoLogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
 from judgeboard.errors import BadInput
 from judgeboard.traces.annotations import with_linked
 from judgeboard.traces.attributes import load_json
+from judgeboard.traces.elements import Elements, JsonElements, ProtobufElements
 from judgeboard.traces.spans import LogRecord, Span, SpanEvent, exception_of
 
 JSON = "application/json"
@@ -32,6 +34,20 @@ _UNKNOWN = 2
 def bare_type(content_type: str) -> str:
     """Return the media type in the header of a request, without its parameters."""
     return content_type.partition(";")[0].strip().lower()
+
+
+def traces_elements(content_type: str) -> Elements:
+    """Return what counts the elements of an export request with spans."""
+    if bare_type(content_type) == PROTOBUF:
+        return ProtobufElements(ExportTraceServiceRequest.DESCRIPTOR, ProtoSpan.DESCRIPTOR)
+    return JsonElements(of_otlp=True)
+
+
+def logs_elements(content_type: str) -> Elements:
+    """Return what counts the elements of an export request with log records."""
+    if bare_type(content_type) == PROTOBUF:
+        return ProtobufElements(ExportLogsServiceRequest.DESCRIPTOR, ProtoLogRecord.DESCRIPTOR)
+    return JsonElements(of_otlp=True)
 
 
 def media_type(content_type: str) -> str:

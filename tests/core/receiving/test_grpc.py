@@ -1,6 +1,5 @@
 """OTLP over gRPC: what exporters send is stored and refused as over HTTP."""
 
-import asyncio
 import base64
 import gzip
 import signal
@@ -9,7 +8,6 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -32,60 +30,16 @@ from sqlalchemy import select
 from forked_commands import ReadCommand
 from judgeboard.cli.app import run
 from judgeboard.receiving import receiver
-from judgeboard.receiving.grpc import _host, listen
+from judgeboard.receiving.grpc import _host
 from judgeboard.receiving.keys import create_key
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.tables import RESPONSE, SPAN, TRACE
 from judging_log import until
-from sent_traces import PROTOBUF, gathered, log_request, receiving, request, trace, writing
+from sent_messages import BODY, SERVICE, export, listening
+from sent_traces import PROTOBUF, gathered, log_request, receiving, request, trace
 from served import free_port
-
-SERVICE = "opentelemetry.proto.collector.trace.v1.TraceService"
-BODY = request(trace(1))
-
-
-@contextmanager
-def listening(store: Store, **options: Any) -> Iterator[str]:
-    """A receiver over gRPC whose traces wait until `gathered`."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    address = f"localhost:{free_port()}"
-
-    async def start() -> Any:
-        return listen(taking, address)
-
-    with writing(store, **options) as taking:
-        stop = asyncio.run_coroutine_threadsafe(start(), loop).result()
-        try:
-            yield address
-        finally:
-            stop()
-            loop.call_soon_threadsafe(loop.stop)
-            thread.join()
-            loop.close()
-
-
-def export(
-    address: str,
-    body: bytes = BODY,
-    headers: Sequence[tuple[str, str]] = (),
-    *,
-    service: str = SERVICE,
-    compressed: bool = False,
-) -> tuple[grpc.StatusCode, str, dict[str, Any]]:
-    """Send a message; return the code, the text and the trailing metadata of the reply."""
-    compression = grpc.Compression.Gzip if compressed else grpc.Compression.NoCompression
-    with grpc.insecure_channel(address) as channel:
-        try:
-            call = channel.unary_unary(f"/{service}/Export")
-            reply = call(body, metadata=headers, compression=compression, timeout=30, wait_for_ready=True)
-        except grpc.RpcError as error:
-            return error.code(), error.details(), dict(error.trailing_metadata())
-        assert reply == b""
-        return grpc.StatusCode.OK, "", {}
 
 
 def bearer(token: str) -> list[tuple[str, str]]:
@@ -221,16 +175,17 @@ def test_a_large_or_broken_message_is_refused_and_is_not_sent_again(
     sqlite_store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     token = create_key(sqlite_store, "small", max_body_mb=0.25, by="test")
-    refused = grpc.StatusCode.INVALID_ARGUMENT
+    broken, large = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.RESOURCE_EXHAUSTED
+    large_text = b"\x0a\x80\x80\x80\x08" + bytes(2**24)
     with listening(sqlite_store) as address:
-        for body, compressed, words in (
-            (b"x" * 300_000, False, "more than 0.25 MiB"),
-            (bytes(2**24), True, "more than 0.25 MiB"),  # small until it is decompressed
-            (b"\x0a\xff", False, "not an OTLP request"),
-            (gzip.compress(BODY)[:-4], False, "ends too early"),
+        for body, compressed, expected, words in (
+            (large_text[:300_000], False, large, "more than 0.25 MiB"),
+            (large_text, True, large, "more than 0.25 MiB"),  # small until it is decompressed
+            (b"\x0a\xff", False, broken, "not an OTLP request"),
+            (gzip.compress(BODY)[:-4], False, broken, "ends too early"),
         ):
             code, text, trailers = export(address, body, bearer(token), compressed=compressed)
-            assert (code, words in text) == (refused, True), text
+            assert (code, words in text) == (expected, True), text
             assert "grpc-status-details-bin" not in trailers
         assert export(address, b"", bearer(token))[0] is grpc.StatusCode.OK
         code, text, _ = export(address, bytes(2**26 + 1), bearer(token))
