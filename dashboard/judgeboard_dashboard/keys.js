@@ -23,6 +23,7 @@
   const REASON = ".st-key-skip_row input"; // the reason to skip, whose form replaces the buttons for decisions
   const SKIP = ".st-key-skip_row [data-testid=stFormSubmitButton] button"; // the first one skips, the second declines
   const SKIPPABLE = /^q\d+$/; // a row where J opens and closes this form
+  const LIST = "dialog:has(.jb-keys)"; // the list of keys: Esc, H or a click closes it
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
   const NOBODY = 300; // ms without a change of the page after which a press without a button is forgotten
@@ -78,9 +79,18 @@
   const keyOf = (kbd) =>
     kbd.getAttribute("aria-label").replace("Shortcut ", "").replace("⌘", "Ctrl").replace("⇧", "Shift").replaceAll(" ", "");
 
-  /* The button that takes the press. */
-  const taker = ({ key }) =>
-    [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].find((kbd) => keyOf(kbd) === key)?.closest("button");
+  /* The button that takes the press: of a click the one that was clicked, whatever its key does by now. */
+  const taker = ({ key, button }) =>
+    button
+      ? document.querySelector(`.${button} button:not(:disabled)`)
+      : [...document.querySelectorAll(`button:not(:disabled) ${SHORTCUT}`)].find((kbd) => keyOf(kbd) === key)?.closest("button");
+
+  /* The class that names a button, as the server knows it. */
+  const nameOfButton = (kbd) =>
+    [...(kbd.closest('[class*="st-key-"]')?.classList ?? [])].find((name) => name.startsWith("st-key-"));
+
+  /* What lies over the page takes all keys: nobody sees what they would do below. */
+  const covered = () => [...document.querySelectorAll("dialog[open], [role=dialog]")].some((one) => one.checkVisibility());
 
   /* Whether no page has a button for this letter, or it is T and the drawn page has no comment field. Other letters may
      get their button with the next item. */
@@ -107,7 +117,7 @@
   const sendAll = () => {
     window.__judgeboardSelection?.();
     moved = now();
-    sender()?.(sent.map(({ n, row, key, since }) => ({ n, row, key, since, sent: Math.round(moved) })));
+    sender()?.(sent.map(({ n, row, key, button, since }) => ({ n, row, key, button, since, sent: Math.round(moved) })));
   };
 
   const acknowledge = () => {
@@ -129,7 +139,7 @@
       const [press] = waiting;
       const old = now() - press.at > STALE;
       const stands = !old && press.row === row && drawn === row;
-      const field = stands && visible(FIELDS[`Key${press.key}`]);
+      const field = stands && !press.button && visible(FIELDS[`Key${press.key}`]);
       const takes = stands && !field && taker(press);
       if (!field && !takes && !old && press.row === row && (left || stood <= NOBODY)) break;
       waiting.shift();
@@ -246,11 +256,12 @@
 
   const idle = () => !text && !sent.length && !waiting.length;
 
-  const press = (key, at) => {
-    const double = key === last.key && at - last.at < DOUBLE;
-    last = { key, at };
-    if (double && !each(key)) return;
-    queue(key, at);
+  const press = (key, at, button) => {
+    const double = key === last.key && button === last.button && at - last.at < DOUBLE;
+    last = { key, at, button };
+    if (double && (button || !each(key))) return;
+    if (key === "H") document.querySelector(LIST)?.showModal();
+    else queue(key, at, button);
   };
 
   /* Whether the form for the reason is open once the page has followed the keys. */
@@ -265,13 +276,13 @@
     queue("J", at);
   };
 
-  const queue = (key, at) => {
+  const queue = (key, at, button) => {
     if (key === "J" && SKIPPABLE.test(row)) {
       reason = !asksReason();
       skips = false;
     }
     const wakes = idle();
-    waiting.push({ key, row, path: location.pathname, since: Math.round(at - appeared), at: now(), tries: 0 });
+    waiting.push({ key, button, row, path: location.pathname, since: Math.round(at - appeared), at: now(), tries: 0 });
     if (head()) {
       delete head().dataset.lost;
       session ??= head().dataset.session;
@@ -281,16 +292,21 @@
   };
 
   const click = (event) => {
+    document.querySelector(`${LIST}[open]`)?.close();
     const kbd = event.target.closest?.("button:not(:disabled)")?.querySelector(SHORTCUT);
     if (event.isTrusted && !head()) waiting.length = 0; // the click may show another part of the page
     if (!event.isTrusted || !head() || !kbd) return;
     swallow(event);
     note();
-    press(keyOf(kbd), event.timeStamp);
+    press(keyOf(kbd), event.timeStamp, nameOfButton(kbd));
   };
 
   const take = (event) => {
     if (!event.isTrusted || window.__judgeboardPalette?.()) return;
+    const list = document.querySelector(`${LIST}[open]`);
+    if (list && event.key.toUpperCase() === "H") list.close();
+    if (list && event.key !== "Escape") event.stopImmediatePropagation(); // the browser still scrolls the list
+    if (covered() || list) return;
     const saves = event.key === "Enter" && (event.ctrlKey || event.metaKey);
     const hasNewText = event.target === edited;
     if (typing(event.target)) {
@@ -360,7 +376,8 @@
      with the shortcut Enter instead. A control that was clicked shows no focus: there, Enter is still the shortcut. */
   document.documentElement.addEventListener("keydown", (event) => {
     const plain = event.key === "Enter" && !event.ctrlKey && !event.metaKey;
-    if (plain && event.target.closest?.(CONTROLS)?.matches(":focus-visible")) event.stopPropagation();
+    const own = plain && event.target.closest?.(CONTROLS)?.matches(":focus-visible");
+    if (own || (covered() && !["Escape", "Tab"].includes(event.key))) event.stopPropagation();
   });
 
   /* A grid that gets the focus without a click on a cell selects its first cell, which would open the first row. A

@@ -98,7 +98,7 @@
     const slash = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !typing(event.target);
     const control = event.code === "KeyK" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
     if (!slash && !control) return;
-    if (document.querySelector("[role=dialog]")) return;
+    if (document.querySelector("[role=dialog], dialog[open]")) return;
     keep(event);
     begun = performance.now();
     typed = "";

@@ -3,17 +3,36 @@
 So the windows, into which pages are loaded once, stay open from module to module.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from pages_in_browser import launch
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from browser_windows import Reviewers, Windows
+from browser_windows import Reviewers, Windows, begin_traces, end_traces
 from judgeboard.store.engine import Store
 from page_rows import PageRows, fill_pages
 from served import free_port, serving
+
+KEPT = Path(".browser-failures")  # of a failed test, `playwright show-trace` shows what its browser did
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Keep the traces and a picture of each page of a test that fails; the report of the failure names their folder."""
+    begin_traces()
+    try:
+        yield
+    except BaseException:
+        folder = item.config.rootpath / KEPT / re.sub(r"[^\w.-]+", "-", item.nodeid)
+        folder.mkdir(parents=True, exist_ok=True)
+        item.add_report_section("call", "browser", f"The trace and pictures are in {folder}")
+        end_traces(folder)
+        raise
+    end_traces(None)
 
 
 @dataclass(frozen=True)

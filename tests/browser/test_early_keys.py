@@ -213,7 +213,26 @@ def test_letters_after_the_key_of_a_note_that_is_not_drawn_yet_are_text(bare: Pa
     assert bare.locator("input").input_value() == "yd"
 
 
+def test_what_lies_over_the_page_takes_all_keys(bare: Page) -> None:
+    bare.evaluate("draw('3'); draw('H')")
+    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<dialog><div class=jb-keys>Keys</div></dialog>')")
+    for closes in ("Escape", "h"):
+        bare.keyboard.press("h")
+        expect(bare.locator("dialog")).to_be_visible()
+        bare.keyboard.press("3")
+        bare.keyboard.press(closes)
+        expect(bare.locator("dialog")).not_to_be_visible()
+        bare.wait_for_timeout(300)  # a second H is no double press
+    bare.evaluate("document.body.insertAdjacentHTML('beforeend', '<div role=dialog>Rubric</div>')")
+    bare.keyboard.press("3")
+    bare.evaluate("document.querySelector('[role=dialog]').remove()")
+    bare.keyboard.press("3")
+    done(bare, "3")
+
+
 FORM = "document.body.insertAdjacentHTML('beforeend', '<div class=st-key-skip_row><input></div>')"
+
+RUNS = "document.querySelector('[data-testid=stApp]').dataset.testScriptState = 'running'"
 
 
 @pytest.fixture
@@ -227,10 +246,11 @@ def test_keys_before_the_reason_to_skip_is_drawn_leave_it(item: Page) -> None:
     item.keyboard.press("j")
     item.keyboard.press("Escape")
     done(item, "J", "J")
+    item.evaluate(RUNS)  # the server has not closed the form yet, however long that takes
     item.evaluate(FORM)
-    item.wait_for_timeout(100)
+    item.wait_for_timeout(500)
     expect(item.locator("input")).not_to_be_focused()
-    item.keyboard.press("y")  # the server has not closed the form yet
+    item.keyboard.press("y")
     done(item, "J", "J", "Y")
     assert item.locator("input").input_value() == ""
 
@@ -249,6 +269,7 @@ def test_letters_are_text_once_the_reason_to_skip_has_the_cursor_and_esc_closes_
     assert item.locator("input").input_value() == "yes"
     item.evaluate("document.activeElement.blur()")  # the form stays
     item.wait_for_timeout(500)
+    item.evaluate(RUNS)
     item.keyboard.press("Escape")
     done(item, "J", "J")
     item.keyboard.press("Escape")  # before the server has closed it

@@ -38,12 +38,15 @@ def test_all_answers_of_a_filter_are_decided_once_and_undone_once(
     assert "Implied label (low groundedness): Y: hallucinated, N: grounded" in markup(page)
     press(page, f"{page_name}_bulk_confirm")
     assert set(case.flag_states()) == {"confirmed"}
+    page = open_page(page_name)  # as after a reload
     assert "Confirmed 55 answers." in markup(page)
+    assert page.button(key="bulk_undo").proto.shortcut.lower() == "z"
     press(page, "bulk_undo")
     assert set(case.flag_states()) == {"open"}
     assert "Undone: 55 answers." in markup(page)
     if page_name == "responses":
         return
+    press(page, f"{page_name}_select")
     next(box for box in page.checkbox if box.label == "All 55 in this filter").check().run()
     page.selectbox(key="open_flags_bulk_goal").select("Mara (person)").run()
     press(press(page, "open_flags_bulk_add"), "open_flags_bulk_add")

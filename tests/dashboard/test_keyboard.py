@@ -140,3 +140,10 @@ def test_a_decision_on_a_row_that_the_browser_has_just_shown_is_noted_and_not_ex
     keyboard = Keyboard(row="r1", buttons={"y": press(Turn.DECIDE)})
     assert executed(keyboard, sent("y", since=300)) == []
     assert (keyboard.done, keyboard.returned, keyboard.early) == (1, [], True)
+
+
+def test_a_click_is_for_the_button_that_was_clicked_whatever_its_key_does_by_now() -> None:
+    by_key, clicked = press(), press()
+    keyboard = Keyboard(row="r1", buttons={"4": by_key, "st-key-field_tone_3": clicked})
+    [sent_key, sent_click] = sent("4", "4")
+    assert executed(keyboard, [sent_key, {**sent_click, "button": "st-key-field_tone_3"}]) == [by_key, clicked]

@@ -48,10 +48,10 @@ class Keys:
     def open(self, view: str, reviewer: str, **query: object) -> None:
         self.page = self.open_page(view, reviewer=reviewer, **query)
 
-    def show_list(self) -> None:
-        """Press H and read the list."""
-        self.press("H")
-        entries = re.findall("<kbd>(.*?)</kbd>", markup(self.page))
+    def read_list(self) -> None:
+        """Read the list, which H shows."""
+        [keys] = re.findall("<dialog.*?</dialog>", markup(self.page), re.DOTALL)
+        entries = re.findall("<kbd>(.*?)</kbd>", keys)
         self.listed = {key for entry in entries for key in keys_of(entry)}
 
     def look(self) -> None:
@@ -125,10 +125,10 @@ def keys(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> Keys:
 def test_each_key_of_the_item_page(queues: ServedQueues, keys: Keys) -> None:
     queues.queue(5)
     keys.open("item", "Ida", query_type=f"type{queues.names}")
-    keys.show_list()
+    keys.read_list()
     keys.press(*"1234", *"ASDFG", *"QW", f"Shift+{MODE_KEY}", *"VBXP")
     keys.to_fields("M", "T")
-    keys.press("O", "F4", "I", "I", "F7", "F2", "F2")
+    keys.press("H", "O", "F4", "I", "I", "F7", "F2", "F2")
     keys.correct()
     keys.press("F8", *"EJKWYZQNUL")
     assert "response" not in keys.page.query_params
@@ -142,7 +142,7 @@ def test_each_key_of_a_queue(queues: ServedQueues, keys: Keys) -> None:
     """What only a queue has is pressed here; that its Q, W and E decide pairs shows tests/browser/queues."""
     graded = queues.queue(3, optional_grades=("label", "groundedness", "quality"), grades=())
     keys.open("item", "Mara", queue=graded)
-    keys.show_list()
+    keys.read_list()
     keys.press("1", "A", "W", f"Shift+{MODE_KEY}", "V")
     keys.to_fields("M")
     keys.correct()
@@ -154,9 +154,11 @@ def test_each_key_of_a_queue(queues: ServedQueues, keys: Keys) -> None:
     assert keys.listed - keys.pressed <= SHARED | ELSEWHERE
 
 
-def test_levels_have_other_digits_where_the_quality_is_graded_too(queues: ServedQueues, keys: Keys) -> None:
+def test_where_the_quality_is_graded_too_each_digit_is_for_one_field_after_the_other(
+    queues: ServedQueues, keys: Keys
+) -> None:
     keys.open("item", "Mara", queue=queues.queue(1, grades=("quality", "tone", "safety")))
-    keys.press(*"490", "Y")
+    keys.press(*"445", "Y")
     [review] = queues.case.reviews()
     scores = {row["dimension"]: row["value"] for row in queues.case.rows(REVIEW_SCORE)}
     assert (review["quality"], scores) == (4, {"tone": 4, "safety": 5})
@@ -169,7 +171,7 @@ def test_each_key_of_a_conflict(queues: ServedQueues, keys: Keys) -> None:
         queues.case.review(queues.case.mara, CONFIRM, name)
         split = queues.case.review(queues.case.jon, DISMISS, name)
     keys.open("conflicts", "Lead", conflict=split.item_id)
-    keys.show_list()
+    keys.read_list()
     keys.press("1", "A", "W", f"Shift+{MODE_KEY}", "V")
     keys.to_fields("M")
     keys.correct()

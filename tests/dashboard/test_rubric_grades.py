@@ -1,5 +1,6 @@
 """People's grades on a rubric: given on the item page, beside the judge's, only where a rubric judge judged."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,7 @@ from sqlalchemy import select
 from app_pages import OpenPage, texts
 from judgeboard.domain import DimensionScore, Grade, JudgeVersion, Response, Status, Verdict
 from judgeboard.errors import BadInput
-from judgeboard.formats.label_schema import FieldType, LabelSchema, Option, SchemaField
+from judgeboard.formats.label_schema import BUILT_IN, FieldType, LabelSchema, Option, SchemaField
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import grade
@@ -123,10 +124,10 @@ def actions() -> SchemaActions:
 
 
 def test_each_level_is_given_to_the_dimension_after_the_one_before(actions: SchemaActions) -> None:
-    for number in (3, 1, 4):  # bound to one drawing: the page was not drawn in between
-        actions.pick(number)
+    for digit in "425":  # bound to one drawing: the page was not drawn in between
+        actions.pick(digit)
     assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 5}
-    actions.pick(0)
+    actions.pick("1")
     assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 1}, "the last one is mended, not the first"
     assert actions.draft.grade().scores[1] == DimensionScore("tone", 2, "1-5")
 
@@ -134,7 +135,7 @@ def test_each_level_is_given_to_the_dimension_after_the_one_before(actions: Sche
 def test_one_key_in_quick_succession_gives_two_dimensions_their_level(actions: SchemaActions) -> None:
     keyboard = Keyboard(row="row")
     for number, level in enumerate((4, 4, 3)):
-        act = Press(Turn.GIVE, lambda level=level: actions.pick(level - 1), each=True)
+        act = Press(Turn.GIVE, lambda level=level: actions.pick(str(level)), each=True)
         assert keyboard.press(str(level), act, 10 + number / 10)
     for press in keyboard.work_off():
         press.act()
@@ -143,23 +144,23 @@ def test_one_key_in_quick_succession_gives_two_dimensions_their_level(actions: S
 
 def test_the_same_level_again_takes_it_back(actions: SchemaActions) -> None:
     actions.draft.field_at = "safety"
-    actions.pick(2)
-    actions.pick(2)
+    actions.pick("3")
+    actions.pick("3")
     assert actions.draft.values == {}
     assert actions.current.name == "safety"
 
 
 def test_the_same_digits_after_an_undo_give_the_same_levels(actions: SchemaActions) -> None:
     for _ in range(2):
-        for number in (3, 1, 4):
-            actions.pick(number)
+        for digit in "425":
+            actions.pick(digit)
         assert actions.draft.values == {"accuracy": 4, "tone": 2, "safety": 5}
         actions.session.put_draft(1, actions.draft)
     schema = LabelSchema("list", (SchemaField("order", FieldType.RANKING, on="passages"),))
     ranks = SchemaActions(actions.session, 2, schema, SimpleNamespace(passages=("a", "b", "c")))
     for _ in range(2):
-        for number in (2, 0, 1):
-            ranks.pick(number)
+        for digit in "312":
+            ranks.pick(digit)
         assert ranks.draft.values == {"order": [3, 1, 2]}
         ranks.session.put_draft(2, ranks.draft)
 
@@ -174,16 +175,39 @@ def test_a_field_named_as_a_part_of_the_draft_keeps_its_own_restored_values(acti
     )
     actions.session.put_draft(3, draft)
     fields = SchemaActions(actions.session, 3, schema, SimpleNamespace(passages=()))
-    fields.pick(0)
+    fields.pick("1")
     assert fields.draft.values == {"modes": ["made up"]}
 
 
-def test_next_goes_round(actions: SchemaActions) -> None:
+def test_next_goes_round_and_skips_no_required_field(actions: SchemaActions) -> None:
+    actions.next()
+    assert (actions.current.name, actions.session.refused) == ("accuracy", True)
+    actions.draft.values["accuracy"] = 2
     places = []
     for _ in range(4):
         places.append(actions.current.name)
         actions.next()
     assert places == ["accuracy", "tone", "safety", "accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "digits"),
+    [
+        (range(3), {"0": 0, "1": 1, "2": 2}),
+        (range(-1, 2), {"0": 0, "1": 1}),
+        (range(1, 11), {**{str(level): level for level in range(1, 10)}, "0": 10}),
+    ],
+)
+def test_a_level_has_its_own_digit(actions: SchemaActions, levels: range, digits: dict[str, int]) -> None:
+    field = SchemaField("tone", FieldType.SCALE, levels=tuple((level, None) for level in levels))
+    assert actions.digits(field) == digits
+
+
+def test_digits_go_to_the_quality_first_and_then_to_the_other_fields(actions: SchemaActions) -> None:
+    actions = replace(actions, quality=BUILT_IN["quality"])
+    for digit in "443":
+        actions.pick(digit)
+    assert (actions.draft.quality, actions.draft.values) == (4, {"accuracy": 4, "tone": 3})
 
 
 def test_the_queue_says_what_is_required_and_the_judge_what_a_level_means(actions: SchemaActions) -> None:
@@ -193,5 +217,5 @@ def test_the_queue_says_what_is_required_and_the_judge_what_a_level_means(action
 
 def test_values_of_another_queue_are_left_out(actions: SchemaActions) -> None:
     actions.draft.values["warmth"] = 5
-    actions.pick(0)
+    actions.pick("1")
     assert [score.dimension for score in actions.draft.grade().scores] == ["accuracy"]

@@ -150,20 +150,20 @@ def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store: S
         (response_id,) = store_responses(connection, [response]).new
     with sqlite_store.reading() as connection:
         actions = actions_on(load_item(connection, response_id))
-    actions.pick(1)  # safe: no
-    actions.pick(0)
+    actions.pick("2")  # safe: no
+    actions.pick("1")
     assert actions.session.message == SELECT_FIRST
     actions.draft.selection = {"start": 0, "end": 5, "passage": 0}
-    actions.pick(0)
+    actions.pick("1")
     actions.draft.selection = {"start": 3, "end": 13, "passage": 0}
-    actions.pick(1)
+    actions.pick("2")
     statements = MarkActions(actions.session, 1, statements_of(actions.response.answer))
     statements.next()
     statements.next()
-    actions.pick(0)  # the second sentence, no longer the selection
+    actions.pick("1")  # the second sentence, no longer the selection
     actions.next()
-    actions.pick(1)
-    actions.pick(0)
+    actions.pick("2")
+    actions.pick("1")
     assert actions.draft.values == {
         "safe": False,
         "errors": [
@@ -173,5 +173,5 @@ def test_digits_follow_the_fields_and_a_selection_becomes_a_span(sqlite_store: S
         ],
         "best": [2, 1],
     }
-    actions.pick(1)
+    actions.pick("2")
     assert actions.draft.values["best"] == [1]

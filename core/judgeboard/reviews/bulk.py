@@ -47,6 +47,7 @@ from judgeboard.store.reviews import (
     insert_reviews,
     lock_flags,
     lock_responses,
+    newest_bulk,
     reviewed_by_others,
     reviews_of_bulk,
 )
@@ -120,6 +121,13 @@ def decide_many(
         with allowed(store, reviewer, Action.REVIEW) as connection:
             counts.update(_decide(connection, part, reviewer, decision, grade, bulk_id, request))
     return BulkDecided(decision, **counts)
+
+
+def last_decided(connection: Connection, reviewer: Reviewer) -> tuple[str, BulkDecided] | None:
+    """Return the id and the result of a reviewer's last decision on many answers, None after any later review."""
+    bulk_id = newest_bulk(connection, reviewer.id)
+    decided = () if bulk_id is None else bulk_decisions(connection, bulk_id)
+    return None if bulk_id is None else (bulk_id, BulkDecided(decided[0].decision, len(decided)))
 
 
 @dataclass(frozen=True, slots=True)

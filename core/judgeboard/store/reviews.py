@@ -318,6 +318,12 @@ def bulk_decisions(
     return connection.execute(query).all()
 
 
+def newest_bulk(connection: Connection, reviewer_id: int) -> str | None:
+    """Return the bulk action of a reviewer's newest review, None if that review is not a part of one."""
+    own = select(REVIEW.c.bulk).where(REVIEW.c.reviewer_id == reviewer_id)
+    return connection.execute(own.order_by(REVIEW.c.id.desc()).limit(1)).scalar()
+
+
 def reviews_of_bulk(connection: Connection, bulk: str, response_ids: Collection[int]) -> list[Review]:
     """Return the current reviews of a bulk action on these answers."""
     query = _REVIEWS.where(REVIEW.c.bulk == bulk, REVIEW.c.response_id.in_(response_ids), is_current())

@@ -8,7 +8,7 @@ from typing import Any
 
 from judgeboard.domain import Decision, FlagState, Grade, Label, Preference, WhyDiffers
 from judgeboard.errors import Contradiction, DecisionRefused, JudgeboardError
-from judgeboard.formats.label_schema import TYPED
+from judgeboard.formats.label_schema import BUILT_IN, TYPED
 from judgeboard.reviews.changes import differs, edit
 from judgeboard.reviews.checks import missing_grades
 from judgeboard.reviews.decisions import (
@@ -119,9 +119,9 @@ class Actions(DraftActions, ABC):
             reasons = [None, *WhyDiffers]
             self.draft.why = reasons[(reasons.index(self.draft.why) + 1) % len(reasons)]
 
-    def switch(self, view: str) -> None:
-        """Switch ``by_sentence`` or ``keys_shown`` of the session on or off."""
-        setattr(self.session, view, not getattr(self.session, view))
+    def switch(self) -> None:
+        """Show the answer sentence by sentence, or as a whole."""
+        self.session.by_sentence = not self.session.by_sentence
 
     def show_texts(self, view: TextView) -> None:
         """Show texts as stored and folded, as stored and whole, or formatted."""
@@ -437,7 +437,7 @@ class QueueActions(Actions):
     def _say_missing(self, names: Sequence[str]) -> None:
         """Say which required grades and fields are missing, and go to the first missing field of the schema."""
         words = ", ".join(WITH_KEYS.get(name, name) for name in dict.fromkeys(names))
-        own = () if self.draft.schema is None else self.draft.schema.own
+        own = () if self.draft.schema is None else (BUILT_IN["quality"], *self.draft.schema.own)
         first = next((field for field in own if field.name in names), None)
         self.draft.field_at = self.draft.field_at if first is None else first.name
         is_typed = first is not None and first.type in TYPED

@@ -299,7 +299,6 @@ class ReviewSession:
     message: str = ""
     refused: bool = False
     asks: tuple[AskedField, int] | None = None
-    keys_shown: bool = False
     whole: set[int] = field(default_factory=set)
     viewed: dict[int, int] = field(default_factory=dict)
     by_sentence: bool = False

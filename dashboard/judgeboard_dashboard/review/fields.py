@@ -1,13 +1,13 @@
 """The scales, and the buttons and fields to grade and correct an answer."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from judgeboard.domain import GRADE_TEXTS, NOTES, Action, Label
+from judgeboard.domain import GRADE_TEXTS, NOTES, Action, Label, Response
 from judgeboard.judges.rubric_file import LEVELS, Dimension
 from judgeboard.store.items import Item
 from judgeboard.store.queues import QueueRules
@@ -16,7 +16,7 @@ from judgeboard_dashboard.evidence import Html, as_label, difference, show, tag
 from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.drafts import Draft, ReviewSession
-from judgeboard_dashboard.review.schema_form import read_schema_fields
+from judgeboard_dashboard.review.schema_form import SchemaActions, read_schema_fields, schema_actions
 from judgeboard_dashboard.widgets.keys import key_button
 from judgeboard_dashboard.widgets.texts import UNKNOWN, capital, score, short
 
@@ -91,7 +91,7 @@ QUEUE_KEYS = (
     ("Y N U", "problem, no problem, unsure"),
     ("Y", "save, where the label is required: it makes the decision"),
     *_GRADES,
-    ("1–5 K", "rubric: level (6–0 if quality is graded too), next field"),
+    ("1–5 K", "level of the field that ▸ marks, next field"),
     _SIDES,
     _NOTE,
     *_READING,
@@ -115,12 +115,6 @@ CONFLICT_KEYS = (
     _CLOSE,
 )
 MOST_PEOPLE = 3
-
-
-def keys_block(keys: Sequence[tuple[str, str]]) -> Html:
-    """Return the list of keys."""
-    lines = [part for key, meaning in keys for part in (tag("kbd", key), tag("span", meaning))]
-    return tag("div", tag("div", "Keys", cls="jb-label"), tag("div", *lines, cls="jb-keys"), cls="jb-pane jb-block")
 
 
 @contextmanager
@@ -198,27 +192,34 @@ def item_grades(actions: Actions, rubric: RubricScores) -> None:
             )
 
 
-def queue_grades(actions: Actions, rules: QueueRules, *, marked: bool = True) -> None:
+def queue_grades(actions: Actions, rules: QueueRules, response: Response, *, marked: bool = True) -> None:
     """Show the buttons for the grades that a queue asks for. ``marked``: show which grades are required."""
     fill_fields(actions.draft)
     marks = {name: "required" if name in rules.grades else "optional" for name in rules.asked}
-    grade_groups(actions, marks if marked else dict.fromkeys(marks))
+    fields = schema_actions(actions, rules, response)
+    grade_groups(actions, marks if marked else dict.fromkeys(marks), fields)
 
 
-def grade_groups(actions: DraftActions, marks: Mapping[str, str | None]) -> None:
-    """Show a row of buttons for each grade in ``marks``. The three dots open the exact groundedness."""
+def grade_groups(actions: DraftActions, marks: Mapping[str, str | None], fields: SchemaActions | None = None) -> None:
+    """Show a row of buttons for each grade in ``marks``. The three dots open the exact groundedness.
+
+    The quality has digits as keys. Beside other ``fields``, it has these only while it is the current field.
+    """
     for grade, steps in SCALES.items():
         if grade not in marks:
             continue
         given, mark = getattr(actions.draft, grade), marks[grade]
-        label = (grade.capitalize(), tag("span", mark, cls=f"jb-{mark}") if mark else "")
-        with row_of_buttons(*label, key=f"{grade}_group") as row:
+        shares = fields if grade == "quality" else None
+        here = shares is None or shares.current is shares.quality
+        title = f"{'▸ ' if shares and here else ''}{grade.capitalize()}"
+        with row_of_buttons(title, tag("span", mark, cls=f"jb-{mark}") if mark else "", key=f"{grade}_group") as row:
             for step in steps:
                 key_button(
                     step.name,
                     partial(actions.give, grade, step.value),
                     key=f"{grade}{step.key}",
-                    shortcut=step.key,
+                    shortcut=step.key if here else None,
+                    by_key=shares and partial(shares.pick, step.key),
                     chosen=given is not None and given == step.value,
                     tip=step.meaning,
                 )

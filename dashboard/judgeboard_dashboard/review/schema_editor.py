@@ -593,7 +593,8 @@ def _preview(draft: SchemaDraft) -> None:
     session: ReviewSession = st.session_state.setdefault(_PREVIEW, ReviewSession(_fills=_FIRST_FILL))
     if session.draft(0).schema != schema:
         session.put_draft(0, Draft(schema=schema))
-    actions = SchemaActions(session, 0, schema, SAMPLE)
+    quality = next((each for each in schema.fields if each.name == "quality"), None)
+    actions = SchemaActions(session, 0, schema, SAMPLE, quality)
     keys = keyboard()
     keys.appear("schema", time.monotonic())
     for press in keys.work_off():
@@ -601,10 +602,10 @@ def _preview(draft: SchemaDraft) -> None:
     fill_fields(actions.draft)
     marks = {each.name: "required" if each.required else "optional" for each in schema.fields if each.built_in}
     with st.container(key="schema_preview", border=True, gap="small"):
-        schema_fields(actions, quality="quality" in marks)
+        schema_fields(actions)
         if marks:
             with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-                grade_groups(actions, marks)
+                grade_groups(actions, marks, actions)
         if "note" in marks:
             note_fields(actions.draft, "Note (M)", "Optional: what is wrong, or why it is fine")
         if "corrected_answer" in marks:

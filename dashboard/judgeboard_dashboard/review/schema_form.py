@@ -1,7 +1,7 @@
 """The fields beside an answer: fields of a label schema or a rubric, with keys, and the failure modes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
 from itertools import zip_longest
@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.components import v2
 
 from judgeboard.domain import Response
-from judgeboard.formats.label_schema import TYPED, FieldType, LabelSchema, SchemaField
+from judgeboard.formats.label_schema import BUILT_IN, TYPED, FieldType, LabelSchema, SchemaField
 from judgeboard.judges.rubric_file import LEVELS
 from judgeboard.reviews.checks import ASKED
 from judgeboard.store.issues import list_modes
@@ -20,11 +20,10 @@ from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.review.actions import Actions, DraftActions
 from judgeboard_dashboard.review.claims import statements_of
-from judgeboard_dashboard.review.drafts import Draft, own_field
+from judgeboard_dashboard.review.drafts import AskedField, Draft, own_field
 from judgeboard_dashboard.theme import SPANS
 from judgeboard_dashboard.widgets.keys import key_button
 
-DIGITS, DIGITS_BESIDE_QUALITY = "1234567890", "67890"
 YES_NO = {True: "Yes", False: "No"}
 SELECT_FIRST = "Select a part of the text first: with the mouse, with the arrow keys, or a whole sentence with V."
 LONGEST_LEVEL_NAME = 24  # characters; for a longer name, the button shows the number and its tip the name
@@ -38,16 +37,19 @@ class SchemaActions(DraftActions):
     """The actions for the fields of a schema.
 
     The current field is read when a key press is processed: two digits in quick succession fill in two fields, even if
-    the second field is not drawn yet.
+    the second field is not drawn yet. The ``quality`` of the built-in grade has digits too, so it is the first of the
+    fields if it is asked for.
     """
 
     schema: LabelSchema
     response: Response
+    quality: SchemaField | None = None
 
     @property
     def fields(self) -> tuple[SchemaField, ...]:
-        """The shown fields, except label, groundedness and quality."""
-        return tuple(field for field in self.schema.shown(self.draft.all_values()) if not field.built_in)
+        """The shown fields that digits or typed text can go to."""
+        own = tuple(field for field in self.schema.shown(self.draft.all_values()) if not field.built_in)
+        return own if self.quality is None else (self.quality, *own)
 
     @property
     def choosable(self) -> list[SchemaField]:
@@ -67,15 +69,31 @@ class SchemaActions(DraftActions):
         return field.values
 
     def next(self) -> None:
-        """Go to the next field, or from the last to the first."""
-        names = [field.name for field in self.fields]
-        if self.current is not None:
-            self.draft.field_at = names[(names.index(self.current.name) + 1) % len(names)]
+        """Go to the next field, or from the last to the first. A required field without a value is not skipped."""
+        names, field = [field.name for field in self.fields], self.current
+        if field is None:
+            return
+        if field.required and self.draft.all_values().get(field.name) in (None, "", []):
+            asks: AskedField | None = "field" if field.type in TYPED else None
+            self.session.say(f"Not skipped: {field.name} is required.", refused=True, asks=asks)
+            return
+        self.session.say("")
+        self.draft.field_at = names[(names.index(field.name) + 1) % len(names)]
 
-    def pick(self, number: int) -> None:
-        """Choose the value with this number, from 0, in the current field."""
-        if self.current is not None and number < len(self.choices(self.current)):
-            self.choose(self.current, self.choices(self.current)[number])
+    def digits(self, field: SchemaField) -> dict[str, Any]:
+        """Return the value that each digit chooses in a field.
+
+        A level of a scale has its own digit. Other values count from 1. The digit 0 is the tenth value if nothing is 0.
+        """
+        first = field.values[0] if field.type is FieldType.SCALE else 1
+        numbered = [*enumerate(self.choices(field), start=first)]
+        return {str(number % 10): value for number, value in reversed(numbered) if 0 <= number <= 10}
+
+    def pick(self, digit: str) -> None:
+        """Choose the value with this digit in the current field."""
+        values = {} if self.current is None else self.digits(self.current)
+        if self.current is not None and digit in values:
+            self.choose(self.current, values[digit])
 
     def choose(self, field: SchemaField, value: Any) -> None:
         """Choose a value, or remove it if it was chosen. In a single-choice field, then go to the next field."""
@@ -83,12 +101,17 @@ class SchemaActions(DraftActions):
         self.draft.field_at = field.name
         if field.type is FieldType.SPANS:
             self._mark(field, value)
-        elif field.many or field.type is FieldType.RANKING:
+            return
+        if field.many or field.type is FieldType.RANKING:
             values[field.name] = self.draft.toggle(own_field(field.name), value, before or ())
+            return
+        if field.built_in:
+            self.give(field.name, value)
         elif not self.draft.use_restored(own_field(field.name), value) and before is not None and before == value:
             del values[field.name]
         else:
             values[field.name] = value
+        if self.draft.all_values().get(field.name) is not None:
             later = [each.name for each in self.choosable]
             self.draft.field_at = [*later[later.index(field.name) + 1 :], field.name][0]
 
@@ -139,13 +162,22 @@ def rubric_schema(
     return LabelSchema("rubric", scales) if scales else None
 
 
-def side_fields(actions: Actions, response: Response, *, quality: bool) -> None:
-    """Show the fields of the draft's schema, and the failure modes; ``quality``: the digits 1 to 4 give the quality."""
-    draft = actions.draft
-    if draft.schema is not None:
-        fields = SchemaActions(actions.session, actions.subject, draft.schema, response)
-        schema_fields(fields, quality=quality)
-        if draft.schema.of_type(FieldType.SPANS):
+def schema_actions(actions: Actions, rules: QueueRules | None, response: Response) -> SchemaActions | None:
+    """Return the actions for the fields of the draft's schema, None without a schema; ``rules`` ask for the quality."""
+    if actions.draft.schema is None:
+        return None
+    quality = None
+    if rules is not None and "quality" in rules.asked:
+        quality = replace(BUILT_IN["quality"], required="quality" in rules.grades)
+    return SchemaActions(actions.session, actions.subject, actions.draft.schema, response, quality)
+
+
+def side_fields(actions: Actions, rules: QueueRules | None, response: Response) -> None:
+    """Show the fields of the draft's schema, and the failure modes. See `schema_actions`."""
+    draft, fields = actions.draft, schema_actions(actions, rules, response)
+    if fields is not None:
+        schema_fields(fields)
+        if fields.schema.of_type(FieldType.SPANS):
             _selection(fields, actions.row)
     with actions.store.reading() as connection:  # everybody may see the list
         modes = list_modes(connection).values()
@@ -166,13 +198,14 @@ def side_fields(actions: Actions, response: Response, *, quality: bool) -> None:
                 )
 
 
-def schema_fields(fields: SchemaActions, *, quality: bool) -> None:
-    """Show the fields of a label schema; ``quality``: the digits 1 to 4 give the quality."""
+def schema_fields(fields: SchemaActions) -> None:
+    """Show the fields of a label schema, except the parts of the built-in grade."""
     draft = fields.draft
     current = fields.current
-    digits = DIGITS_BESIDE_QUALITY if quality else DIGITS
     with st.container(key="rubric_group_fields", gap="small"):
         for place, field in enumerate(fields.fields):
+            if field.built_in:
+                continue
             at = field is current
             key = "schema_here" if at and field.type in TYPED else f"schema_field_{place}"  # key K focuses it
             with st.container(key=key, gap="xxsmall"):
@@ -185,7 +218,7 @@ def schema_fields(fields: SchemaActions, *, quality: bool) -> None:
                 if field.type in TYPED:
                     _typed_field(draft, field)
                 else:
-                    _buttons(fields, field, digits if at else "")
+                    _buttons(fields, field, at=at)
                 if field.type is FieldType.SPANS:
                     _spans(fields, field)
         if current is not None:
@@ -225,22 +258,21 @@ def _typed_field(draft: Draft, field: SchemaField) -> None:
         st.number_input(label, field.low, field.high, value=None, key=key, label_visibility="collapsed", format="%g")
 
 
-def _buttons(fields: SchemaActions, field: SchemaField, digits: str) -> None:
+def _buttons(fields: SchemaActions, field: SchemaField, *, at: bool) -> None:
     chosen = fields.draft.values.get(field.name)
     options = {option.value: option for option in field.options}
+    digits = {value: digit for digit, value in fields.digits(field).items()} if at else {}
     with st.container(horizontal=True, gap="xxsmall"):
         for number, value in enumerate(fields.choices(field)):
             option = options.get(value)
-            shortcut = None if option is None else option.key
-            act = partial(fields.choose, field, value)
-            if shortcut is None and number < len(digits):
-                shortcut, act = digits[number], partial(fields.pick, number)
+            own_key, digit = None if option is None else option.key, digits.get(value)
             label, tip = _words(field, value, chosen)
             key_button(
                 as_label(label),
-                act,
+                partial(fields.choose, field, value),
                 key=f"field_{field.name}_{number}",
-                shortcut=shortcut,
+                shortcut=own_key or digit,
+                by_key=partial(fields.pick, digit) if digit and not own_key else None,
                 chosen=_is_chosen(field, value, chosen),
                 tip=as_label(tip or (option and option.help) or "") or None,
                 each=True,

@@ -116,11 +116,6 @@ def undo_choice(done: Undoable | None, undo: Callable[[Undoable], None], actions
     return choice(name="undo", label="Undo", act=act, key="Z", turn=Turn.UNDO, disabled=disabled)
 
 
-def keys_choice(actions: Actions) -> Choice:
-    """Return the button that shows the list of keys."""
-    return choice(name="keys", label="Keys", act=partial(actions.switch, "keys_shown"), key="H", turn=Turn.GIVE)
-
-
 def head_line(
     actions: Actions,
     title: str,
@@ -128,16 +123,17 @@ def head_line(
     facts: Sequence[str | None],
     buttons: Sequence[Choice],
     *,
+    keys: Sequence[tuple[str, str]] = (),
     named: bool = True,
     aside: Callable[[], None] = lambda: None,
 ) -> None:
     """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
 
     ``title`` is the title of the browser tab and the heading for screen readers. A fact that is None is left out.
-    ``aside`` draws between the facts and the buttons.
+    ``aside`` draws between the facts and the buttons. keys.js opens the list of ``keys`` over the page.
     """
     st.set_page_config(page_title=f"{title} · Judgeboard", layout="wide")
-    session, keys = actions.session, keyboard()
+    session, presses = actions.session, keyboard()
     message = (
         tag("span", session.message, cls="jb-refused" if session.refused else "jb-saved") if session.message else None
     )
@@ -158,15 +154,19 @@ def head_line(
                 data_name=reviewer_name() or None,
                 data_suggested=reviewer_name() if name_is_suggested() else None,
                 data_row=actions.row,
-                data_done=str(keys.done),
-                data_returned=" ".join(map(str, keys.returned)),
-                data_session=keys.session,
+                data_done=str(presses.done),
+                data_returned=" ".join(map(str, presses.returned)),
+                data_session=presses.session,
                 data_asks=None if session.asks is None else " ".join(map(str, session.asks)),
             )
         )
         aside()
         for button in buttons:
             button(quiet=True)
+        if keys:
+            key_button("Keys", lambda: None, key="keys", shortcut="H", quiet=True)
+            lines = [part for key, meaning in keys for part in (tag("kbd", key), tag("span", meaning))]
+            show(tag("dialog", tag("div", *lines, cls="jb-keys"), aria_label="Keys"))
 
 
 def bar(

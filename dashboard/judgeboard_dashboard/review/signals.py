@@ -14,7 +14,7 @@ from judgeboard.store.verdicts import RUBRIC, RubricScores
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import Html, beginning, join, tag
 from judgeboard_dashboard.review.claims import ICONS, ORDER, NumberedClaim, numbered, problems_first
-from judgeboard_dashboard.review.fields import ANCHORS, LABELS, QUALITIES, QUEUE_KEYS, keys_block, rubric_block
+from judgeboard_dashboard.review.fields import ANCHORS, LABELS, QUALITIES, rubric_block
 from judgeboard_dashboard.review.leases import Reveal, ShownItem
 from judgeboard_dashboard.widgets.texts import (
     UNKNOWN,
@@ -190,20 +190,19 @@ def signals_pane(
     *,
     flag_id: int | None = None,
     new_flags: Collection[int] = (),
-    keys: Html | None = None,
     comments: Html | None = None,
     scales: Html | None = None,
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane with all signals about an answer: why it is shown, and the signals.
 
     ``new_flags`` were raised while the answer is on the screen. They come last, so that they move nothing that the
-    reviewer reads. ``keys`` is the list of keys, None if it is closed.
+    reviewer reads.
     """
     open_flags = [flag for flag in item.flags if flag.state == "open"]
     open_flags.sort(key=lambda flag: (flag.id != flag_id, -flag.severity))
     why = _why("Why you see this", [flag for flag in open_flags if flag.id not in new_flags])
     new = _why("New flags since you opened this answer", [flag for flag in open_flags if flag.id in new_flags])
-    return tag("div", keys, _blind_item(item), why, cls="jb-pane"), tag(
+    return tag("div", _blind_item(item), why, cls="jb-pane"), tag(
         "div",
         None if item.hidden.judge else _signals(item, threshold),
         rubric_block(rubric),
@@ -446,24 +445,24 @@ def _evidence_link(shown: NumberedClaim, *, linked: bool) -> Html:
 
 
 def queue_pane(
-    queue: Queue, leased: ShownItem, reveal: Reveal | None, claims: Sequence[NumberedClaim], *, keys_shown: bool
+    queue: Queue, leased: ShownItem, reveal: Reveal | None, claims: Sequence[NumberedClaim]
 ) -> tuple[Html, Html]:
     """Return the two parts of the pane beside an answer of a queue: guidelines, or signals once the judge is shown."""
-    keys, item = keys_block(QUEUE_KEYS) if keys_shown else None, leased.item
+    item = leased.item
     scales = scales_block(queue.rules.asked, aside=_named(queue))
     guidelines = None
     if queue.rules.guidelines:
         body = tag("div", queue.rules.guidelines, cls="jb-reason")
         guidelines = _block("This queue", body) if scales else _block("How to grade", body, aside=_named(queue))
     if item is None or (reveal is None and item.hidden.judge):
-        first = tag("div", keys, _blind_queue(queue.rules), cls="jb-pane")
+        first = tag("div", _blind_queue(queue.rules), cls="jb-pane")
         return first, tag("div", scales, guidelines, cls="jb-pane jb-signals")
     reasons, signals = signals_pane(item, claims, leased.threshold, leased.rubric)
     if reveal is None:
-        return join((keys, reasons)), join((signals, how_to_grade(scales, guidelines)))
+        return reasons, join((signals, how_to_grade(scales, guidelines)))
     judgment = next((each for each in shown_judgments(item) if each.status == "ok" and each.judge_kind != RUBRIC), None)
     if judgment is None:  # only scores on a rubric, which have their own block
-        return join((keys, reasons)), signals
+        return reasons, signals
     draft, judge = reveal.blind_draft, "Judge" if judgment is primary_verdict(item) else judgment.version_title
     lines = []
     for grade in ("groundedness", "quality", "label"):
@@ -472,7 +471,7 @@ def queue_pane(
             yours, its = tag("span", f"You: {own or UNKNOWN}"), tag("span", f"{judge}: {judged or UNKNOWN}")
             lines.append(tag("div", tag("span", grade.capitalize()), yours, its, cls="jb-against"))
     both = tag("div", tag("div", "You and the judge", cls="jb-label"), *lines, cls="jb-pane jb-block")
-    return join((keys, both, reasons)), signals
+    return join((both, reasons)), signals
 
 
 def _grade_words(name: str, grade: Any) -> str | None:

@@ -14,6 +14,7 @@ from judgeboard.judges.evidence_alignment import AlignedSentence, align, served_
 from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
+from judgeboard.store.queues import QueueRules
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions
@@ -374,7 +375,7 @@ def answer_panes(
     *,
     saved: tuple[ClaimMark, ...] = (),
     link: Html | None = None,
-    quality: bool = True,
+    rules: QueueRules | None = None,
     correctable: bool = True,
     over_signals: Callable[[], None] = lambda: None,
     under_side: Callable[[], None] = lambda: None,
@@ -383,8 +384,8 @@ def answer_panes(
 
     Only the claims of one judgment are marked (`Item.with_claims`). ``side`` gets the marked claims and returns two
     parts of the side pane. The fields of label schema and failure modes are between these parts, and below them what
-    ``over_signals`` draws; ``under_side`` draws the fields below both parts. ``quality``: the digits 1 to 4 give the
-    quality. ``correctable``: the answer can be corrected. ``saved`` are the reviewer's own stored marks.
+    ``over_signals`` draws; ``under_side`` draws the fields below both parts. ``rules`` are those of the queue.
+    ``correctable``: the answer can be corrected. ``saved`` are the reviewer's own stored marks.
     ``link`` is shown beside the label of the answer. If a label schema asks for spans, texts are shown as they are
     stored and whole, because spans are places in them.
     """
@@ -440,7 +441,7 @@ def answer_panes(
         with side_column, _pane("judge"):
             first, rest = side(shown)
             show(first)
-            side_fields(actions, response, quality=quality)
+            side_fields(actions, rules, response)
             over_signals()
             show(rest)
             _drawer_buttons(actions, panes, drawer)
@@ -509,7 +510,7 @@ def _tools_line(actions: Actions, marks: MarkActions) -> None:
             )
         key_button(
             "Whole texts" if actions.session.by_sentence else "By sentence",
-            partial(actions.switch, "by_sentence"),
+            actions.switch,
             key="switch",
             shortcut="I",
             quiet=True,

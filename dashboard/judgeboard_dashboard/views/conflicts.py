@@ -31,7 +31,7 @@ from judgeboard_dashboard.review.again import again_section
 from judgeboard_dashboard.review.claims import NumberedClaim
 from judgeboard_dashboard.review.comments import CommentActions, comment_fields, comments_block
 from judgeboard_dashboard.review.drafts import Draft, UndoableReview, keep_draft, review_session
-from judgeboard_dashboard.review.fields import CONFLICT_KEYS, keys_block, queue_grades
+from judgeboard_dashboard.review.fields import CONFLICT_KEYS, queue_grades
 from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
     QUEUE_SIDE_KEYS,
@@ -39,7 +39,6 @@ from judgeboard_dashboard.review.screen import (
     bar,
     decision_choices,
     head_line,
-    keys_choice,
     move,
     side_choices,
     take_input,
@@ -167,7 +166,6 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         conflict=conflict,
         queue=queue,
     )
-    keys = keys_block(CONFLICT_KEYS) if session.keys_shown else None
     is_open = may(reviewer, Action.ADJUDICATE) and conflict.item.state is ItemState.CONFLICT
     if is_open:
         keep_draft(session, store(), reviewer, actions.subject)
@@ -188,8 +186,8 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             undo_choice(done, partial(undo_review, store(), session, reviewer, queue=queue), actions),
             move("next", "Next", "J", actions.next),
             move("list", "List", "L", partial(actions.go, conflict_rows(queue))),
-            keys_choice(actions),
         ],
+        keys=CONFLICT_KEYS,
     )
     if item is not None and rubric is not None:
         if is_open:
@@ -199,24 +197,20 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
             comments = comments_on(connection, item.response_id, reviewer.id)
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
-            reasons, signals = signals_pane(
-                item, claims, threshold, rubric, keys=keys, comments=comments_block(comments)
-            )
+            reasons, signals = signals_pane(item, claims, threshold, rubric, comments=comments_block(comments))
             return join((reviews_block(conflict), reasons)), signals
 
         answer_panes(
             actions,
             item,
             side,
-            quality="quality" in conflict.queue.rules.asked,
+            rules=conflict.queue.rules,
             correctable=is_open,
             over_signals=partial(again_section, actions, item),
             under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
         )
     elif pair is not None:
         with st.container(key=f"pair_{item_id}"):
-            if keys is not None:
-                show(keys)
             show(reviews_block(conflict))
             show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b))
     if not is_open:
@@ -227,7 +221,9 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         decision_choices(actions.decide, flag=True, offered=(Decision.CONFIRM, Decision.DISMISS))
         if pair is None
         else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
-        grades=partial(queue_grades, actions, conflict.queue.rules, marked=False) if pair is None else None,
+        grades=None
+        if item is None
+        else partial(queue_grades, actions, conflict.queue.rules, item.response, marked=False),
         note=("Reason (M)", "Required: the reason for your decision"),
     )
 

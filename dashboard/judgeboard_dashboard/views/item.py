@@ -36,7 +36,7 @@ from judgeboard_dashboard.review.drafts import (
     review_session,
     stored_review,
 )
-from judgeboard_dashboard.review.fields import ITEM_KEYS, QUEUE_KEYS, SCALES, item_grades, keys_block, queue_grades
+from judgeboard_dashboard.review.fields import ITEM_KEYS, QUEUE_KEYS, SCALES, item_grades, queue_grades
 from judgeboard_dashboard.review.leases import (
     READ_AHEAD,
     QueueSession,
@@ -58,7 +58,6 @@ from judgeboard_dashboard.review.screen import (
     head_line,
     implied_labels,
     implied_words,
-    keys_choice,
     move,
     name_form,
     problem_question,
@@ -253,8 +252,8 @@ def _draw_item(
             _to_flag(actions, "previous", "K", near.previous if near else None),
             _to_flag(actions, "next", "J", near.next if near else None),
             move("list", "List", "L", partial(actions.go, Rows("open_flags", listing.query(DEFAULT_SORT)))),
-            keys_choice(actions),
         ],
+        keys=ITEM_KEYS,
     )
     answer_panes(
         actions,
@@ -266,7 +265,6 @@ def _draw_item(
             rubric,
             flag_id=open_flag,
             new_flags=session.new_flags(item.response_id, [flag.id for flag in item.flags]),
-            keys=keys_block(ITEM_KEYS) if session.keys_shown else None,
             comments=comments_block(comments),
             scales=scales_block(SCALES),
         ),
@@ -436,22 +434,20 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
             comments = () if item.hidden else comments_on(connection, item.response_id, reviewer.id)
 
         def side(claims: Sequence[NumberedClaim]) -> tuple[Html, Html]:
-            first, rest = queue_pane(work.queue, leased, reveal, claims, keys_shown=session.keys_shown)
+            first, rest = queue_pane(work.queue, leased, reveal, claims)
             return first, join((rest, comments_block(comments)))
 
         answer_panes(
             actions,
             item,
             side,
-            quality="quality" in work.queue.rules.asked,
+            rules=work.queue.rules,
             correctable=reveal is None or reveal.changing,
             over_signals=partial(again_section, actions, item),
             under_side=partial(comment_fields, CommentActions(store(), session, reviewer, item), comments),
         )
     elif pair is not None:
         with st.container(key=f"pair_{leased.lease.item_id}"):
-            if session.keys_shown:
-                show(keys_block(QUEUE_KEYS))
             if work.queue.rules.guidelines:
                 guidelines = tag("div", work.queue.rules.guidelines, cls="jb-reason")
                 show(tag("details", tag("summary", "How to judge these pairs"), guidelines, cls="jb-pane"))
@@ -461,7 +457,7 @@ def _draw_queue_item(work: QueueSession, leased: ShownItem, session: ReviewSessi
         actions,
         question,
         choices,
-        grades=None if item is None else partial(queue_grades, actions, work.queue.rules),
+        grades=None if item is None else partial(queue_grades, actions, work.queue.rules, item.response),
         form=partial(_skip_form, actions) if work.skipping and not leased.expiry_shown else None,
     )
 
@@ -483,8 +479,8 @@ def _queue_head(actions: QueueActions, item: Item | None) -> None:
             undo_choice(undoable, partial(undo_in_queue, store(), actions.session, work), actions),
             skips,
             move("leave", "Leave", "L", partial(actions.go, Rows("queues", {}))),
-            keys_choice(actions),
         ],
+        keys=QUEUE_KEYS,
         aside=others_words(work),
     )
 

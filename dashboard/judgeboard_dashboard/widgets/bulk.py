@@ -11,7 +11,15 @@ import streamlit as st
 from judgeboard.domain import Action, Decision
 from judgeboard.errors import JudgeboardError
 from judgeboard.reports.output import Table
-from judgeboard.reviews.bulk import MOST_ANSWERS, BulkAdded, BulkDecided, add_many, decide_many, undo_many
+from judgeboard.reviews.bulk import (
+    MOST_ANSWERS,
+    BulkAdded,
+    BulkDecided,
+    add_many,
+    decide_many,
+    last_decided,
+    undo_many,
+)
 from judgeboard.reviews.decisions import IMPLIED, implying_rules
 from judgeboard.store.issues import list_modes
 from judgeboard.store.queues import ANSWERS, list_queues
@@ -211,7 +219,7 @@ def _offers(page: str) -> list[Offer]:
 
 
 def bulk_outcome() -> None:
-    """Do the chosen bulk action and show its progress. Then show its result and the button that undoes it (key U)."""
+    """Do the chosen bulk action and show its progress. Then show its result and the button that undoes it (key Z)."""
     reviewer, work = current_reviewer(), st.session_state.get(_WORK)
     if reviewer is not None and isinstance(work, BulkWork):
         bar = st.progress(0.0, text=f"0 of {count(len(work.response_ids), 'answer')}")
@@ -227,13 +235,17 @@ def bulk_outcome() -> None:
         bar.empty()
         _put(_WORK, None)
         _put(_DONE, (work.bulk_id, done.sentences, done.added if isinstance(done, BulkAdded) else done.decided))
+    if reviewer is not None and _DONE not in st.session_state:
+        with reading() as connection:  # a reload forgets the session, but not the right to undo
+            last = last_decided(connection, reviewer)
+        _put(_DONE, last and (last[0], last[1].sentences, last[1].decided))
     if st.session_state.get(_DONE) is None:
         return
     bulk_id, words, number = st.session_state[_DONE]
     with st.container(key="bulk_done", horizontal=True, vertical_alignment="center", gap="small"):
         show(tag("div", words, cls="jb-say jb-line", role="status"))
         if number and st.button(
-            f"Undo {count(number, 'answer')}", key="bulk_undo", shortcut="U", type="tertiary", wrap=False
+            f"Undo {count(number, 'answer')}", key="bulk_undo", shortcut="Z", type="tertiary", wrap=False
         ):
             if reviewer is not None:
                 _put(_KEPT, None)

@@ -7,6 +7,7 @@ of ``st.session_state`` if the next press has arrived. The callback only stores 
 and `work_off` executes it too.
 """
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ import streamlit as st
 SAME_KEY = 0.25  # seconds; two clicks on one button within this time count as one
 FRESH_ROW = 0.7  # seconds; nobody can read a new row in less time
 SHORTEST_LIMIT, LONGEST_LIMIT = 60.0, 300.0  # seconds
+_NOT_IN_CLASS = re.compile(r"[^a-zA-Z0-9_-]")  # Streamlit writes a hyphen for these in the class of a button
 READ_A_SECOND = 15.0  # characters: about 150 words a minute, a slow and careful reader
 
 
@@ -50,11 +52,11 @@ class Press:
 class Keyboard:
     """The presses of one browser session, when each key was last pressed, and when the row on the screen appeared.
 
-    ``buttons`` maps keys to the row's buttons. ``sent`` are the presses that the browser sent with this run. ``done``
-    is the number of the last handled press. ``returned`` are numbers that were not executed because the screen may have
-    changed before them. ``early`` is whether a decision was refused because its row had just appeared. ``waiting`` are
-    accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the time spent on the row until the last
-    activity, which was at ``alive``; a pause counts at most ``longest``.
+    ``buttons`` maps keys, and the classes of buttons, to the row's buttons. ``sent`` are the presses that the browser
+    sent with this run. ``done`` is the number of the last handled press. ``returned`` are numbers that were not
+    executed because the screen may have changed before them. ``early`` is whether a decision was refused because its
+    row had just appeared. ``waiting`` are accepted clicks. Times are seconds of a monotonic clock. ``counted`` is the
+    time spent on the row until the last activity, which was at ``alive``; a pause counts at most ``longest``.
     """
 
     pressed: dict[str, float] = field(default_factory=dict)
@@ -100,7 +102,8 @@ class Keyboard:
             number = int(sent["n"])
             if number <= self.done:
                 continue
-            button = None if changed or sent["row"] != self.row else self.buttons.get(str(sent["key"]).lower())
+            name = str(sent.get("button") or sent["key"]).lower()
+            button = None if changed or sent["row"] != self.row else self.buttons.get(name)
             if button is None:
                 self.returned = [*self.returned[-20:], number]
             elif button.turn is Turn.DECIDE and sent["since"] < FRESH_ROW * 1000:
@@ -169,6 +172,7 @@ def key_button(
     key: str,
     turn: Turn = Turn.GIVE,
     shortcut: str | None = None,
+    by_key: Callable[[], None] | None = None,
     chosen: bool = False,
     quiet: bool = False,
     tip: str | None = None,
@@ -180,14 +184,16 @@ def key_button(
 
     ``label`` must be a constant text, never text from a log. ``act`` is executed at the page's next run
     (`Keyboard.work_off`); it must not use Streamlit. ``key`` must be unique on the page. ``turn`` orders clicks that
-    arrive together; a decision on a row that has just appeared is refused. ``chosen`` shows the button filled,
-    ``quiet`` without a border. ``each`` counts two clicks in quick succession as two.
+    arrive together; a decision on a row that has just appeared is refused. ``by_key`` is what the shortcut does if that
+    is not what a click does. ``chosen`` shows the button filled, ``quiet`` without a border. ``each`` counts two clicks
+    in quick succession as two.
     """
     presses, press = keyboard(), Press(turn, act, each)
     if shortcut is None:
         key = f"{key}_{presses.row}"  # so that a late click does not count for the next row
     elif not disabled:
-        presses.buttons[shortcut.lower()] = press
+        presses.buttons[shortcut.lower()] = press if by_key is None else Press(turn, by_key, each)
+        presses.buttons[_NOT_IN_CLASS.sub("-", f"st-key-{key}").lower()] = press
     kind: Literal["primary", "secondary", "tertiary"] = "primary" if chosen else "tertiary" if quiet else "secondary"
     st.button(
         label,
