@@ -12,6 +12,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from getpass import getuser
 from importlib.util import find_spec
@@ -50,9 +51,6 @@ FIGURES = {
     "versions list": ["versions", "list"],
     "suite list": ["suite", "list"],
     "queue list": ["queue", "list"],
-    "failure-mode list": ["problem", "mode", "list"],
-    "failure-mode counts": ["problem", "mode", "counts"],
-    "issue list": ["problem", "list"],
     "schema list": ["queue", "schema", "list"],
     "keys list": ["sources", "keys", "list"],
     "anchors report": ["test", "anchors", "report", "--judge-version", LEXICAL],
@@ -174,17 +172,38 @@ def _review(database: str, folder: Path) -> None:
         f"cli:{getuser()}",
         database=database,
     )
-    token = json.loads(command("queue", "next", "by schema", "--json", database=database))["token"]
-    command("queue", "decide", token, "confirm", "--note", "die Gebühr ist erfunden 🧗", "--groundedness", "0.2",
-            "--field", "verdict=fix", "--field", 'causes=["answer"]', database=database)  # fmt: skip
-    token = json.loads(command("queue", "next", "sides", "--json", database=database))["token"]
-    command("queue", "skip", token, "--reason", "in French", database=database)
-    command(
-        "queue", "tag", "--where", "rule=low_quality", "--mode", "unsupported statement", "--yes", database=database
-    )
-    command("problem", "set", "1", "--fixed-on", "2026-03-12", database=database)
+    with closing(open_store(database)) as store:
+        _decide(store)
     command("test", "anchors", "make", "--n", "12", database=database)
     command("test", "anchors", "judge", "--judge", LEXICAL, database=database)
+
+
+def _decide(store: Store) -> None:
+    from judgeboard.domain import Decision, Grade, IssueState
+    from judgeboard.people.roster import ensure_reviewer
+    from judgeboard.reviews.bulk import decide_many
+    from judgeboard.reviews.issues import save_issue
+    from judgeboard.reviews.leases import next_item, skip
+    from judgeboard.reviews.queue_decisions import decide_item
+    from judgeboard.reviews.queues import schema_of_item
+    from judgeboard.store.filters import RowFilter
+    from judgeboard.store.issues import get_issue
+    from judgeboard.store.open_flags import listed_answers
+
+    who = ensure_reviewer(store, "cli", getuser())
+    answer, pair = next_item(store, "by schema", who), next_item(store, "sides", who)
+    assert answer is not None
+    assert pair is not None
+    schema = schema_of_item(store, answer.item_id)
+    assert schema is not None
+    grade = schema.grade({"verdict": "fix", "causes": ["answer"]}, Grade(groundedness=0.2, note="die Gebühr 🧗"))
+    decide_item(store, answer.token, reviewer=who, decision=Decision.CONFIRM, grade=grade, request_key="recorded")
+    skip(store, pair.token, who, reason="in French")
+    with store.reading() as connection:
+        ids = listed_answers(connection, RowFilter(rules=("low_quality",)), most=10_000, reviewer_id=who.id)
+        issue = get_issue(connection, 1)
+    decide_many(store, ids, reviewer=who, decision=None, modes=["unsupported statement"], bulk_id="recorded")
+    save_issue(store, replace(issue, state=IssueState.FIXED, fixed_day=20_524), by="cli:recorder")
 
 
 def _set_up_service(database: str) -> None:

@@ -549,7 +549,7 @@ def _judge_version(choice: AgreementChoice, source: Source) -> StoredVersion:
             tied = "the only answer" if n == 1 else f"all {n:,} answers"
             raise NotFound(
                 f"people tied on {tied} that they graded and a judge judged, so there is no {source.grade} to compare "
-                "with. To decide: `judgeboard queue adjudicate`"
+                "with. To decide: the page Conflicts"
             )
         if isinstance(source, AnswerRatings) and not why:
             why = ". To see which answers people should label: `judgeboard labels rate`"

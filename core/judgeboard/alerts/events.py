@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -26,7 +26,6 @@ from judgeboard.store.alerts import (
     close_event,
     get_delivery,
     list_alert_rules,
-    refused_deliveries,
     resolve_event,
     set_alert_problem,
     store_delivery,
@@ -151,28 +150,6 @@ def _store(connection: Connection, rule: AlertRule, met: list[Met], now: datetim
             store_message(connection, event, kind, message_of(rule, kind, now, event), rule.destinations, now)
         if event.resolved_at is not None and (kind is not None or not event.messages):
             close_event(connection, event.id)
-
-
-class Deliveries(NamedTuple):
-    """The messages that were sent, and those that could not be sent, now or before; most are tried again later."""
-
-    sent: list[Delivery]
-    not_sent: list[Delivery]
-
-
-def check(store: Store, now: datetime | None = None) -> Deliveries:
-    """Evaluate all active rules and send the messages that are due. ``now`` replaces the clock."""
-
-    def clock() -> datetime:
-        return now or utc_now()
-
-    evaluate(store, clock(), every=timedelta(0))
-    tried = deliver_due(store, clock)
-    with store.reading() as connection:
-        again = refused_deliveries(connection)
-    return Deliveries(
-        [each for each in tried if each.state == "sent"], [each for each in tried if each.state == "failed"] + again
-    )
 
 
 def _due(connection: Connection) -> list[str] | None:

@@ -1,15 +1,12 @@
 """Alert rules as people write them: read, check, add, pause, resume and remove them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, tzinfo
-from functools import partial
-from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import ConfigDict
 from sqlalchemy import Connection
 
 from judgeboard.alerts.conditions import CONDITIONS, Condition, period_words
@@ -23,25 +20,21 @@ from judgeboard.alerts.levels import (
     window_words,
 )
 from judgeboard.domain import Action, AlertCondition, RuleState
-from judgeboard.errors import BadInput, MissingOption, MissingSetting, NotFound
-from judgeboard.formats.yaml_file import read_yaml
+from judgeboard.errors import BadInput, MissingSetting
 from judgeboard.people.permissions import Actor, actor_name, allowed
-from judgeboard.settings.fields import CLOSED, Text
-from judgeboard.settings.model import ENVIRONMENT, load_settings
-from judgeboard.settings.project_file import project_file
+from judgeboard.settings.fields import Text
+from judgeboard.settings.model import ENVIRONMENT
 from judgeboard.settings.sections import AlertSettings, fields_of
 from judgeboard.store.alerts import (
     Level,
     NewAlertRule,
     alert_rule_named,
     insert_alert_rule,
-    list_alert_rules,
     set_alert_rule_state,
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import known_judges
-from judgeboard.store.statements import record_of
 from judgeboard.text import seconds_of, unstorable
 from judgeboard.trends.measures import MEASURES, find_criterion
 
@@ -239,83 +232,12 @@ def change_alert_rule(store: Store, name: str, state: RuleState, actor: Actor, n
         set_alert_rule_state(connection, rule, state, actor_name(actor), now or utc_now())
 
 
-@dataclass(frozen=True, slots=True)
-class _RulesFile:
-    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
-
-    alerts: tuple[WrittenRule, ...]
-
-
-class ImportedRules(NamedTuple):
-    """The names of the rules in a file: those that were added, replaced because they differed, or unchanged."""
-
-    added: list[str]
-    replaced: list[str]
-    unchanged: list[str]
-
-
-class _RulesIn(NamedTuple):
-    """A file with alert rules: what makes an error at a place in it, and the rules by their place."""
-
-    fail: Callable[..., BadInput]
-    rules: Mapping[tuple[int | str, ...], WrittenRule]
-
-
-def _rules_in(path: Path | None) -> _RulesIn:
-    """Return the rules of a YAML file, or of the project file if ``path`` is None."""
-    if path is not None:
-        file = read_yaml(path)
-        return _RulesIn(file.fail, {("alerts", place): each for place, each in enumerate(file.read(_RulesFile).alerts)})
-    project, alerts = project_file(), load_settings().alerts
-    if project is None or not alerts:
-        raise MissingOption("judgeboard.toml has no [alerts.NAME]: add one, or name a file of rules", "alerts.yaml")
-    return _RulesIn(
-        partial(fault_in_project, project.fail),
-        {("alerts", name): WrittenRule(name=name, **asdict(alert)) for name, alert in alerts.items()},
-    )
-
-
 def fault_in_project(fail: Callable[..., BadInput], error: str, *keys: str) -> BadInput:
     """Return an error about the table of a rule in the project file, at the field that `checked_rule` names first."""
     field, _, reason = error.partition(": ")
     if field in fields_of(AlertSettings):
         return fail(f"is not usable: {reason}", *keys, field)
     return fail(f"is not usable: {error}", *keys)
-
-
-def import_alert_rules(store: Store, path: Path | None, actor: Actor) -> ImportedRules:
-    """Add the rules of a YAML file, or of the project file if ``path`` is None: all or none.
-
-    A rule with a stored name replaces that rule if they differ. The settings that messages need are not checked: the
-    file may be for the worker of another machine. Raises BadInput with the file, the line and the field.
-    """
-    file = _rules_in(path)
-    rules: dict[str, tuple[NewAlertRule, tuple[int | str, ...]]] = {}
-    for place, written in file.rules.items():
-        try:
-            rule = checked_rule(written)
-        except BadInput as error:
-            raise file.fail(str(error), *place) from None
-        if rule.name in rules:
-            raise file.fail(f"name: the file has two rules {rule.name!r}", *place)
-        rules[rule.name] = rule, place
-    moment, imported = utc_now(), ImportedRules([], [], [])
-    with allowed(store, actor, Action.KEEP_ALERT_RULES) as connection:
-        stored = {rule.name: rule for rule in list_alert_rules(connection)}
-        for name, (rule, place) in rules.items():
-            earlier = stored.get(name)
-            if earlier is not None and record_of(NewAlertRule, earlier) == rule:
-                imported.unchanged.append(name)
-                continue
-            try:
-                _check_names(connection, rule)
-            except (BadInput, NotFound) as error:
-                raise file.fail(str(error), *place) from None
-            if earlier is not None:
-                set_alert_rule_state(connection, earlier, RuleState.REMOVED, actor_name(actor), moment)
-            insert_alert_rule(connection, rule, actor_name(actor), moment)
-            (imported.added if earlier is None else imported.replaced).append(name)
-    return imported
 
 
 def limits_words(rule: NewAlertRule) -> str:

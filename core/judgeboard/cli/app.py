@@ -68,8 +68,7 @@ GROUPS = with_commands_of_methods(
         },
         "Review": {
             "flags": "flags",
-            "queue": ("queue", {"adjudicate": "adjudicate", "schema": "schema"}),
-            "problem": ("problem", {"mode": "failure_modes"}),
+            "queue": ("queue", {"schema": "schema"}),
         },
         "Measure": {
             "stats": "figures",

@@ -1,10 +1,10 @@
-"""Options that several commands share: the model, rubrics and examples, the generator, a grade."""
+"""Options that several commands share: the model, rubrics and examples, the generator."""
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -15,9 +15,7 @@ from judgeboard.errors import BadInput
 from judgeboard.text import counted, money
 
 if TYPE_CHECKING:
-    from judgeboard.domain import Grade
     from judgeboard.errors import AddressUnknown, OtherHost
-    from judgeboard.formats.label_schema import LabelSchema
     from judgeboard.judges.judge import AskedJudge, JudgeKeywords
     from judgeboard.llm.asking import Generator
     from judgeboard.runs.method import RunAccount, RunOptions
@@ -29,16 +27,6 @@ if TYPE_CHECKING:
 
         schema: str | None
         examples_from_reviews: int | None
-
-    class GradeKeywords(TypedDict):
-        """The values of `grade_options`, and the note; `given_grade` makes a grade of them."""
-
-        label: str | None
-        groundedness: float | None
-        quality: int | None
-        scores: tuple[str, ...]
-        fields: tuple[str, ...]
-        note: NotRequired[str | None]
 
     class GeneratorKeywords(JudgeKeywords, total=False):
         """The values of `generator_options` beside those of a judge; `chosen_generator` and `judge_part` read them."""
@@ -115,26 +103,6 @@ model_options: Callable[[F], F] = decorator(
     click.option("--model", help="Name of the chat model, as its endpoint spells it (default: JUDGEBOARD_MODEL)."),
     endpoint_options,
     group="Model",
-)
-grade_options: Callable[[F], F] = decorator(
-    click.option("--label", type=click.Choice(["grounded", "hallucinated"]), help="Label of the answer."),
-    click.option("--groundedness", type=FiniteRange(0, 1), help="How far the passages support the answer."),
-    click.option("--quality", type=click.IntRange(1, 4), help="Quality of the answer."),
-    click.option(
-        "--score",
-        "scores",
-        multiple=True,
-        metavar="DIMENSION=N",
-        help="Grade on a dimension of a rubric (1 to 5). Repeat for more dimensions.",
-    ),
-    click.option(
-        "--field",
-        "fields",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="Value of a field of the queue's label schema. Repeat the option for each field. Write a list of values, "
-        "spans or a ranking as JSON.",
-    ),
 )
 few_shot_options: Callable[[F], F] = decorator(
     click.option(
@@ -391,40 +359,6 @@ def refuse_given(context: click.Context, why: str, names: Collection[str]) -> No
     ]
     if needless:
         raise BadInput(f"{why}: remove {', '.join(needless)}")
-
-
-def given_grade(chosen: "GradeKeywords", schema: "LabelSchema | None" = None) -> "Grade":
-    """Return the grade in the options, with the fields of a label schema. Raises BadInput if an option is invalid."""
-    from judgeboard.domain import GRADE_TEXTS, DimensionScore, Grade, Label
-    from judgeboard.judges.rubric_file import SCALE
-
-    scores = []
-    for text in chosen["scores"]:
-        name, equals, value = text.rpartition("=")
-        if not equals or not name.strip() or not value.strip().isdecimal():
-            raise BadInput(f"--score {text!r} is not DIMENSION=N, for example relevance=4")
-        scores.append(DimensionScore(name.strip(), int(value), SCALE))
-    label = chosen["label"]
-    texts: dict[str, Any] = {name: chosen.get(name) for name in GRADE_TEXTS}
-    grade = Grade(
-        label=None if label is None else Label(label),
-        groundedness=chosen["groundedness"],
-        quality=chosen["quality"],
-        scores=tuple(scores),
-        **texts,
-    )
-    if schema is None:
-        if chosen["fields"]:
-            raise BadInput("--field needs a queue with a label schema")
-        return grade
-    known = {field.name: field for field in schema.fields}
-    values = schema.values(grade)
-    for text in chosen["fields"]:
-        name, equals, value = text.partition("=")
-        if not equals or name not in known:
-            raise BadInput(f"--field {text!r} is not NAME=VALUE; the names are {', '.join(known)}")
-        values[name] = known[name].from_text(value)
-    return schema.grade(values, grade)
 
 
 def judge_keywords(kind: str, chosen: "StoredJudgeKeywords") -> "JudgeKeywords":

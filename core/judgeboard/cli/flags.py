@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def flags_command() -> None:
     """Apply flag rules, list flagged answers, set checks.
 
-    A flag is a reason to look at an answer. It is raised by a rule, or by a deterministic check of your own. To confirm
-    or dismiss flags: `judgeboard queue confirm`, `judgeboard queue dismiss`.
+    A flag is a reason to look at an answer. It is raised by a rule, or by a deterministic check of your own. People
+    confirm or dismiss flags on the page Review.
     """
 
 

@@ -136,7 +136,7 @@ EXAMPLES = """\
 # by = "main"
 # threshold = 4
 
-# [alerts.old]  # `judgeboard rule import`
+# [alerts.old]  # `judgeboard rule add alert old`
 # when = "old_flags"
 # after = "2d"
 # to = "slack:env:SLACK_URL"

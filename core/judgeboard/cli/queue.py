@@ -1,4 +1,4 @@
-"""The commands of ``judgeboard queue`` that create, assign, close, list, export and merge queues."""
+"""The commands of ``judgeboard queue``, which create, assign, close, list, export and merge queues."""
 
 import difflib
 import shlex
@@ -11,7 +11,6 @@ import click
 from click.core import ParameterSource
 
 from judgeboard.cli import options
-from judgeboard.cli.queue_reviewing import queue_command
 from judgeboard.domain import QueueOrder
 from judgeboard.errors import BadInput, MissingOption, NotFound
 from judgeboard.reviews.presets import PLANNED, PRESETS
@@ -24,6 +23,18 @@ if TYPE_CHECKING:
     from judgeboard.store.queue_filling import CreatedQueue
     from judgeboard.store.queues import PlainRuleKeywords, RuleKeywords
     from judgeboard.store.reviewers import Reviewer
+
+
+@options.group(
+    "judgeboard queue create legal --where query_type=legal --order oldest --needed 2 --blind-judge --assign Mara,Jon",
+    "judgeboard queue export legal --reviewer mara@example.org mara.jsonl",
+    "judgeboard queue list legal",
+)
+def queue_command() -> None:
+    """Create review queues and label schemas.
+
+    A queue has answers or pairs. People review its items on the page Review, or in a file of `queue export`.
+    """
 
 
 def _share(name: str, words: str) -> Callable[[options.F], options.F]:
@@ -241,8 +252,7 @@ def create(
     yours = [words] if is_yours and created.joined else []
     options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
     if created.joined:
-        others = people and options.actor().casefold() not in {person.name.casefold() for person in people}
-        options.suggest("queue", "list" if others else "next", created.queue.name)
+        options.suggest("queue", "list", created.queue.name)
 
 
 def _people(store: "Store", names: Sequence[str]) -> tuple[list["Reviewer"], list[str]]:
@@ -456,8 +466,7 @@ def _progress_lines(progress: "QueueProgress") -> Iterator[str]:
         short = f", {progress.short:,} more were requested, but none are left" if progress.short else ""
         yield f"random sample: {counted(progress.sampled, 'answer')}{short}"
     if progress.conflict:
-        command = f"`judgeboard queue adjudicate --queue {shlex.quote(queue.name)}`"
-        yield f"conflicts to adjudicate: {progress.conflict:,} ({command})"
+        yield f"conflicts to adjudicate on the page Conflicts: {progress.conflict:,}"
     for person in progress.people:
         seconds = "–" if person.median_seconds is None else f"{person.median_seconds:.0f} s"
         last = "–" if person.last is None else f"{person.last:%Y-%m-%d %H:%M} UTC"

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
 
 import click
@@ -262,7 +261,7 @@ def add_alert(
 
     It sends one message when the condition begins, reminders while the condition lasts, and one message when it ends.
     Addresses of webhooks are secret, so they are not stored: a rule names the environment variable that has the
-    address. Workers evaluate the rules every minute. Without a worker, run `judgeboard rule check`.
+    address. Workers evaluate the rules every minute.
     """
     from judgeboard.alerts.rules import WrittenRule, add_alert_rule, unset_words
 
@@ -536,20 +535,6 @@ def rule_remove(name: str, kind: Kind | None) -> None:
     _change(name, kind, RuleState.REMOVED)
 
 
-@options.command("judgeboard rule import examples/alerts.yaml", "judgeboard rule import", group=rule_command)
-@click.argument("file", type=options.FILE, required=False)
-def rule_import(file: Path | None) -> None:
-    """Add the alert rules of a file, all or none. FILE is a YAML file. Without FILE, judgeboard.toml is read.
-
-    A rule in the file replaces the stored rule of the same name, if the two differ. Other stored rules stay.
-    """
-    from judgeboard.alerts.rules import import_alert_rules
-
-    imported = import_alert_rules(options.open_store(create=True), file, options.actor())
-    counts = ", ".join(f"{len(names)} {what}" for what, names in imported._asdict().items())
-    options.show(imported._asdict(), [counts])
-
-
 @options.command(
     "judgeboard rule test old",
     group=rule_command,
@@ -568,54 +553,9 @@ def rule_test(name: str) -> int:
     return int(any(delivery.state != "sent" for delivery in deliveries))
 
 
-@options.command(
-    "judgeboard rule log",
-    "judgeboard rule log --limit 500 --json",
-    group=rule_command,
-    rows="deliveries",
-)
-@options.with_default("--limit", type=click.IntRange(1, 10_000), default=50, help="Maximum number of messages.")
-def rule_log(limit: int) -> None:
-    """List the latest messages of alert rules.
-
-    The newest message is first. Each line has the time, the destination, and the reason if the message was not sent.
-    """
-    from judgeboard.store.alerts import latest_deliveries
-
-    with options.open_store().reading() as connection:
-        deliveries = latest_deliveries(connection, limit=limit)
-    options.show(
-        {"deliveries": deliveries}, _delivery_lines(deliveries) if deliveries else ["There are no messages yet."]
-    )
-
-
 def _delivery_lines(deliveries: "Iterable[Delivery]") -> Iterator[str]:
     """Yield messages as lines for a terminal."""
     for each in deliveries:
         why = f": {each.error}" if each.error else ""
         made = f"{each.state} after {counted(each.attempts, 'attempt')}{why}"
         yield f"{each.at:%Y-%m-%d %H:%M} UTC {each.rule} ({each.kind.value}) to {each.destination}: {made}"
-
-
-@options.command("judgeboard rule check", group=rule_command)
-def rule_check() -> int:
-    """Evaluate the alert rules now, for cron.
-
-    Sends the messages that are due. A worker does this every minute. Paused rules are left out. Exit code 1 if an event
-    is open, a rule cannot be evaluated, or a message could not be sent. Each message is tried up to five times.
-    """
-    from judgeboard.alerts.events import check
-    from judgeboard.store.alerts import list_alert_rules, open_events
-
-    store = options.open_store()
-    sent, not_sent = check(store)
-    with store.reading() as connection:
-        events, rules = open_events(connection), list_alert_rules(connection)
-    problems = {rule.name: rule.problem for rule in rules if rule.problem and rule.state is RuleState.ACTIVE}
-    lines = [*_event_lines(events), *(f"{name} cannot be evaluated: {problem}" for name, problem in problems.items())]
-    lines += _delivery_lines(not_sent)
-    counts = f"{counted(len(events), 'open event')}, {counted(len(sent), 'message')} sent"
-    lines.append(f"{counts}, {len(not_sent):,} not sent" if not_sent else counts)
-    result = {"open": [event for _, event in events], "problems": problems, "sent": len(sent), "not_sent": not_sent}
-    options.show(result, lines)
-    return int(bool(events or problems or not_sent))

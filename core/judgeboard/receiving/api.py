@@ -138,7 +138,7 @@ class SentReview(RequestBody):
     flag: int | None = Field(None, ge=1, le=2**63 - 1, description="Id of an open flag. Needs a decision.")
     response: str | None = Field(None, description="Id of an answer or of its trace, for a grade without a decision.")
     source: str | None = Field(None, description="Source of the answer, if several sources have its id.")
-    lease: str | None = Field(None, description="Token of a leased queue item, as `judgeboard queue next` prints it.")
+    lease: str | None = Field(None, description="Token of a queue item that the person has leased.")
     decision: Literal["confirm", "dismiss", "unsure"] | None = Field(None, description="Decision on the flags.")
     label: Literal["grounded", "hallucinated"] | None = None
     groundedness: float | None = Field(None, ge=0, le=1)

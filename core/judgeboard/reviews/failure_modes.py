@@ -13,7 +13,7 @@ from judgeboard.domain import Action, Estimate
 from judgeboard.errors import BadInput
 from judgeboard.judges.words import STOP_WORDS
 from judgeboard.people.permissions import Actor, actor_name, allowed
-from judgeboard.reviews.checks import check_modes, checked_text
+from judgeboard.reviews.checks import checked_text
 from judgeboard.stats.intervals import share_intervals
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
@@ -64,14 +64,6 @@ def save_mode(
         insert_mode(connection, mode)
         record_event(connection, "save_failure_mode", mode.by, details={"failure_mode": mode.name}, now=at)
         return mode
-
-
-def retire_mode(store: Store, name: str, *, by: Actor) -> FailureMode:
-    """Retire a failure mode; its tags are kept. Raises BadInput if no mode has this name."""
-    with store.reading() as connection:
-        check_modes(connection, [name])
-        mode = list_modes(connection)[name]
-    return save_mode(store, name, mode.description, key=mode.key, retired=True, by=by)
 
 
 @dataclass(frozen=True, slots=True)

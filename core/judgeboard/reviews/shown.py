@@ -10,7 +10,6 @@ from judgeboard.domain import Preference, Shown
 from judgeboard.errors import DecisionRefused
 from judgeboard.reviews.leases import LeasedItem
 from judgeboard.store.hidden_rows import hidden_of
-from judgeboard.store.items import ItemFlag, ItemJudgment, load_item
 from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.pairs import load_pairs
 from judgeboard.store.queue_items import AnswerText, QueueItem, answer_texts
@@ -86,13 +85,3 @@ def pair_texts(connection: Connection, pair_ids: Sequence[int], reviewer_id: int
             pair.id, pair.query_type, pair.question, pair.options or (), pair.passages, *sides, shown
         )
     return texts
-
-
-def judges_on(
-    connection: Connection, response_id: int, reviewer_id: int
-) -> tuple[tuple[ItemFlag, ...], tuple[ItemJudgment, ...]]:
-    """Return the open flags and current judgments of an answer, the primary judge's first; none if hidden."""
-    if hidden_of(connection, reviewer_id, response_id=response_id).judge:
-        return (), ()
-    item = load_item(connection, response_id)
-    return tuple(flag for flag in item.flags if flag.state == "open"), item.currents

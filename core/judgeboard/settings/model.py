@@ -375,7 +375,7 @@ class Settings(Thresholds, BaseSettings):
         {}, description="Review queues by name. `judgeboard queue create NAME` uses these options."
     )
     alerts: dict[str, AlertSettings] = Field(
-        {}, description="Alert rules by name. `judgeboard rule import` stores them."
+        {}, description="Alert rules by name. `judgeboard rule add alert NAME` stores them."
     )
     judging_rules: dict[str, JudgingRuleSettings] = Field(
         {}, description="Judging rules by name. `judgeboard rule add judge NAME` uses these options."

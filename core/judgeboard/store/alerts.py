@@ -275,12 +275,6 @@ def due_deliveries(connection: Connection, now: datetime) -> list[Delivery]:
     return _read_deliveries(connection, due.order_by(ALERT_DELIVERY.c.id))
 
 
-def refused_deliveries(connection: Connection) -> list[Delivery]:
-    """Return the messages of active rules that could not be sent yet, oldest first: they are tried again."""
-    refused = _DELIVERIES.where(_WAITING, _ACTIVE, ALERT_DELIVERY.c.error.is_not(None))
-    return _read_deliveries(connection, refused.order_by(ALERT_DELIVERY.c.id))
-
-
 def get_delivery(connection: Connection, delivery_id: int) -> Delivery:
     """Return a delivery by id, or raise NotFound."""
     deliveries = _read_deliveries(connection, _DELIVERIES.where(ALERT_DELIVERY.c.id == delivery_id))

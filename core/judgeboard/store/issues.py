@@ -53,7 +53,7 @@ def get_issue(connection: Connection, number: int) -> Issue:
     """Return an issue, or raise NotFound."""
     issue = next((each for each in list_issues(connection) if each.number == number), None)
     if issue is None:
-        raise NotFound(f"there is no issue {number}: `judgeboard problem list` shows all")
+        raise NotFound(f"there is no issue {number}: the page Issues shows all")
     return issue
 
 

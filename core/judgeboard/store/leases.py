@@ -98,7 +98,7 @@ def split_token(token: str) -> tuple[int, str]:
     item, dot, secret = token.partition(".")
     known = item.isdecimal() and len(item) <= len(str(HIGHEST_ID)) and int(item) <= HIGHEST_ID
     if not dot or not known or not secret or unstorable(secret):
-        raise BadInput("this is not a token of an item: `judgeboard queue next` prints the token")
+        raise BadInput("this is not a token of an item: lease the item again")
     return int(item), secret
 
 

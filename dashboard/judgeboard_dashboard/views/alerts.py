@@ -112,7 +112,7 @@ def alerts() -> None:
         caption("There is no alert rule yet. In a terminal: `judgeboard rule add alert --help`")
     if messages:
         heading("Latest messages")
-        under = (f"The latest {MOST}. More: `judgeboard rule log --limit 1000`" if len(messages) == MOST else None,)
+        under = (f"The latest {MOST}" if len(messages) == MOST else None,)
         key = f"alert_messages_{messages[0].id}"
         table(Table.of(messages, MESSAGE_COLUMNS), key=key, name="alert_messages", under=under, most=8)
         # In the table, long reasons are cut. A message that went to the same destination later ends the problem.
@@ -187,10 +187,7 @@ def _next_step() -> str:
     with reading() as connection:
         if live_workers(connection):
             return "Workers evaluate it every minute."
-    return (
-        "No worker runs now. A worker evaluates it every minute: `judgeboard worker`. To evaluate it once: "
-        "`judgeboard rule check`"
-    )
+    return "No worker runs now. A worker evaluates it every minute: `judgeboard worker`"
 
 
 def _level_fields(criteria: Mapping[str, Mapping[str, Criterion]]) -> dict[str, Any]:

@@ -1,26 +1,25 @@
 """Alert rules on both engines, with a real webhook: events open, remind and resolve by a clock of the test's own."""
 
-import json
 import logging
 import shlex
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Never
 
 import pytest
 from sqlalchemy import insert, select
 
+from alert_checks import check
 from engines import on_sqlite
 from graded_log import GradedLog
 from hook_server import Hook, hook_server
 from judgeboard.alerts import events
 from judgeboard.alerts.conditions import CONDITIONS
 from judgeboard.alerts.delivery import send
-from judgeboard.alerts.events import check, evaluate, follow
+from judgeboard.alerts.events import evaluate, follow
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule, quiet_hours
 from judgeboard.cli.app import run
 from judgeboard.domain import AlertCondition, MessageKind, RuleState, Status
@@ -180,25 +179,20 @@ def test_what_a_paused_or_removed_rule_would_send_is_not_sent(sqlite_store: Stor
     assert [body["rule"] for body in hook.bodies] == ["paused", "removed", "paused"]
 
 
-def test_a_message_that_cannot_be_sent_is_named_by_the_command_until_it_is_sent(
-    sqlite_store: Store, hook: Hook, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_message_that_cannot_be_sent_waits_with_the_reason_until_it_is_sent(sqlite_store: Store, hook: Hook) -> None:
     began = datetime.now(UTC) - HOUR
     add_alert_rule(sqlite_store, WrittenRule(name="workers", when="missing_worker", to=TO_HOOK), "Mara", began)
     check(sqlite_store, began)
     begin_worker(sqlite_store)
     hook.status = 503
-    for words in ("is tried", "waits for the next attempt"):
-        assert run(["rule", "check", "--db", address(sqlite_store)]) == 1, words
-        out = capsys.readouterr().out
-        assert f"workers (resolved) to {TO_HOOK[0]}: waiting after 1 attempt: the webhook answered 503\n" in out
-        assert out.endswith("0 open events, 0 messages sent, 1 not sent\n")
-    assert run(["rule", "check", "--json", "--db", address(sqlite_store)]) == 1
-    assert [each["error"] for each in json.loads(capsys.readouterr().out)["not_sent"]] == ["the webhook answered 503"]
+    for _ in ("is tried", "waits for the next attempt"):
+        assert check(sqlite_store) == []
+        with sqlite_store.reading() as connection:
+            (message, *_) = latest_deliveries(connection)
+        assert (message.kind, message.state, message.attempts) == (MessageKind.RESOLVED, "waiting", 1)
+        assert message.error == "the webhook answered 503"
     hook.status = 200
-    assert [each.kind for each in check(sqlite_store, began + 2 * HOUR).sent] == [MessageKind.RESOLVED]
-    assert run(["rule", "check", "--db", address(sqlite_store)]) == 0
-    assert capsys.readouterr().out == "0 open events, 0 messages sent\n"
+    assert [each.kind for each in check(sqlite_store, began + 2 * HOUR)] == [MessageKind.RESOLVED]
 
 
 def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
@@ -261,7 +255,7 @@ def test_each_condition_finds_its_subjects_and_says_so(store: Store) -> None:
 
 
 def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
-    sqlite_store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_arguments: object) -> Never:
         raise BadInput("the setting is not usable")
@@ -271,11 +265,13 @@ def test_a_rule_that_cannot_be_evaluated_says_so_and_the_others_go_on(
     broken = CONDITIONS | {AlertCondition.OPEN_FLAGS: replace(CONDITIONS[AlertCondition.OPEN_FLAGS], met=fail)}
     with monkeypatch.context() as patched:
         patched.setattr(events, "CONDITIONS", broken)
-        assert run(["rule", "check", "--db", address(sqlite_store)]) == 1
-    assert "first cannot be evaluated: the setting is not usable" in capsys.readouterr().out
+        check(sqlite_store)
+    with sqlite_store.reading() as connection:
+        assert [rule.problem for rule in list_alert_rules(connection)] == ["the setting is not usable", None]
     assert [body["rule"] for body in hook.bodies] == ["second"]
-    assert run(["rule", "check", "--db", address(sqlite_store)]) == 1
-    assert "cannot be evaluated" not in capsys.readouterr().out
+    check(sqlite_store)
+    with sqlite_store.reading() as connection:
+        assert [rule.problem for rule in list_alert_rules(connection)] == [None, None]
 
 
 def test_no_secret_is_stored_or_logged(sqlite_store: Store, hook: Hook, caplog: pytest.LogCaptureFixture) -> None:
@@ -402,7 +398,7 @@ def test_a_destination_whose_setting_is_not_usable_is_refused_as_sending_to_it_w
 
 
 def test_the_commands_keep_rules_and_check_them(
-    sqlite_store: Store, hook: Hook, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sqlite_store: Store, hook: Hook, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def said(*words: str, code: int = 0) -> str:
         assert run(["rule", *words, "--db", address(sqlite_store)]) == code
@@ -418,32 +414,26 @@ def test_the_commands_keep_rules_and_check_them(
     assert "there is an alert rule 'workers' already" in said("add", "alert", "workers", *options, code=2)
     assert "workers (test) to webhook:env:HOOK_URL: sent after 1 attempt" in said("test", "workers")
     assert hook.kinds == ["test"]
-    assert json.loads(said("check", "--json", code=1))["open"][0]["sentence"].startswith("0 workers running")
-    assert "open since" in said("list")
-    file = tmp_path / "alerts.yaml"
-    same = f"{{name: workers, when: missing_worker, to: 'webhook:env:HOOK_URL', quiet: '{quiet}', remind: 2h}}"
-    file.write_text(f"alerts:\n- {same}\n- {{name: cost, when: spend, above: 5, to: command}}\n")
-    assert said("import", str(file)) == "1 added, 0 replaced, 1 unchanged\n"
-    assert said("import", str(file)) == "0 added, 0 replaced, 2 unchanged\n"
+    check(sqlite_store)
+    assert "open since" in (shown := said("list"))
+    assert "0 workers running" in shown
     for fields, reason in {
-        "when: spend, to: command": "above: spend needs a threshold ($)",
-        "when: alarm, above: 3, to: command": "above: the condition alarm does not use it: leave it out",
-        "when: nothing, to: command": "when: no condition 'nothing'; the conditions are alarm, ",
-        "when: alarm, to: 'slack:https://hooks.slack.com/S3CRET'": "the address of a webhook is a secret",
-        "when: alarm, to: 'email:no address'": "an e-mail destination has one address",
-        "when: alarm, to: command, quiet: late": "quiet: 'late' must be hours",
-        "when: alarm, to: command, remind: soon": "'soon' is not a duration",
-        "when: alarm, to: command, sometimes: yes": "unknown field",
+        "--when spend --to command": "above: spend needs a threshold ($)",
+        "--when alarm --above 3 --to command": "above: the condition alarm does not use it: leave it out",
+        "--when alarm --to slack:https://hooks.slack.com/S3CRET": "the address of a webhook is a secret",
+        "--when alarm --to email:nobody": "an e-mail destination has one address",
+        "--when alarm --to command --quiet late": "quiet: 'late' must be hours",
+        "--when alarm --to command --remind soon": "'soon' is not a duration",
     }.items():
-        file.write_text(f"alerts:\n- {{name: new, when: alarm, to: command}}\n- {{name: bad, {fields}}}\n")
-        refusal = said("import", str(file), code=2)
-        assert refusal.startswith(f"judgeboard: {file}, line 3: alerts[1]")
+        refusal = said("add", "alert", "bad", *fields.split(), code=2)
         assert reason in refusal
         assert "S3CRET" not in refusal
     said("pause", "workers")
     assert "alert workers: paused" in said("list", "workers")
-    assert said("check") == "0 open events, 0 messages sent\n"
+    assert check(sqlite_store) == []
     said("resume", "workers")
-    assert said("check", code=1).endswith("1 open event, 0 messages sent\n")
+    assert check(sqlite_store) == []
     said("remove", "workers")
-    assert "workers (opened) to webhook:env:HOOK_URL: sent after 1 attempt" in said("log")
+    with sqlite_store.reading() as connection:
+        kinds = [(each.kind, each.state) for each in latest_deliveries(connection)]
+    assert (MessageKind.OPENED, "sent") in kinds

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from alert_checks import check
 from engines import on_sqlite
 from graded_log import GradedLog
 from hook_server import Hook, hook_server
 from judgeboard.alerts import levels
-from judgeboard.alerts.events import check
 from judgeboard.alerts.levels import level_figures, levels_now
-from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, import_alert_rules, limits_words
+from judgeboard.alerts.rules import WrittenRule, add_alert_rule, checked_rule, limits_words
 from judgeboard.cli.app import run
 from judgeboard.domain import AlertCondition, DimensionScore
 from judgeboard.errors import BadInput, NotFound
@@ -180,15 +180,9 @@ def test_a_level_of_an_unknown_judge_or_criterion_is_refused_with_the_known_ones
     ):
         with pytest.raises(NotFound, match=reason):
             add_alert_rule(store, level(above=0.7, **fields), "Mara", NOW)
-    file = tmp_path / "alerts.yaml"
-    first = "- {name: good, when: level, criterion: completeness, below: 3, to: command}"
-    file.write_text(f"alerts:\n{first}\n- {{name: bad, when: level, judge: rubrc, below: 0.7, to: command}}\n")
-    with pytest.raises(BadInput, match=r"line 3.*no judge 'rubrc'; judges: rubric"):
-        import_alert_rules(store, file, "Mara")
     with store.reading() as connection:
         assert list_alert_rules(connection) == []
-    file.write_text(f"alerts:\n{first}\n")
-    assert import_alert_rules(store, file, "Mara").added == ["good"]
+    add_alert_rule(store, level(criterion="completeness", below=3), "Mara", NOW)
     with store.reading() as connection:
         (rule,) = list_alert_rules(connection)
     assert rule.level is not None
@@ -201,16 +195,13 @@ def test_a_level_whose_criterion_vanished_has_a_problem_and_no_traceback(
     log = GradedLog(store)
     version = log.version("rubric")
     log.say_all(version, log.answers(12, day=TODAY), scores=(DimensionScore("completeness", 2, "1-5"),))
-    file = tmp_path / "alerts.yaml"
-    file.write_text("alerts:\n- {name: low, when: level, criterion: completeness, below: 3, to: 'email:a@b.org'}\n")
-    import_alert_rules(store, file, "Mara")
+    add_alert_rule(store, level(criterion="completeness", below=3), "Mara", NOW)
     log.say_all(version, log.answers(20, day=TODAY), scores=(DimensionScore("tone", 2, "1-5"),))
     check(store, NOW)
     problem = "no judge has the criterion 'completeness'; known: tone"
     with store.reading() as connection:
         assert [rule.problem for rule in list_alert_rules(connection)] == [problem]
     assert [record.exc_info for record in caplog.records if record.name == "judgeboard.alerts"] == [None]
-    assert import_alert_rules(store, file, "Mara").unchanged == ["low"], "other rules of the file can change"
 
 
 @on_sqlite
@@ -262,11 +253,6 @@ def test_a_level_is_stored_listed_and_imported_unchanged(
     assert limits_words(stored) == "mean groundedness < 0.7, last 7 days, judge rag, only query_type=QA"
     if not store.is_sqlite:
         return
-    file = tmp_path / "alerts.yaml"
-    same = "name: low, when: level, below: 0.7, last: 7d, judge: rag, only: query_type=QA, remind: 2h"
-    file.write_text(f"alerts:\n- {{{same}, to: 'webhook:env:HOOK_URL'}}\n")
-    assert run(["rule", "import", str(file), "--db", address(store)]) == 0
-    assert capsys.readouterr().out == "0 added, 0 replaced, 1 unchanged\n"
     words = ["--when", "level", "--measure", "low_share", "--above", "20", "--last", "50", "--to", "slack:env:S"]
     assert run(["rule", "add", "alert", "share", *words, "--db", address(store)]) == 0
     printed, warned = capsys.readouterr()

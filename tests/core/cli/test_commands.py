@@ -140,8 +140,6 @@ def test_every_suggested_command_opens_the_database_of_this_command(
     assert len(commands) > len(suggesting)
     assert [each for each in commands if f"--db '{database}'" not in each] == ["judgeboard quickstart"]
 
-    assert run(["queue", "next", "q", "--db", database]) == 0
-    assert "As `judgeboard flags apply` does." in capsys.readouterr().out
     assert run(["test", "health", "lexical", "--json", "--db", database]) == 0
     assert "--db" not in capsys.readouterr().out
 

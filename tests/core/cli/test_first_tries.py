@@ -191,7 +191,6 @@ def test_a_rule_that_does_not_exist_is_refused_with_the_rules(
     rule, db = ("--where", "rule=judges_differ"), ["--db", address(sqlite_store)]
     commands = [
         ["flags", "list", *rule],
-        ["problem", "create", "Wrong dates", *rule],
         ["export", "responses", "-o", "-", *rule],
         ["judge", "lexical", *rule],
         ["labels", "rate", *rule],

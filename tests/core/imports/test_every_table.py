@@ -18,7 +18,7 @@ from judgeboard.imports.importing import import_file, undo_import
 from judgeboard.imports.kinds import KINDS, NOT_IMPORTED, TABLE_KINDS
 from judgeboard.reviews.changes import comment, edit_comment, withdraw_comment
 from judgeboard.reviews.decisions import decide
-from judgeboard.reviews.failure_modes import retire_mode, save_mode
+from judgeboard.reviews.failure_modes import save_mode
 from judgeboard.reviews.issues import save_issue
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables, exports
@@ -111,7 +111,7 @@ def fill(store: Store) -> None:
     save_mode(store, "rude", "not polite", key="k", by="library")
     save_mode(store, "rude", "not polite, or too short", key="l", by="library")
     save_mode(store, "slow", by="library")
-    retire_mode(store, "slow", by="library")
+    save_mode(store, "slow", retired=True, by="library")
     issue = save_issue(store, Issue("Ropes", RowFilter(failure_modes=("rude",)), "many"), by="library")
     save_issue(store, replace(issue, state=IssueState.FIXED), by="library")
     own = {"label": "grounded", "failure_modes": ["rude"], "label_schema": "tone v2"}

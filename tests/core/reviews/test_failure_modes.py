@@ -12,7 +12,6 @@ from judgeboard.imports.importing import import_file
 from judgeboard.reviews.changes import edit
 from judgeboard.reviews.failure_modes import (
     failure_mode_counts,
-    retire_mode,
     save_mode,
     suggested_modes,
 )
@@ -111,7 +110,7 @@ def test_leads_keep_the_list_and_retired_modes_keep_their_tags(modes: QueueCase)
     modes.queue()
     modes.review(modes.mara, modes=(ENTITY,))
     save_mode(modes.store, "Wrong Entity", "Names another person", key="n", by=modes.lead)
-    retire_mode(modes.store, OUTDATED, by=modes.lead)
+    save_mode(modes.store, OUTDATED, retired=True, by=modes.lead)
     with modes.store.reading() as connection:
         listed = [(mode.name, mode.key, mode.retired) for mode in list_modes(connection).values()]
     assert listed == [(ENTITY, "N", False), (OUTDATED, None, True)]

@@ -41,6 +41,7 @@ from judgeboard.store.tables import LEASE, METADATA, QUEUE, RESPONSE
 from judgeboard.store.triggers import install_guards, install_search
 from judging_log import address, runs
 from released_database import (
+    FIGURES,
     LOG_FIGURES,
     columns_of_tables,
     differences,
@@ -477,6 +478,7 @@ def test_an_upgraded_database_keeps_every_row_and_shows_the_same(
             people = [each for each in reviewers_of(connection, "page") if each.name in {"Jon", "Mara"}]
         assign_queue(empty, name, by="test", add=people)
     now = {"exports": exports(address(empty), tmp_path / "now"), "figures": figures(address(empty))}
+    shown["figures"] = {name: figure for name, figure in shown["figures"].items() if name in FIGURES}
     assert unexplained(differences(shown, now), *OF_CHOSEN_LABELS) == []
 
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Connection
 
+from alert_checks import check
 from app_pages import OpenPage, labels, press, shown, table_rows
 from graded_log import GradedLog
-from judgeboard.alerts.events import check
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import DimensionScore, MessageKind, RuleState
 from judgeboard.runs.judging_rules import add_rule, change_rule, rule_progress

@@ -95,9 +95,8 @@ def run(
 ) -> int:
     """Run a suite: a candidate answers, a judge scores. The judge (--model) scores the answers on a rubric.
 
-    A suite does not measure the groundedness. To gate a build by the mean groundedness of logged answers, first add an
-    alert rule: `judgeboard rule add alert NAME --when level --measure groundedness --below 0.8 --to DESTINATION`. Then
-    let the build run `judgeboard rule check`. Its exit code is 1 if the mean is below 0.8.
+    A suite does not measure the groundedness. To watch the mean groundedness of logged answers, add an alert rule:
+    `judgeboard rule add alert NAME --when level --measure groundedness --below 0.8 --to DESTINATION`.
 
     FILE is a suite file. NAME is a suite of judgeboard.toml: [suites.NAME] has its file, and values for options that
     you do not type. examples/suite.yaml shows all fields of a suite and a rubric. To continue an interrupted run,
