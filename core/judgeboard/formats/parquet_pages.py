@@ -97,7 +97,7 @@ def _pages(file: BinaryIO, start: int, size: int) -> Iterator[_Page]:
         packed, unpacked = fields.get(_PACKED), fields.get(_UNPACKED)
         if not isinstance(packed, int) or not isinstance(unpacked, int) or packed < 0 or unpacked < 0:
             raise DamagedPages("a page has no size")
-        details = next((fields[field] for field in (_DATA, _DATA_2, _DICTIONARY) if field in fields), {})
+        details = next((fields[field] for field in (_DATA, _DATA_2, _DICTIONARY) if field in fields), None)
         values = details.get(1, 0) if isinstance(details, dict) else 0
         yield _Page(fields.get(_TYPE) == _DICTIONARY_PAGE, unpacked, values if isinstance(values, int) else 0)
         at += header.at + packed

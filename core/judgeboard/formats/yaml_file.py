@@ -127,7 +127,7 @@ def parse_yaml(text: str, file: str) -> YamlFile:
 
         nodes = 0
 
-        def compose_node(self, parent: "yaml.Node | None", index: "yaml.Node | int | None") -> "yaml.Node | None":
+        def compose_node(self, parent: "yaml.Node | None", index: int) -> "yaml.Node | None":
             self.nodes += 1
             if self.nodes > MOST_NODES:
                 line = self.get_mark().line + 1

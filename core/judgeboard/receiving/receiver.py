@@ -245,7 +245,10 @@ class Receiver:
         attributes = {"url.path": delivery.path, "judgeboard.ingest.records": len(records)}
         is_traced = not telemetry.sends_to(delivery.server)
         with telemetry.span("ingest", attributes) if is_traced else nullcontext():
-            return [await self._writer.write(partial(write, records=batch)) for batch in batches(records, BATCH)]
+            return [
+                await self._writer.write(lambda connection, batch=batch: write(connection, batch))
+                for batch in batches(records, BATCH)
+            ]
 
 
 def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan], T]:

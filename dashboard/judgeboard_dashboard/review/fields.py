@@ -219,7 +219,7 @@ def grade_groups(actions: DraftActions, marks: Mapping[str, str | None], fields:
                     partial(actions.give, grade, step.value),
                     key=f"{grade}{step.key}",
                     shortcut=step.key if here else None,
-                    by_key=shares and partial(shares.pick, step.key),
+                    by_key=partial(shares.pick, step.key) if shares else None,
                     chosen=given is not None and given == step.value,
                     tip=step.meaning,
                 )
