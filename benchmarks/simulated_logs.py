@@ -13,7 +13,6 @@ from judgeboard.domain import Estimate
 from judgeboard.stats.alternative_annotator import alternative_annotator_test
 from judgeboard.stats.anchors import flip_rate
 from judgeboard.stats.arrays import BoolArray, FloatArray, Grouping, IntArray, grouping
-from judgeboard.stats.between_generators import between_generators
 from judgeboard.stats.calibration_maps import weighted_mean
 from judgeboard.stats.chance_corrected import ranking_agreement, set_alpha, span_f1
 from judgeboard.stats.correlation import correlation_within, slope
@@ -22,7 +21,7 @@ from judgeboard.stats.means import difference_of_means, mean_change, mean_interv
 from judgeboard.stats.model_ranking import rank_models
 from judgeboard.stats.monitor import Window, window_change
 from judgeboard.stats.pair_orders import NONE, OrderVerdicts
-from judgeboard.stats.pair_statistics import MEANS_OF_PAIRS, STATISTICS, pair_statistics
+from judgeboard.stats.pair_statistics import STATISTICS, pair_statistics
 from judgeboard.stats.paired import changes_by_class, paired_shares
 from judgeboard.stats.proportions import (
     RatioSums,
@@ -112,7 +111,6 @@ def world_estimates(world: World, n: int, rng: np.random.Generator, resamples: i
     yield from _rates(people, judge, groups, rng)
     yield from _repeats(judge, groups, rng)
     yield from _pairs(people, judge, groups, rng)
-    yield from _generators(people, judge, groups, rng)
     yield from _fields(people, judge, groups, rng)
     yield from _versions(people, judge, groups, rng)
     yield from _health(people, judge, groups, rng)
@@ -120,7 +118,6 @@ def world_estimates(world: World, n: int, rng: np.random.Generator, resamples: i
 
 NOT_SIMULATED = {
     *("accuracy", "missed", "false_alarms", "alpha"),  # other names, or complements, of simulated ones
-    *(f"mean_{name}" for name in MEANS_OF_PAIRS),  # without an interval: the pairs share raters
 }
 """Statistics that no simulation here has: a new statistic is simulated, or named here with the reason."""
 
@@ -242,11 +239,10 @@ def _pairs(
             names[gold[usable]],
             PREFERENCE,
             groups.at(usable),
-            only=("agreement", "kappa", "agreement_without_ties"),
+            only=("agreement", "kappa"),
         )
         yield f"pairs accuracy_{order}", figures.estimates["agreement"]
         yield f"pairs kappa_{order}", figures.estimates["kappa"]
-        yield f"pairs, {order}, agreement_without_ties", figures.estimates["agreement_without_ties"]
     yield "half credit", half_credit(np.array([0, 1, 0.5])[gold], groups)
     if n > MOST_ROWS or rng.random() < RANKED:
         models = np.stack([rng.permutation(4)[:2] for _ in range(n)]).T
@@ -259,18 +255,6 @@ def _pairs(
 
 RANKED = 0.05  # share of draws that rank models: each is 500 fits
 
-
-def _generators(
-    people: FloatArray, judge: FloatArray, groups: Grouping, rng: np.random.Generator
-) -> Iterator[tuple[str, Estimate]]:
-    """Yield the correlations of the mean scores of six generators."""
-    generators = rng.integers(0, 6, len(people))
-    of_people, of_judge = (np.array(each)[generators] for each in (BETTER_BY_PEOPLE, BETTER_BY_JUDGE))
-    for name, each in between_generators(judge + of_judge, people + of_people, generators, groups).items():
-        yield f"generators {name}", each
-
-
-BETTER_BY_PEOPLE, BETTER_BY_JUDGE = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5), (0.1, 0.0, 0.3, 0.1, 0.4, 0.5)
 
 _CHOICES = tuple(frozenset(bit for bit in range(3) if code >> bit & 1) for code in range(8))
 _SPANS = tuple(frozenset(range(length)) for length in range(21))

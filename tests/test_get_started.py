@@ -31,7 +31,7 @@ def review_all(folder: Path) -> int:
     head, *lines = (folder / "queue.jsonl").read_text(encoding="utf-8").splitlines()
     items = [json.loads(line) for line in lines]
     for item in items:
-        label = labels.get(item["external_id"])
+        label = labels.get(item["id"])
         item["label"] = label
         item["decision"] = {None: "unsure", "hallucinated": "confirm", "grounded": "dismiss"}[label]
     (folder / "queue.jsonl").write_text("\n".join([head, *map(json.dumps, items)]), encoding="utf-8")

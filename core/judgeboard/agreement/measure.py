@@ -42,7 +42,6 @@ from judgeboard.agreement.ratings import (
     UnjudgedAnswers,
     are_related,
     combined_as,
-    grouping_of,
     labels_by_notice,
     person_grades,
     unjudged_answers,
@@ -73,7 +72,6 @@ from judgeboard.stats.alternative_annotator import (
     alternative_annotator_tests_by_slice,
 )
 from judgeboard.stats.arrays import BoolArray, no_ints
-from judgeboard.stats.between_generators import FEWEST, between_generators
 from judgeboard.stats.detection import MIN_CALIBRATION, Tenth, calibration
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.pair_orders import NONE, InconsistentAs, UnusableAs
@@ -84,7 +82,6 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.flags import judged_again
 from judgeboard.store.grades import dimensions_scored
 from judgeboard.store.judge_versions import StoredVersion, choose_version, get_version, list_versions
-from judgeboard.store.response_pages import UNKNOWN, response_facts
 from judgeboard.store.verdicts import current_verdicts
 from judgeboard.text import counted
 
@@ -387,26 +384,10 @@ class _JudgeFigures:
 
     def _statistics(self) -> Statistics:
         statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons, self._human)
-        if self._only is None and self._answers is not None:
-            statistics |= self._between_generators()
         if isinstance(self._source, PairRatings) and (numbers := self._source.compared_numbers(self._version)).n:
             of_numbers = judge_statistics(numbers, self._choice.unit, self._human)
             statistics = _with_numbers(statistics, of_numbers.estimates)
         return statistics
-
-    def _between_generators(self) -> Statistics:
-        """Return the correlations of the generators' mean scores, if there are scores of several generators."""
-        pairs = self._compared
-        if pairs.scale.names_classes:
-            return {}
-        facts = response_facts(self._source.connection, np.unique(pairs.response_ids))
-        codes = facts.generators.codes[np.searchsorted(facts.ids, pairs.response_ids)]
-        known = np.array([name != UNKNOWN for name in facts.generators.names], dtype=np.bool_)
-        if known.sum() < FEWEST:
-            return {}
-        groups = grouping_of(pairs, self._choice.unit, self._human)
-        judge, people = (pairs.scale.named(side) for side in (pairs.judge, pairs.people))
-        return dict(between_generators(judge, people, np.where(known[codes], codes, -1), groups))
 
     def _calibration(self) -> tuple[Tenth, ...] | None:
         pairs = self._compared

@@ -19,7 +19,6 @@ from judgeboard.agreement.label_plans import (
     LabelPlan,
     PlannedStratum,
     Question,
-    outcome_so_far,
     reach_words,
     sentences_of,
 )
@@ -42,7 +41,6 @@ from judgeboard.stats.sample_size import (
     labels_by_lot,
     labels_for_change,
     labels_for_kappa,
-    labels_for_outcome,
     labels_in_groups,
     smallest_change,
     stratified_half_width,
@@ -56,7 +54,6 @@ _LEAST_EXPLAINED = 0.2  # a small pilot may show less by chance, and the labels 
 # RAGTruth this gives 0.43 to 1 for the verdicts of seven judges, and the labels have 0.156.
 _MOST_TAKEN = 0.4
 _WIDEST_OF_SHARE = 0.5  # the largest standard deviation of a share
-_OPEN_MORE = 10  # labels for an outcome that is open only because one side of its interval is still wider
 NUMBERS = (10, 20, 30, 50, 75, 100, 125, 150, 175, 200, 250, 300, 400, 500, 600, 800, 1_000, 1_500, 2_000, 3_000, 5_000)
 """The numbers of labels that a lead can choose from."""
 
@@ -141,7 +138,7 @@ def plan_labels(
     that are compared. Raises BadInput if ``reach`` is not between 0 and 1, no answer matches, or the number of versions
     does not fit.
     """
-    _check_request(question, reach, versions, by_query_type=by_query_type)
+    _check_request(question, reach, versions)
     both = BothJudged(connection, (versions[0], versions[1]), where) if question == "judges" else None
     sources = (
         [both.loaded, both.other]
@@ -161,13 +158,9 @@ def plan_labels(
         made_prompt=_made_prompt(sources),
         conditions=tuple(conditions_of(where or RowFilter())),
     )
-    if question in {"rate", "outcome"} and where in {None, RowFilter()}:
+    if question == "rate" and where in {None, RowFilter()}:
         start = replace(start, changes=tuple(share_changes(connection)))
-    if question == "outcome":
-        now = len(sources[0].answers.response_ids) + sources[0].hidden()
-        start = replace(start, so_far=outcome_so_far(connection, reach, where or RowFilter(), now))
-    if start.so_far is None:  # the reviewed items of a queue are a sample, whether its others are hidden or not
-        sources[0].check_nothing_hidden("a plan")
+    sources[0].check_nothing_hidden("a plan")
     inside: dict[str | None, IntArray | None] = {None: None}
     if by_query_type:
         inside.update((name, rows) for name, rows in sources[0].answers.query_types.positions().items())
@@ -181,15 +174,13 @@ def plan_labels(
     )
 
 
-def _check_request(question: Question, reach: float, versions: Sequence[StoredVersion], *, by_query_type: bool) -> None:
+def _check_request(question: Question, reach: float, versions: Sequence[StoredVersion]) -> None:
     if question not in get_args(Question):
         raise BadInput(f"a plan is for {', '.join(QUESTIONS)}, not {question!r}")
     if not EXACT < reach < 1:
         raise BadInput(f"the reach must be above {EXACT:g} and below 1, for example 0.05, not {reach:g}")
     if question == "judges" and len(versions) != 2:
         raise BadInput("a plan for judges compares two judge versions: give --judge-version twice")
-    if question == "outcome" and by_query_type:
-        raise BadInput("a plan for an outcome is about all answers that match: use --where instead of --by")
     if question != "judges" and len(versions) > 1:
         raise BadInput(f"a plan for {question} uses one judge version: give --judge-version once")
     if question in OF_JUDGE and not versions:
@@ -241,8 +232,7 @@ def _plan(plan: LabelPlan, source: LabelledAnswers, rows: IntArray | None, where
         pilot = _pilot(judged_sample(source, rows))
         return _completed(_for_judge(_started(plan, pilot), pilot), pilot, where)
     pilot = _pilot(source.sample(rows))
-    of_question = _for_outcome if plan.question == "outcome" else _for_versions
-    return _completed(of_question(_started(plan, pilot), pilot), pilot, where)
+    return _completed(_for_versions(_started(plan, pilot), pilot), pilot, where)
 
 
 def plan_of_rate(plan: LabelPlan, sample: SampledLabels, where: RowFilter | None = None) -> LabelPlan:
@@ -263,7 +253,7 @@ def _started(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
 
 
 def _completed(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None = None) -> LabelPlan:
-    if plan.question not in {"rate", "outcome", *OF_JUDGE}:
+    if plan.question not in {"rate", *OF_JUDGE}:
         return _timed(plan)
     plan = replace(plan, strata=_strata(pilot, plan.more))
     return _timed(replace(plan, to_label=_to_label_first(plan, pilot, where)))
@@ -275,10 +265,10 @@ def _to_label_first(plan: LabelPlan, pilot: _Pilot, where: RowFilter | None) -> 
     A sample with more open answers than the plan does not come first, unless some of its labels wait for the others.
     """
     need = what_to_label(pilot.sample, least=MIN_PAIRS if plan.question in OF_JUDGE else 1, where=where)
-    if need is None or plan.name is not None or plan.shows_nothing or plan.so_far is not None:
+    if need is None or plan.name is not None or plan.shows_nothing:
         return None
-    if need.queue is not None:  # the plan has labels of all parts, unless it has none
-        return need if plan.question == "outcome" and not plan.more else None
+    if need.queue is not None:  # the plan has labels of all parts
+        return None
     return need if need.uncounted or need.waiting <= plan.more or not plan.more else None
 
 
@@ -336,7 +326,7 @@ def _for_rate(plan: LabelPlan, pilot: _Pilot, more: int | None = None) -> LabelP
     def shown_by(more: int) -> float:
         return width(more, effect_of(more))
 
-    narrow = _narrow_enough(plan, pilot) if more is None and plan.question == "rate" else None
+    narrow = _narrow_enough(plan, pilot) if more is None else None
     if narrow is not None:
         more = 0
     elif more is None:
@@ -372,37 +362,6 @@ def _narrow_enough(plan: LabelPlan, pilot: _Pilot) -> float | None:
         return None
     half = (of_rate.high - of_rate.low) / 2
     return half if half <= plan.reach else None
-
-
-def _for_outcome(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:
-    """Plan until the interval of `judgeboard labels rate` leaves out the bound.
-
-    That happens with probability 0.8 if its share stays.
-    """
-    of_rate, _ = sample_rate(pilot.sample, plan.target)
-    plan = replace(plan, of_rate=of_rate if of_rate.low is not None else None)
-    if plan.is_shown or (plan.so_far is not None and plan.so_far.is_decided):
-        return replace(plan, labels=pilot.n, more=0)
-    share = of_rate.value
-    if pilot.is_known and of_rate.low is not None and share is not None and share != plan.reach:
-        return _narrower(plan, pilot, share)
-    left = pilot.answers - pilot.n
-    there = 0 if pilot.sample.has_gap else pilot.n  # labels of a part of the answers say nothing of the others
-    needed = labels_for_outcome(plan.reach, pilot.share) if pilot.is_known else LEAST_PILOT
-    missing = left if needed is None else max(needed - there, min(LEAST_PILOT, left))
-    more = min(missing, left)
-    return replace(plan, labels=pilot.n + more, more=more, enough=needed is not None and more == missing)
-
-
-def _narrower(plan: LabelPlan, pilot: _Pilot, share: float) -> LabelPlan:
-    """Plan the labels that narrow an interval until it leaves out the bound of an outcome.
-
-    Few labels make one side of the interval wider than the other. More labels make both sides alike. So this plan is
-    that of a rate to ± the distance of its ``share`` from the bound, reduced for a probability of 0.8.
-    """
-    narrow = _for_rate(replace(plan, reach=max(abs(share - plan.reach) * Z / POWER, EXACT)), pilot)
-    more = narrow.more or min(_OPEN_MORE, pilot.answers - pilot.n)
-    return replace(plan, labels=pilot.n + more, more=more, enough=narrow.enough and more > 0)
 
 
 def _for_judge(plan: LabelPlan, pilot: _Pilot) -> LabelPlan:

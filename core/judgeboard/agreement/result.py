@@ -21,7 +21,6 @@ from judgeboard.stats.rater_agreement import (
     OverallAgreement,
     RaterAgainstGold,
     RaterPair,
-    means_of_pairs,
     overall_agreement,
     pairs_of_raters,
 )
@@ -370,7 +369,7 @@ def headline_words(scale: Scale) -> str:
 def of_raters(choice: AgreementChoice, ratings: Ratings) -> AgreementResult:
     """Return the figures of several raters (of exactly two: also their pair's statistics), without any sentences."""
     agreed, pairs = overall_agreement(ratings), pairs_of_raters(ratings)
-    of_pair = pairs[0].statistics if len(pairs) == 1 and agreed.raters == 2 else means_of_pairs(pairs)
+    of_pair = pairs[0].statistics if len(pairs) == 1 and agreed.raters == 2 else {}
     return AgreementResult(
         of=choice.of,
         unit=choice.unit,

@@ -97,7 +97,6 @@ def labels_rate(
 @options.command(
     "judgeboard labels plan",
     "judgeboard labels plan --reach 0.05 --target these --by query_type --json",
-    "judgeboard labels plan --reach 0.25 --for outcome",
     "judgeboard labels plan --reach 0.05 --for agreement --judge-version 'rag v3'",
     "judgeboard labels plan --reach 0.1 --for kappa --judge-version 'rag v3'",
     "judgeboard labels plan --reach 0.04 --for judges --judge-version 'rag v2' --judge-version 'rag v3'",
@@ -110,18 +109,17 @@ def labels_rate(
     metavar="X",
     type=options.FiniteRange(0, 1, min_open=True, max_open=True),
     help="Goal of the plan, between 0 and 1. For rate, kappa and agreement: half the width of the 95 % interval (0.05 "
-    "means ±5 percentage points, or ±0.05 for kappa). For outcome: the share of bad answers to test against. For "
+    "means ±5 percentage points, or ±0.05 for kappa). For "
     "judges and versions: the smallest difference that you want to find, with probability 0.8.",
 )
 @options.with_default(
     "--for",
     "question",
-    type=click.Choice(["rate", "outcome", "kappa", "agreement", "judges", "versions"]),
+    type=click.Choice(["rate", "kappa", "agreement", "judges", "versions"]),
     default="rate",
-    help="What the labels are to show. rate: the share of bad answers. outcome: whether that share is above or below "
-    "--reach. kappa: the agreement of the judge with people. agreement: the judge's share of right verdicts. judges: "
-    "which of two judge versions agrees more with people. versions: which of two versions of the app has fewer bad "
-    "answers.",
+    help="What the labels are to show. rate: the share of bad answers. kappa: the agreement of the judge with people. "
+    "agreement: the judge's share of right verdicts. judges: which of two judge versions agrees more with people. "
+    "versions: which of two versions of the app has fewer bad answers.",
 )
 @options.judge_version(
     "judge_versions",
@@ -169,7 +167,7 @@ def labels_plan(
     options.show({"plans": plans}, (line for plan in plans for line in _lines(plan, first)))
     if first.to_label is not None:
         options.suggest_command(first.to_label.command)
-    elif first.more and question != "versions" and _is_worth_labelling(first):
+    elif first.more and question != "versions" and first.enough:
         options.show_lines([_BY_QUEUE])
         named = [word for title in first.judges for word in ("--judge-version", title)] if question == "judges" else []
         kind = "judges" if question == "judges" else "rate"
@@ -183,11 +181,6 @@ _BY_QUEUE = (
 )
 
 
-def _is_worth_labelling(plan: "LabelPlan") -> bool:
-    """Return whether labels reach the goal, or may reach it."""
-    return plan.enough or plan.question == "outcome"
-
-
 def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
     """Yield a plan in lines. That of a query type leaves out the sentences that the plan of all answers has too."""
     from judgeboard.agreement.label_plans import stratum_title
@@ -197,7 +190,7 @@ def _lines(plan: "LabelPlan", of_all: "LabelPlan") -> Iterator[str]:
     else:
         yield from ("", *(sentence for sentence in plan.sentences if sentence not in of_all.sentences))
     # The strata of a plan that is made anew are no advice.
-    if plan.more and plan.to_label is None and _is_worth_labelling(plan):
+    if plan.more and plan.to_label is None and plan.enough:
         for stratum in plan.strata:
             count = f"{counted(stratum.labelled, 'label')} {'counts' if stratum.labelled == 1 else 'count'}"
             title = stratum_title(stratum, plan.strata)

@@ -5,7 +5,6 @@ Values may also be sets, spans of a text and rankings.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, combinations_with_replacement
 from typing import Any, Literal
@@ -24,7 +23,6 @@ from judgeboard.stats.arrays import (
     ratio,
     row_sums,
 )
-from judgeboard.stats.confusion import Weights, agreement_weights
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, too_few, unmeasured, within_range
 from judgeboard.stats.intervals import (
     Unseen,
@@ -65,25 +63,6 @@ def percent_agreement(ratings: Ratings) -> Estimate:
     else:
         estimate = share_estimate(float(alike.mean()), alike, groups)
     return leaving_out(estimate, *few_ratings(ratings))
-
-
-def pooled_agreement(ratings: Ratings, without: int | None = None) -> Estimate:
-    """Return the share of equal pairs of ratings, each pair counted once; n is the number of these pairs.
-
-    Items with many ratings therefore count more than in `percent_agreement`. Ratings of the category at position
-    ``without`` are left out. Source: L. Zheng et al., "Judging LLM-as-a-Judge with MT-Bench and Chatbot Arena" (2023).
-    """
-    votes = ratings.votes if without is None else np.delete(ratings.votes, without, axis=1)
-    of_item = votes.sum(axis=1)
-    usable = of_item >= 2
-    alike, pairs = (votes * (votes - 1)).sum(axis=1)[usable] / 2, (of_item * (of_item - 1))[usable] / 2
-    n = int(pairs.sum())
-    if not n:
-        return unmeasured(0, NO_ITEM)
-    value, groups = float(alike.sum() / n), ratings.groups.at(usable)
-    if value in {0, 1}:
-        return wilson_on_groups(value, n, groups.count, groups.unit)
-    return replace(share_estimate(value, (alike - value * pairs) / pairs.mean(), groups), n=n)
 
 
 def few_ratings(ratings: Ratings) -> tuple[tuple[str, int], ...]:
@@ -143,8 +122,8 @@ def _of_few(estimate: Estimate, found: int, fewest: int, what: str) -> Estimate:
     return measured(estimate.value, estimate.n, reason=f"no interval: only {found} {what}, at least {fewest} needed")
 
 
-def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
-    """Return AC1 (nominal weights) or AC2 of any number of raters; cells may be missing.
+def gwet(ratings: Ratings) -> Estimate:
+    """Return AC1 of any number of raters; cells may be missing.
 
     By Gwet's definition, items with one rating count only towards how often each category is used.
     """
@@ -154,14 +133,12 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     n, items, k = int(usable.sum()), len(m), ratings.scale.k
     if not n:
         return unmeasured(0, NO_ITEM)
-    apart = agreement_weights(k, weights)
-    alike = np.where(usable, agreement_by_item(votes, apart), 0.0)
+    alike = np.where(usable, agreement_by_item(votes, np.eye(k)), 0.0)
     sums: FloatArray = np.column_stack((usable, alike, np.ones(items), votes / m[:, None]))
-    chance = _chance(apart)
 
     def of_sums(summed: FloatArray) -> FloatArray:
         observed, used = ratio(summed[..., 1], summed[..., 0]), ratio(summed[..., 3:], summed[..., 2, None])
-        return _corrected(observed, chance * (used * (1 - used)).sum(axis=-1))
+        return _corrected(observed, (used * (1 - used)).sum(axis=-1) / (k - 1))
 
     estimate = jackknifed(sums, of_sums, ratings.groups.at(rated), n, alike=_RATERS_AGREE)
     return leaving_out(
@@ -171,36 +148,15 @@ def gwet(ratings: Ratings, weights: Weights = "nominal") -> Estimate:
     )
 
 
-def gwet_of_tables(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
-    """Return AC1 or AC2 of two raters, shape (...), from confusion tables of shape (..., k, k); NaN if empty."""
-    apart = agreement_weights(tables.shape[-1], weights)
+def gwet_of_tables(tables: FloatArray) -> FloatArray:
+    """Return AC1 of two raters, shape (...), from confusion tables of shape (..., k, k); NaN if empty."""
     n = row_sums(row_sums(tables))
     used = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
-    return _corrected(ratio(row_sums(row_sums(tables * apart)), n), _chance(apart) * row_sums(used * (1 - used)))
-
-
-def scott_of_tables(tables: FloatArray) -> FloatArray:
-    """Return Scott's pi of two raters, shape (...), from tables of shape (..., k, k); NaN if all values are equal.
-
-    Source: W. A. Scott, "Reliability of content analysis: the case of nominal scale coding" (Public Opinion Quarterly,
-    1955). Chance is the same for both raters: how often both together use each category.
-    """
-    n = row_sums(row_sums(tables))
-    used = ratio(row_sums(tables) + column_sums(tables), 2 * n[..., None])
-    observed, expected = ratio(np.einsum("...ii->...", tables), n), row_sums(used * used)
-    return ratio(observed - expected, 1 - expected, above=1e-9)
+    return _corrected(ratio(np.einsum("...ii->...", tables), n), row_sums(used * (1 - used)) / (tables.shape[-1] - 1))
 
 
 def _corrected(observed: FloatArray, expected: FloatArray) -> FloatArray:
     return (observed - expected) / (1 - expected)
-
-
-def _chance(apart: FloatArray) -> float:
-    """Return the weighted share of random ratings that agree."""
-    k = len(apart)
-    if k < 2:
-        raise ValueError("a scale must have at least two categories")
-    return float(apart.sum()) / (k * (k - 1))
 
 
 Metric = Literal["nominal", "ordinal", "interval"]

@@ -77,12 +77,6 @@ def disagreement_weights(k: int, weights: Weights) -> FloatArray:
             return apart**2
 
 
-def agreement_weights(k: int, weights: Weights) -> FloatArray:
-    """Return the agreement of any two of ``k`` ordered categories: 1 on the diagonal, 0 at the greatest distance."""
-    apart = disagreement_weights(k, weights)
-    return 1 - apart / max(float(apart.max()), 1.0)
-
-
 def kappa(tables: FloatArray, weights: Weights = "nominal") -> FloatArray:
     """Return kappa, shape (...), from tables of shape (..., k, k); NaN if expected agreement is 1."""
     apart = disagreement_weights(tables.shape[-1], weights)
@@ -118,13 +112,6 @@ def at_most_apart(k: int, steps: int) -> TableShare:
     return TableShare(apart <= steps, np.ones((k, k), dtype=np.bool_), "no pairs")
 
 
-def alike_without(k: int, category: int) -> TableShare:
-    """Return the share of equal pairs among those in which neither side has the ``category``."""
-    other = np.arange(k) != category
-    both = np.logical_and.outer(other, other)
-    return TableShare(both & np.eye(k, dtype=np.bool_), both, "one side has a tie on every pair")
-
-
 def detection_shares(k: int, bad: int) -> dict[str, TableShare]:
     """Return sensitivity, specificity and precision for the category at position ``bad`` of ``k``."""
     people, judge = np.zeros((k, k), dtype=np.bool_), np.zeros((k, k), dtype=np.bool_)
@@ -149,15 +136,6 @@ def macro_recall(tables: FloatArray) -> FloatArray:
 def macro_f1(tables: FloatArray) -> FloatArray:
     """Return the mean F1 over the categories that occur; undefined if only one occurs."""
     return _macro(2 * _right(tables), row_sums(tables) + column_sums(tables), tables)
-
-
-def weighted_f1(tables: FloatArray) -> FloatArray:
-    """Return the mean F1 of the categories, weighted by how often people gave them; undefined if only one occurs."""
-    people = row_sums(tables)
-    by_category = ratio(2 * _right(tables), people + column_sums(tables))
-    several = row_sums(np.asarray(people + column_sums(tables) > 0, dtype=np.float64)) > 1
-    mean = ratio(row_sums(np.where(people > 0, by_category * people, 0.0)), row_sums(people))
-    return np.where(several, mean, np.nan)
 
 
 def f1_of(tables: FloatArray, category: int) -> FloatArray:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -17,10 +16,9 @@ from judgeboard.stats.arrays import (
     grouping,
     mid_ranks,
     mid_ranks_within,
-    ratio,
 )
-from judgeboard.stats.estimates import Z, leaving_out, measured, t_quantile, unmeasured, within_range
-from judgeboard.stats.intervals import METHOD, correlation_estimate, influence_estimate, mean_estimate, standard_error
+from judgeboard.stats.estimates import measured, t_quantile, unmeasured
+from judgeboard.stats.intervals import METHOD, correlation_estimate, mean_estimate, standard_error
 
 
 def pearson(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
@@ -110,71 +108,6 @@ def _before_and_below(levels: IntArray) -> IntArray:
     return lower[:n]
 
 
-Coefficient = Literal["pearson", "spearman", "kendall"]
-
-
-def within_queries(judge: FloatArray, people: FloatArray, queries: Grouping, *, of: Coefficient) -> Estimate:
-    """Return the mean over queries of the correlation between the answers to one query; n is the number of queries.
-
-    Differences between queries do not count. Queries with one answer, or
-    with equal values on a side, are left out. Source: "summary-level correlation" in D. Deutsch, R. Dror, D. Roth, "A
-    Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods" (TACL, 2021).
-    """
-    counts = np.bincount(queries.codes, minlength=queries.count)
-    several = int((counts > 1).sum())
-    if not several:
-        return unmeasured(0, "no query has two answers")
-    if of == "kendall":
-        by_query = _tau_by_query(judge, people, queries, counts)
-    else:
-        sides = [mid_ranks_within(side, queries.codes) if of == "spearman" else side for side in (judge, people)]
-        x, y = (side - (queries.sums(side) / counts)[queries.codes] for side in sides)
-        spread_x, spread_y = queries.sums(x * x), queries.sums(y * y)
-        spread = np.where((spread_x > TIE**2) & (spread_y > TIE**2), np.sqrt(spread_x * spread_y), 0.0)
-        by_query = ratio(queries.sums(x * y), spread)
-    by_query = by_query[~np.isnan(by_query)]
-    if not len(by_query):
-        return unmeasured(0, "on every query a side gave the same value to all answers")
-    estimate = mean_estimate(by_query, grouping(None, len(by_query), row=queries.group, group=queries.group))
-    left_out = (("queries with one answer", len(counts) - several), ("constant queries", several - len(by_query)))
-    return leaving_out(within_range(estimate, -1, 1), *left_out)
-
-
-_CHUNK = 1 << 20  # numbers in memory at once
-_MANY = 256  # answers to one query for which sorting is faster than comparing any two of them
-
-
-def _tau_by_query(judge: FloatArray, people: FloatArray, queries: Grouping, counts: IntArray) -> FloatArray:
-    """Return tau-b among the answers to each query, NaN if it is undefined."""
-    values: FloatArray = np.full(len(counts), np.nan)
-    order, starts = np.argsort(queries.codes, kind="stable"), np.cumsum(counts) - counts
-    for size in np.unique(counts[counts > 1]).tolist():
-        of_size = np.flatnonzero(counts == size)
-        step = max(_CHUNK // (size * size), 1)
-        for at in range(0, len(of_size), step):
-            some = of_size[at : at + step]
-            rows = order[starts[some][:, None] + np.arange(size)]
-            x, y = np.round(judge[rows], 9), np.round(people[rows], 9)
-            if size > _MANY:
-                value = kendall(x[0], y[0], grouping(None, size)).value
-                values[some] = np.nan if value is None else value
-            else:
-                values[some] = tau_of_signs(signs(x), signs(y))
-    return values
-
-
-def signs(values: FloatArray) -> FloatArray:
-    """Return the order of any two of the last axis's values: 1, 0 or -1, shape (..., k, k)."""
-    order: FloatArray = np.sign(values[..., :, None] - values[..., None, :])
-    return order
-
-
-def tau_of_signs(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return tau-b of two sides from the order of any two of their values, NaN if a side is constant."""
-    alike, of_x, of_y = ((one * other).sum(axis=(-1, -2)) for one, other in ((x, y), (x, x), (y, y)))
-    return ratio(alike, np.sqrt(of_x * of_y))
-
-
 def root_mean_square(judge: FloatArray, people: FloatArray, groups: Grouping) -> Estimate:
     """Return the root of the mean squared difference (RMSE); its interval is Student's t on the log of the mean square.
 
@@ -188,18 +121,6 @@ def root_mean_square(judge: FloatArray, people: FloatArray, groups: Grouping) ->
         return replace(square, value=value, low=None, high=None)
     half = (square.high - square.value) / square.value / 2
     return replace(square, value=value, low=value * math.exp(-half), high=value * math.exp(half))
-
-
-def limit_of_agreement(judge: FloatArray, people: FloatArray, groups: Grouping, *, upper: bool) -> Estimate:
-    """Return the lower or the upper limit of judge - people, in units of the score."""
-    n, side = len(judge), Z if upper else -Z
-    if n < 2:
-        return unmeasured(n, "a single difference has no spread" if n else "no pairs")
-    apart = judge - people
-    centred = apart - apart.mean()
-    spread = float(np.sqrt(np.square(centred).sum() / (n - 1)))
-    moves_spread = np.square(centred) / (2 * spread) if spread > TIE else np.zeros(n)
-    return influence_estimate(float(apart.mean()) + side * spread, centred + side * moves_spread, groups)
 
 
 _LARGEST_LEVERAGE = 0.99

@@ -1,4 +1,4 @@
-"""How well a score detects bad answers: AUROC, AUPRC, calibration."""
+"""How well a score detects bad answers: AUROC, calibration."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ import numpy as np
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import TIE, BoolArray, FloatArray, Grouping, IntArray, mid_ranks, same_length
 from judgeboard.stats.estimates import measured, t_quantile, unmeasured, within_range
-from judgeboard.stats.intervals import TRANSFORMS, influence_estimate, mean_estimate, share_estimate, share_intervals
+from judgeboard.stats.intervals import TRANSFORMS, influence_estimate, mean_estimate, share_intervals
 
 SEPARATED = "no interval: the scores separate the classes completely"
 ALL_EQUAL = "no interval: all scores are equal"
@@ -64,27 +64,6 @@ def _variance(centred: FloatArray, bad: BoolArray, groups: Grouping) -> float | 
         by_group.append(groups.sums(np.where(rows, centred, 0.0)) / int(rows.sum()))
         within += count / (count - 1) * float(np.square(by_group[-1]).sum())
     return within + 2 * groups.count / (groups.count - 1) * float((by_group[0] * by_group[1]).sum())
-
-
-def auprc(score: FloatArray, bad: BoolArray, groups: Grouping) -> Estimate:
-    """Return the average precision of ``score`` (lower is worse) for ``bad`` rows; equal scores are found together."""
-    if (reason := missing_class(bad)) is not None:
-        return unmeasured(len(score), reason)
-    n = len(score)
-    ranks = mid_ranks(score)
-    bad_at = np.bincount(ranks.levels, weights=bad, minlength=ranks.counts.size) / n
-    bad_found, rows_found = np.cumsum(bad_at), np.cumsum(ranks.counts) / n
-    precision, share_bad = bad_found / rows_found, float(bad.mean())
-    value = float((bad_at * precision).sum()) / share_bad
-    if math.isclose(value, 1):
-        return measured(value, n, reason=SEPARATED)
-    # A row affects the precision at its own score and at every higher score. A bad row is also one of the rows found.
-    found_later, found_bad_later = (
-        np.cumsum(each[::-1])[::-1] for each in (bad_at / rows_found, bad_at * precision / rows_found)
-    )
-    level = ranks.levels
-    influence: FloatArray = (bad * (precision[level] + found_later[level] - value) - found_bad_later[level]) / share_bad
-    return share_estimate(value, influence, groups)
 
 
 MIN_CALIBRATION = 100

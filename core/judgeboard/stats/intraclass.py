@@ -50,29 +50,6 @@ def cronbach_alpha(values: FloatArray, groups: Grouping) -> Estimate:
     return _of_repeats(values, groups, columns, of_sums)
 
 
-def two_way(values: FloatArray, groups: Grouping, *, mean: bool, agree: bool) -> Estimate:
-    """Return a two-way ICC of ``values`` (items, raters): ICC(2,1) if they ``agree``, otherwise ICC(3,1).
-
-    ICC(2) counts that a rater is stricter than others as disagreement, ICC(3) does not. With ``mean``, it is the
-    reliability of the mean of all raters, ICC(2,k). Source: as `intraclass_correlation`.
-    """
-
-    def of_sums(sums: FloatArray) -> FloatArray:
-        n, k = sums[..., 0], values.shape[1]
-        of_raters, of_items, squares = sums[..., 1 : k + 1], sums[..., k + 1], sums[..., k + 2]
-        level = ratio(np.square(row_sums(of_raters)), n * k)
-        between, raters = of_items / k - level, ratio(row_sums(np.square(of_raters)), n) - level
-        error = ratio(squares - level - between - raters, (n - 1) * (k - 1))
-        between, raters = ratio(between, n - 1), raters / (k - 1)
-        strict = ratio(k * (raters - error), n) if agree else 0.0
-        return ratio(between - error, between + ((strict / k) if mean else (k - 1) * error + strict), above=1e-9)
-
-    def columns(x: FloatArray) -> tuple[FloatArray, ...]:
-        return x, x.sum(axis=1) ** 2, np.square(x).sum(axis=1)
-
-    return _of_repeats(values, groups, columns, of_sums)
-
-
 def _of_repeats(
     values: FloatArray,
     groups: Grouping,

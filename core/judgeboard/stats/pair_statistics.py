@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from judgeboard.domain import Estimate, Preference
+from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, Grouping, IntArray, grouping, same_length
 from judgeboard.stats.chance_corrected import (
     EVERY_VALUE_THE_SAME,
@@ -18,14 +18,11 @@ from judgeboard.stats.chance_corrected import (
     gwet,
     gwet_of_tables,
     percent_agreement,
-    pooled_agreement,
-    scott_of_tables,
 )
 from judgeboard.stats.confusion import (
     ONE_CATEGORY,
     Confusion,
     TableEstimates,
-    alike_without,
     at_most_apart,
     confusion_of_cells,
     detection_shares,
@@ -34,22 +31,19 @@ from judgeboard.stats.confusion import (
     macro_precision,
     macro_recall,
     matthews,
-    weighted_f1,
 )
 from judgeboard.stats.correlation import (
     kendall,
-    limit_of_agreement,
     pearson,
     root_mean_square,
     spearman,
-    within_queries,
 )
-from judgeboard.stats.detection import auprc, auroc, brier, expected_calibration_error
+from judgeboard.stats.detection import auroc, brier, expected_calibration_error
 from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, too_few, unmeasured, within_range
 from judgeboard.stats.intervals import RESAMPLES, mean_estimate
-from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation, two_way
+from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation
 from judgeboard.stats.rates import FEWEST_OF_CLASS
-from judgeboard.stats.ratings import PREFERENCE, Ratings, Scale, positions
+from judgeboard.stats.ratings import Ratings, Scale, positions
 
 
 class Pairs:
@@ -133,9 +127,9 @@ class ClassStatistics:
 class PairStatistics(NamedEstimates):
     """One judge and people on one grade; each estimate is also an attribute: ``statistics.kappa``.
 
-    ``weighted_kappa`` and ``ac2`` use the weights of the scale. Differences and limits of agreement (Bland and Altman)
-    of ordered categories are in levels. ``unit`` is what the intervals resample. ``classes`` has the statistics of each
-    category, if they are unordered and no statistics were named.
+    ``weighted_kappa`` uses the weights of the scale. Differences of ordered categories are in levels. ``unit`` is what
+    the intervals resample. ``classes`` has the statistics of each category, if they are unordered and no statistics
+    were named.
     """
 
     grade: str
@@ -216,13 +210,6 @@ def _categorical(scale: Scale) -> bool:
     return scale.categories is not None
 
 
-_TIE = (PREFERENCE.categories or ()).index(Preference.TIE.value)
-
-
-def _prefers(scale: Scale) -> bool:
-    return scale.grade == PREFERENCE.grade
-
-
 def _ordered(scale: Scale) -> bool:
     return scale.weights is not None
 
@@ -256,16 +243,16 @@ def _of_score(pairs: Pairs, compute: Callable[[FloatArray, BoolArray, Grouping],
     return leaving_out(estimate, ("answers without a score of the judge", pairs.n - n))
 
 
-def _macro(
-    compute: Callable[[FloatArray], FloatArray], undefined: str, fewest: int = FEWEST_OF_CLASS
-) -> Callable[[Pairs], Estimate]:
+def _macro(compute: Callable[[FloatArray], FloatArray], undefined: str) -> Callable[[Pairs], Estimate]:
     def of_table(pairs: Pairs) -> Estimate:
         several = len(np.union1d(pairs.judge, pairs.people)) > 1
         estimate = pairs.table.statistic(compute, undefined if several else ONE_CATEGORY)
         rarest = min(int(np.unique(side, return_counts=True)[1].min()) for side in (pairs.judge, pairs.people))
-        if estimate.value is None or rarest >= fewest:
+        if estimate.value is None or rarest >= FEWEST_OF_CLASS:
             return estimate
-        return measured(estimate.value, estimate.n, reason=f"no interval: a class has fewer than {fewest} rows")
+        return measured(
+            estimate.value, estimate.n, reason=f"no interval: a class has fewer than {FEWEST_OF_CLASS} rows"
+        )
 
     return of_table
 
@@ -286,12 +273,6 @@ def _alpha(name: str, applies: Callable[[Scale], bool], metric: Metric) -> Stati
     return Statistic(name, applies, of_pairs, partial(alpha, metric=metric), symmetric=True)
 
 
-def _ac2(pairs: Pairs) -> Estimate:
-    weights = pairs.scale.weights or "nominal"
-    compute = partial(gwet_of_tables, weights=weights)
-    return pairs.table.statistic(compute, "no pairs", f"{weights} weights; ", scale="Fisher's z")
-
-
 def _of_values(compute: Callable[[FloatArray, FloatArray, Grouping], Estimate]) -> Callable[[Pairs], Estimate]:
     return lambda pairs: compute(pairs.judge, pairs.people, pairs.groups)
 
@@ -306,16 +287,6 @@ def _of_table(compute: Callable[[FloatArray, Grouping], Estimate], ratings: Rati
 
 _NEVER_GAVE = "never gave a category that the other side gave"
 
-MEANS_OF_PAIRS: Mapping[str, str] = {
-    "kappa": "Cohen's kappa",
-    "linear_kappa": "Linear kappa",
-    "weighted_kappa": "Weighted kappa",
-    "pearson": "Pearson",
-    "spearman": "Spearman",
-    "kendall": "Kendall's tau-b",
-}
-"""The statistics of two raters whose mean over all pairs of raters is shown, with a short title."""
-
 STATISTICS: Mapping[str, Statistic] = {
     "agreement": Statistic(
         "Same grade",
@@ -325,17 +296,6 @@ STATISTICS: Mapping[str, Statistic] = {
         symmetric=True,
         share=True,
         leads=True,
-    ),
-    "pooled_agreement": Statistic(
-        "Same grade, all pairs of ratings", _categorical, of_raters=pooled_agreement, share=True
-    ),
-    "agreement_without_ties": Statistic(
-        "Same preference, ties excluded",
-        _prefers,
-        lambda pairs: pairs.table.share(alike_without(pairs.scale.k, _TIE)),
-        partial(pooled_agreement, without=_TIE),
-        symmetric=True,
-        share=True,
     ),
     "accuracy": Statistic("Accuracy", share=True),
     "at_most_one_apart": Statistic(
@@ -353,10 +313,6 @@ STATISTICS: Mapping[str, Statistic] = {
     "kappa_b_first": Statistic("Cohen's kappa, B shown first"),
     "unusable_verdicts": Statistic("Unusable verdicts", share=True),
     "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
-    "scott_pi": Statistic("Scott's pi", _categorical, _coefficient(scott_of_tables, ONE_CATEGORY), symmetric=True),
-    "linear_kappa": Statistic(
-        "Kappa, linear weights", _ordered, lambda pairs: pairs.table.kappa("linear"), symmetric=True
-    ),
     "weighted_kappa": Statistic(
         "Weighted kappa",
         _ordered,
@@ -370,13 +326,6 @@ STATISTICS: Mapping[str, Statistic] = {
     "alpha_ordinal": _alpha("Alpha, ordinal", _ranked, "ordinal"),
     "alpha_interval": _alpha("Alpha, interval", _ranked, "interval"),
     "ac1": Statistic("Gwet's AC1", _categorical, _coefficient(gwet_of_tables, "no pairs"), gwet, symmetric=True),
-    "ac2": Statistic(
-        "Gwet's AC2",
-        _ordered,
-        _ac2,
-        lambda ratings: gwet(ratings, ratings.scale.weights or "nominal"),
-        symmetric=True,
-    ),
     "missed": Statistic("Bad answers missed", share=True),
     "false_alarms": Statistic("False alarms on good answers", share=True),
     "sensitivity": Statistic("Bad answers caught", _detects, _detection("sensitivity"), share=True),
@@ -388,14 +337,12 @@ STATISTICS: Mapping[str, Statistic] = {
         "Macro recall (balanced accuracy)", _categorical, _macro(macro_recall, f"people {_NEVER_GAVE}")
     ),
     "macro_f1": Statistic("Macro F1", _categorical, _macro(macro_f1, ONE_CATEGORY)),
-    "weighted_f1": Statistic("Weighted F1", _categorical, _macro(weighted_f1, ONE_CATEGORY, fewest=0)),
     "mcc": Statistic(
         "Matthews correlation",
         _categorical,
         _coefficient(matthews, "one side gave only one category"),
     ),
     "auroc": Statistic("AUROC of the score", _detects, lambda pairs: _of_score(pairs, auroc)),
-    "auprc": Statistic("AUPRC of the score", _detects, lambda pairs: _of_score(pairs, auprc)),
     "expected_calibration_error": Statistic(
         "Expected calibration error",
         _detects,
@@ -411,31 +358,6 @@ STATISTICS: Mapping[str, Statistic] = {
         "Spearman rank correlation", _ranked, _of_values(spearman), symmetric=True, leads=True, scales=True
     ),
     "kendall": Statistic("Kendall's tau-b", _ranked, _of_values(kendall), symmetric=True, scales=True),
-    "pearson_within": Statistic(
-        "Pearson within queries",
-        _ranked,
-        _of_values(partial(within_queries, of="pearson")),
-        symmetric=True,
-        scales=True,
-    ),
-    "spearman_within": Statistic(
-        "Spearman within queries",
-        _ranked,
-        _of_values(partial(within_queries, of="spearman")),
-        symmetric=True,
-        scales=True,
-    ),
-    "kendall_within": Statistic(
-        "Kendall's tau-b within queries",
-        _ranked,
-        _of_values(partial(within_queries, of="kendall")),
-        symmetric=True,
-        scales=True,
-    ),
-    "pearson_between": Statistic("Pearson between generators"),
-    "spearman_between": Statistic("Spearman between generators"),
-    "kendall_between": Statistic("Kendall's tau-b between generators"),
-    **{f"mean_{name}": Statistic(f"{title}, mean of pairs") for name, title in MEANS_OF_PAIRS.items()},
     "mean_absolute_difference": Statistic(
         "Mean absolute difference",
         _ranked,
@@ -446,22 +368,9 @@ STATISTICS: Mapping[str, Statistic] = {
     "bias": Statistic(
         "Mean of judge minus people", _ranked, lambda pairs: mean_estimate(pairs.judge - pairs.people, pairs.groups)
     ),
-    "lower_limit": Statistic("Lower limit of agreement", _ranked, _of_values(partial(limit_of_agreement, upper=False))),
-    "upper_limit": Statistic("Upper limit of agreement", _ranked, _of_values(partial(limit_of_agreement, upper=True))),
     "first_position": Statistic("Prefers the answer shown first", share=True),
     "spread": Statistic("Spread of repeats"),
     "icc": Statistic("Intraclass correlation ICC(1)", _ranked, of_raters=partial(_of_table, intraclass_correlation)),
-    "icc_agreement": Statistic(
-        "ICC(2,1), absolute agreement", _ranked, of_raters=partial(_of_table, partial(two_way, mean=False, agree=True))
-    ),
-    "icc_consistency": Statistic(
-        "ICC(3,1), consistency", _ranked, of_raters=partial(_of_table, partial(two_way, mean=False, agree=False))
-    ),
-    "icc_agreement_mean": Statistic(
-        "ICC(2,k), absolute agreement of means",
-        _ranked,
-        of_raters=partial(_of_table, partial(two_way, mean=True, agree=True)),
-    ),
     "cronbach_alpha": Statistic("Cronbach's alpha", _ranked, of_raters=partial(_of_table, cronbach_alpha)),
     "set_alpha": Statistic("Alpha of sets (MASI)", leads=True),
     "span_f1": Statistic("F1 of spans, by character", share=True, leads=True),

@@ -1,6 +1,6 @@
 """Agreement of several raters: people, judges, a judge's repeats, and each rater with gold labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from operator import itemgetter
@@ -12,10 +12,9 @@ from judgeboard.stats.arrays import AnyArray, FloatArray, Grouping, same_length
 from judgeboard.stats.chance_corrected import few_ratings
 from judgeboard.stats.confusion import kappa
 from judgeboard.stats.correlation import constant_side, rank_correlation
-from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, measured, unmeasured
+from judgeboard.stats.estimates import MIN_PAIRS, leaving_out, unmeasured
 from judgeboard.stats.intervals import WithoutOne, bootstrapped, influence_estimate, patterns, resampled
 from judgeboard.stats.pair_statistics import (
-    MEANS_OF_PAIRS,
     STATISTICS,
     SYMMETRIC,
     NamedEstimates,
@@ -91,22 +90,6 @@ def pairs_of_raters(ratings: Ratings) -> tuple[RaterPair, ...]:
         for first, second in combinations(range(len(ratings.raters)), 2)
         if (ratings.rated[:, first] & ratings.rated[:, second]).any()
     )
-
-
-def means_of_pairs(pairs: Sequence[RaterPair]) -> dict[str, Estimate]:
-    """Return the mean over pairs of raters of the statistics in ``MEANS_OF_PAIRS``; n counts pairs.
-
-    The mean of Cohen's kappa is Light's kappa. Pairs without a value are left out. Source: R. J. Light, "Measures of
-    response agreement for qualitative data" (Psychological Bulletin, 1971).
-    """
-    means = {}
-    for name in MEANS_OF_PAIRS if len(pairs) > 1 else ():
-        known = [each.statistics[name].value for each in pairs if name in each.statistics]
-        values = [value for value in known if value is not None]
-        if values:
-            mean = measured(float(np.mean(values)), len(values), reason="no interval: the pairs share raters")
-            means[f"mean_{name}"] = leaving_out(mean, ("pairs without a value", len(known) - len(values)))
-    return means
 
 
 def self_agreement(

@@ -14,7 +14,7 @@ import numpy as np
 
 from judgeboard.domain import Estimate
 from judgeboard.stats.arrays import AnyArray, BoolArray, FloatArray, IntArray, same_length
-from judgeboard.stats.chance_corrected import gwet_of_tables, scott_of_tables
+from judgeboard.stats.chance_corrected import gwet_of_tables
 from judgeboard.stats.confusion import macro_recall, matthews
 from judgeboard.stats.estimates import MIN_PAIRS, Z, measured, t_quantile, too_few, unmeasured
 from judgeboard.stats.intervals import TRANSFORMS, Transform, modified_wilson, wilson
@@ -545,7 +545,6 @@ STATISTICS_OF_ALL: Mapping[
     "specificity": (_ratio((1, 0, 0, 0), _GOOD), "the logit", _GOOD),
     "precision": (_ratio((0, 0, 0, 1), _JUDGED_BAD), "the logit", _JUDGED_BAD),
     "f1": (_ratio((0, 0, 0, 2), (0, 1, 1, 2)), "the logit", (0, 1, 1, 1)),
-    "scott_pi": (_of_table(scott_of_tables), "Fisher's z", _ALL_CELLS),
     "ac1": (_of_table(gwet_of_tables), "Fisher's z", _ALL_CELLS),
     "macro_recall": (_of_table(macro_recall), "the logit", _ALL_CELLS),
     "mcc": (_of_table(matthews), "Fisher's z", _ALL_CELLS),

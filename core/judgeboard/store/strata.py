@@ -490,23 +490,6 @@ def _lots(
     return free, first
 
 
-class PlannedItem(NamedTuple):
-    """An item of a planned queue: the position of its stratum, its own in the random order, and whether it is open."""
-
-    response_id: int
-    stratum: int
-    position: float
-    is_open: bool
-
-
-def planned_items(connection: Connection, queue_id: int) -> list[PlannedItem]:
-    """Return the items that a planned queue got at its creation, in random order."""
-    columns = (QUEUE_ITEM.c.response_id, QUEUE_ITEM.c.stratum, QUEUE_ITEM.c.position, QUEUE_ITEM.c.state)
-    own = (QUEUE_ITEM.c.queue_id == queue_id, QUEUE_ITEM.c.stratum.is_not(None), QUEUE_ITEM.c.repeat_for.is_(None))
-    rows = connection.execute(select(*columns).where(*own).order_by(QUEUE_ITEM.c.position, QUEUE_ITEM.c.response_id))
-    return [PlannedItem(id_, stratum, position, state == ItemState.OPEN) for id_, stratum, position, state in rows]
-
-
 class ReviewTime(NamedTuple):
     """The median time of ``n`` reviews, in seconds."""
 

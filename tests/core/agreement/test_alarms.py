@@ -16,7 +16,6 @@ from graded_log import BAD, GOOD, GradedLog
 from judgeboard import raise_flags
 from judgeboard.agreement.alarms import acknowledge, alarm_sentence, watch
 from judgeboard.agreement.corrected_trend import corrected_sentence, corrected_trend
-from judgeboard.agreement.label_plans import Question
 from judgeboard.agreement.plans import draw_plan, plan_labels, plan_versions
 from judgeboard.agreement.rates import measure_rate
 from judgeboard.agreement.window_comparison import compare_windows, window_sentence
@@ -165,24 +164,20 @@ def test_a_rate_over_a_change_begins_with_the_share_since_then(risen: Store) -> 
 
 @on_sqlite
 def test_a_plan_over_a_change_is_not_done_for_today(risen: Store) -> None:
-    def plan_words(*conditions: str, question: Question = "outcome") -> tuple[str, ...]:
+    def plan_words(*conditions: str) -> tuple[str, ...]:
         with risen.reading() as connection:
             versions = plan_versions(connection)
             (plan,) = plan_labels(
-                connection, 0.9, question, versions=versions, where=parse_where(conditions) if conditions else None
+                connection, 0.9, versions=versions, where=parse_where(conditions) if conditions else None
             )
         return plan.sentences
 
-    assert plan_words()[0].startswith("No more labels are needed: the share of bad answers is below 90 %.")
     watch(risen, by="test", now=LATER)
-    change, outcome, *_ = plan_words()
+    change, *_ = plan_words()
     assert change.startswith("Alarm 1 is open: The share of bad answers rose in about the week of 4 Nov 2024, from ")
     assert change.endswith(
-        "For the time since then: `judgeboard labels plan --for outcome --reach 0.9 --where from=2024-11-04`."
+        "For the time since then: `judgeboard labels plan --for rate --reach 0.9 --where from=2024-11-04`."
     )
-    assert outcome.startswith("Over the whole time, the share of bad answers is below 90 %.")
-    of_rate, *_ = plan_words(question="rate")
-    assert of_rate == change.replace("--for outcome", "--for rate")
     assert not any("Alarm" in sentence for sentence in plan_words("from=2024-11-04"))
 
 

@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import math
-import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -38,9 +36,7 @@ from judgeboard.reports.agreement import in_all_title
 from judgeboard.reviews.presets import PLANNED
 from judgeboard.reviews.queues import create_queue
 from judgeboard.stats.arrays import FloatArray, IntArray
-from judgeboard.stats.estimates import Z
 from judgeboard.stats.rates import summed
-from judgeboard.stats.sample_size import POWER
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen
@@ -254,32 +250,6 @@ def test_a_planned_queue_says_how_many_of_its_answers_are_labelled_again(sqlite_
     )
 
 
-@on_sqlite
-def test_an_outcome_is_decided_from_the_labels_in_drawn_order(store: Store) -> None:
-    case = queue_case(store)
-    case.flagged(*([0.1] * 40), *([0.9] * 160))
-    before = planned(store, 0.5, "outcome")
-    assert (before.labels, before.so_far) == (30, None)
-    assert "First label 30 answers" in before.sentences[0]
-    assert before.sentences[-1] == STOPS_EARLY
-    labelled_queue(case, 12, lambda id_: id_ <= 40)
-    early_plan = planned(store, 0.5, "outcome")
-    assert early_plan.sentences[-1] == STOPS_EARLY
-    early = early_plan.so_far
-    assert (early.labels, early.answers, early.decided_after) == (12, 200, None)
-    assert early.low < 0.2 < early.high
-    assert "Not decided yet after 12 labels" in early.sentence
-    for _ in range(40):
-        leased = case.lease(case.mara)
-        case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
-    plan = planned(store, 0.5, "outcome")
-    assert 12 < plan.so_far.decided_after <= plan.so_far.labels <= 52
-    assert plan.more == 0
-    assert "You may stop: the share of bad answers is below 50 %" in " ".join(plan.sentences)
-    with pytest.raises(BadInput, match="--where instead of --by"):
-        planned(store, 0.5, "outcome", by_query_type=True)
-
-
 def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(store: Store) -> None:
     case = queue_case(store)
     case.flagged(*([0.1] * 40), *([0.9] * 160))
@@ -303,7 +273,6 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
     for question in ("rate", "kappa"):
         with pytest.raises(BadInput, match="a plan counts all answers, but 30 of the 200 answers are hidden from you"):
             planned(mara, 0.1, question)
-    assert planned(mara, 0.5, "outcome").so_far == planned(everybody, 0.5, "outcome").so_far
     for _ in range(22):
         leased = case.lease(case.mara)
         case.say(leased, case.mara, CONFIRM if leased.response_id <= 40 else DISMISS)
@@ -318,87 +287,6 @@ def test_answers_hidden_from_a_blind_reviewer_leave_no_figure_of_all_answers(sto
 
 
 @on_sqlite
-def test_a_queue_with_all_answers_labelled_is_about_the_answers_that_it_was_drawn_from(store: Store) -> None:
-    case = queue_case(store)
-    case.flagged(*([0.1] * 40), *([0.9] * 160))
-    labelled_queue(case, 60, lambda id_: id_ <= 40)
-    undecided = planned(store, 0.22, "outcome")
-    assert (undecided.so_far.decided_after, undecided.so_far.left) == (None, 0)
-    assert "This queue has no more answers." in undecided.so_far.sentence
-    assert undecided.sentences[-1] == "Look at `judgeboard labels rate` once, after the last label.", "not: label on"
-    assert "No more labels are needed" not in " ".join(undecided.sentences)
-    decided = planned(store, 0.5, "outcome")
-    assert (decided.so_far.is_decided, decided.more) == (True, 0)
-    assert decided.sentences[0].startswith("You may stop: "), "one advice"
-    assert "are enough" not in " ".join(decided.sentences)
-    case.flagged(*([0.1] * 300))
-    grown = planned(store, 0.5, "outcome")
-    assert (grown.so_far.answers, grown.so_far.later, grown.so_far.is_decided) == (200, 300, False)
-    told = " ".join(grown.sentences)
-    assert "You may stop" not in told
-    assert "the share of bad answers is below 50 %, of the 200 answers that it was drawn from." in told
-    assert "300 answers were logged or judged later, and these labels say nothing about them." in told
-
-
-@on_sqlite
-def test_an_outcome_with_all_answers_labelled_does_not_ask_for_0_labels(log: GradedLog) -> None:
-    log.review_all(judged(log, [0.9] * 12), label=GOOD)
-    first, *others = planned(log.store, 0.2, "outcome").sentences
-    assert first.startswith("All 12 answers have a label. ")
-    assert others == ["`judgeboard labels rate` shows the share with its interval."]
-
-
-@on_sqlite
-def test_an_outcome_needs_no_labels_only_if_the_interval_of_the_rate_leaves_out_the_bound(
-    flagged: tuple[GradedLog, list[int]],
-) -> None:
-    """All flagged answers have a label, and few others: one plain random sample of so many labels would be enough."""
-    log, ids = flagged
-    label(log, ids, FLAGGED)
-    sample(log, ids, OTHERS[:20])
-    rate = measure_rate(log.store)
-    assert rate.low is not None
-    assert rate.high is not None
-    for bound, side in ((rate.low - 0.01, "above"), (rate.high + 0.01, "below")):
-        sentence, *others = planned(log.store, bound, "outcome").sentences
-        assert sentence.startswith(f"No more labels are needed: the share of bad answers is {side} ")
-        assert others == []
-    # The interval is written with as many decimals as show that it leaves out the bound.
-    near = math.floor(1000 * rate.low) / 1000
-    [low] = re.findall(r"shows [\d.]+ % \[([\d.]+), ", planned(log.store, near, "outcome").sentences[0])
-    assert float(low) > 100 * near
-    bound = rate.high - 0.02
-    plan = planned(log.store, bound, "outcome")
-    assert plan.more > 0
-    assert plan.sentences[0].startswith(f"Label about {plan.more} more answers (")
-    # Labels of a random sample exist already, so a queue that is created now has no confidence sequence.
-    assert plan.sentences[-1] == "Look at `judgeboard labels rate` once, after the last label."
-    assert STOPS_EARLY not in plan.sentences
-    nearer = planned(log.store, bound - 0.02, "outcome").more
-    assert nearer > plan.more, "a bound nearer to the share needs more labels"
-
-
-@on_sqlite
-def test_an_outcome_needs_no_more_labels_than_a_rate_as_precise_as_the_bound_is_far(
-    flagged: tuple[GradedLog, list[int]],
-) -> None:
-    """With few labels, one side of the interval is wider. This does not last, so no labels are planned for it."""
-    log, ids = flagged
-    label(log, ids, FLAGGED)
-    sample(log, ids, OTHERS[:20])
-    rate = measure_rate(log.store)
-    assert rate.value is not None
-    assert rate.low is not None
-    assert rate.high is not None
-    assert rate.high - rate.value > 1.2 * (rate.value - rate.low), "the interval is lopsided"
-    for bound in (rate.high - 0.01, rate.high - 0.03, rate.low + 0.01):
-        outcome = planned(log.store, bound, "outcome")
-        precise = planned(log.store, abs(bound - rate.value) * Z / POWER)
-        assert 0 < outcome.more == precise.more
-        assert outcome.enough == precise.enough
-
-
-@on_sqlite
 def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[GradedLog, list[int]]) -> None:
     """People worked the flags worst first and stopped: the sampled ones count when none of them is open."""
     log, ids = flagged
@@ -406,7 +294,7 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[Grad
     label(log, ids, np.concatenate([FLAGGED[20:100], OTHERS[:60]]))
     need = measure_rate(log.store).to_label
     assert (need.drawn, need.waiting, need.uncounted) == (30, 20, 10)
-    for question in ("rate", "outcome", "kappa"):
+    for question in ("rate", "kappa"):
         plan = planned(log.store, 0.1, question)
         assert (plan.to_label.command, plan.to_label.waiting) == (need.command, need.waiting)
         assert plan.sentences[0] == (
@@ -422,19 +310,6 @@ def test_the_open_answers_of_the_sample_come_before_the_plan(flagged: tuple[Grad
     assert "80 other labels do not count, because they are not known to be a random sample." in told
     label(log, ids, FLAGGED[:20])
     assert planned(log.store, 0.1).to_label is None
-
-
-@on_sqlite
-def test_labels_behind_an_unreviewed_answer_do_not_count_for_an_outcome(store: Store) -> None:
-    case = queue_case(store)
-    case.flagged(*([0.9] * 100))
-    labelled_queue(case, 0, bool)
-    leased = case.lease(case.jon)
-    for _ in range(5):
-        case.review(case.mara, DISMISS)
-    assert planned(store, 0.5, "outcome").so_far is None
-    case.say(leased, case.jon, DISMISS)
-    assert planned(store, 0.5, "outcome").so_far.labels == 6
 
 
 def test_a_stratum_of_joined_verdicts_is_not_named_like_all_of_them() -> None:
@@ -497,11 +372,6 @@ def test_labels_that_would_show_nothing_have_no_figure(question: Question, shows
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (LabelPlan("outcome", 0.05, "app", (), answers=1, more=1), "First label 1 answer, then"),
-        (
-            LabelPlan("outcome", 0.05, "app", (), answers=1, share=0.1, more=1, enough=False),
-            "A label of the 1 answer may not",
-        ),
         (
             LabelPlan("rate", 0.05, "app", (), labels=2, labelled=1, more=1),
             "Label 1 more answer (1 label counts already). All 2 labels will probably show the share of bad answers ",

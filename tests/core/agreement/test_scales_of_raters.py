@@ -112,11 +112,7 @@ def test_classes_are_compared_with_the_majority_of_people(bring: Callable[..., N
         assert (each.precision.value, each.recall.value, each.f1.value) == pytest.approx(
             (hits / of_judge, hits / of_people, 2 * hits / (of_judge + of_people))
         )
-    f1s = [each.f1.value for each in result.classes]
-    assert result.statistics["weighted_f1"].value == pytest.approx(np.average(f1s, weights=table.sum(axis=1)))
     people = measured(of="people", grade="support")
-    kappas = [each.statistics["kappa"].value for each in people.rater_pairs]
-    assert people.statistics["mean_kappa"].value == pytest.approx(np.mean(kappas))
     first = next(each for each in people.rater_pairs if (each.first, each.second) == ("p0", "p1"))
     assert first.statistics["agreement"].value == pytest.approx((votes[:, 0] == votes[:, 1]).mean())
     assert measured(grade="support", human="each").n == 3 * N

@@ -71,7 +71,7 @@ def test_a_plan_that_is_made_anew_shows_no_strata(case: QueueCase, typed) -> Non
     rows = [row | {"response_id": each, "raise_key": f"lot {each}", "created_at": NOON} for each in range(1, 200, 10)]
     with case.store.writing() as connection:
         connection.execute(insert(FLAG), rows)
-    shown = typed("labels", "plan", "--reach", "0.3", "--for", "outcome").out
+    shown = typed("labels", "plan", "--reach", "0.3").out
     assert shown.startswith("First label the 20 open answers of the random sample, then plan again: none of ")
     assert "judged bad" not in shown
 

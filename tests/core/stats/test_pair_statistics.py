@@ -1,26 +1,23 @@
 import numpy as np
 import pytest
-from scipy.stats import kendalltau, pearsonr, spearmanr
+from scipy.stats import pearsonr
 from sklearn.metrics import brier_score_loss, f1_score, root_mean_squared_error
 
-from judgeboard.stats.arrays import FloatArray, grouping
+from judgeboard.stats.arrays import grouping
 from judgeboard.stats.estimates import measured
-from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation, two_way
+from judgeboard.stats.intraclass import cronbach_alpha, intraclass_correlation
 from judgeboard.stats.pair_statistics import PairStatistics, pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS, LABEL, PREFERENCE, QUALITY
 
-CATEGORIES = {"agreement", "kappa", "scott_pi", "alpha_nominal", "ac1", "mcc"} | {
-    *("macro_precision", "macro_recall", "macro_f1", "weighted_f1")
-}
-DETECTION = {"sensitivity", "specificity", "precision", "f1", "auroc", "auprc", "expected_calibration_error", "brier"}
+CATEGORIES = {"agreement", "kappa", "alpha_nominal", "ac1", "mcc"} | {*("macro_precision", "macro_recall", "macro_f1")}
+DETECTION = {"sensitivity", "specificity", "precision", "f1", "auroc", "expected_calibration_error", "brier"}
 NUMBERS = {
-    *("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall", "pearson_within", "spearman_within"),
-    "kendall_within",
-    *("mean_absolute_difference", "rmse", "bias", "lower_limit", "upper_limit"),
+    *("alpha_ordinal", "alpha_interval", "pearson", "spearman", "kendall"),
+    *("mean_absolute_difference", "rmse", "bias"),
 }
 STATISTICS = {
     "label": CATEGORIES | DETECTION,
-    "quality": CATEGORIES | NUMBERS | {"at_most_one_apart", "linear_kappa", "weighted_kappa", "ac2"},
+    "quality": CATEGORIES | NUMBERS | {"at_most_one_apart", "weighted_kappa"},
     "groundedness": NUMBERS,
 }
 
@@ -127,31 +124,6 @@ def of_table(table: list[list[int]]) -> PairStatistics:
     return pair_statistics(judge, people, LABEL)
 
 
-def test_scotts_pi_of_artstein_and_poesio() -> None:
-    """R. Artstein, M. Poesio, "Inter-Coder Agreement for Computational Linguistics" (2008): pi 0.341, kappa 0.348."""
-    statistics = of_table([[20, 20], [10, 50]])
-    assert statistics.scott_pi.value == pytest.approx(0.341, abs=5e-4)
-    assert statistics.kappa.value == pytest.approx(0.348, abs=5e-4)
-    low, high = statistics.scott_pi.low, statistics.scott_pi.high
-    assert low is not None
-    assert high is not None
-    assert low < 0.341 < high
-
-
-def test_scotts_pi_is_fleiss_kappa_of_two_raters_and_alpha_without_its_correction() -> None:
-    statistics = of_table([[7, 3], [2, 12]])
-    pi, alpha, values = statistics.scott_pi.value, statistics.alpha_nominal.value, 48
-    assert pi is not None
-    assert alpha is not None
-    assert 1 - alpha == pytest.approx((1 - pi) * (values - 1) / values)
-
-
-@pytest.mark.parametrize("table", [[[12, 0], [0, 0]], [[0, 0], [0, 12]]])
-def test_one_category_has_no_pi(table: list[list[int]]) -> None:
-    assert of_table(table).scott_pi.value is None
-    assert of_table(table).scott_pi.reason == "both sides gave only one category, the same one"
-
-
 def test_f1_of_the_bad_class_is_not_the_macro_f1() -> None:
     statistics = of_table([[7, 3], [2, 12]])
     assert statistics.f1.value == pytest.approx(2 * 7 / (2 * 7 + 3 + 2))
@@ -184,59 +156,17 @@ def test_levels_have_pearsons_correlation_too() -> None:
     assert pair_statistics(judge, people, QUALITY).pearson.value == pytest.approx(pearsonr(judge, people).statistic)
 
 
-def within(judge: FloatArray, people: FloatArray, queries: FloatArray) -> tuple[float, float, float]:
-    """The mean of each query's Pearson, Spearman and Kendall correlation."""
-    rows = [queries == query for query in np.unique(queries)]
-    rows = [each for each in rows if np.ptp(judge[each]) > 0 and np.ptp(people[each]) > 0]
-    pearsons = [pearsonr(judge[each], people[each]).statistic for each in rows]
-    spearmans = [spearmanr(judge[each], people[each]).statistic for each in rows]
-    kendalls = [kendalltau(judge[each], people[each]).statistic for each in rows]
-    return float(np.mean(pearsons)), float(np.mean(spearmans)), float(np.mean(kendalls))
-
-
-def test_correlation_within_queries_ignores_differences_between_queries() -> None:
-    draws = np.random.default_rng(4)
-    queries = draws.integers(0, 30, 160)
-    people = draws.integers(0, 4, 160) / 4
-    judge = np.round(people + draws.normal(0, 0.4, 160), 1)
-    statistics = pair_statistics(judge, people, GROUNDEDNESS, queries)
-    values = [statistics.estimates[f"{name}_within"].value for name in ("pearson", "spearman", "kendall")]
-    assert values == pytest.approx(within(judge, people, queries))
-    many = np.tile(judge, 2), np.tile(people, 2), np.zeros(320, dtype=int)  # so many that they are sorted
-    assert pair_statistics(many[0], many[1], GROUNDEDNESS, many[2]).kendall_within.value == pytest.approx(
-        kendalltau(*many[:2]).statistic
-    )
-    moved = pair_statistics(judge + 5 * queries, people + 7 * queries, GROUNDEDNESS, queries)
-    assert moved.spearman_within.value == pytest.approx(statistics.spearman_within.value)
-    assert moved.pearson.value != pytest.approx(statistics.pearson.value)
-    assert statistics.spearman_within.unit == "evidence group"
-
-
-def test_correlation_within_queries_names_what_it_leaves_out() -> None:
-    judge = np.array([0.1, 0.9, 0.5, 0.5, 0.3, 0.2, 0.8, 0.4, 0.6, 0.7, 0.1])
-    people = np.array([0.2, 0.8, 0.1, 0.9, 0.3, 0.1, 0.9, 0.2, 0.7, 0.9, 0.3])
-    queries = np.array([0, 0, 1, 1, 2, 3, 3, 4, 4, 5, 5])
-    estimate = pair_statistics(judge, people, GROUNDEDNESS, queries).pearson_within
-    assert (estimate.n, estimate.left_out) == (4, (("queries with one answer", 1), ("constant queries", 1)))
-    alone = pair_statistics(judge, people, GROUNDEDNESS).pearson_within
-    assert alone.reason == "no query has two answers"
-
-
 def test_statistics_belong_to_their_scales() -> None:
     sides = np.array(PREFERENCE.categories)[np.arange(30) % 3]
     names = pair_statistics(sides, sides[::-1], PREFERENCE).estimates.keys()
-    assert "scott_pi" in names
-    assert not names & {"f1", "brier", "rmse", "pearson", "spearman_within"}
+    assert "kappa" in names
+    assert not names & {"f1", "brier", "rmse", "pearson", "spearman"}
 
 
 SHROUT_AND_FLEISS = np.array(
     [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=np.float64
 )
 """Six targets and four judges, of P. E. Shrout, J. L. Fleiss, "Intraclass correlations" (1979): .17 and .91."""
-
-
-TWO_WAYS = ((False, True), (False, False), (True, True), (True, False))
-"""Arguments of ICC(2,1), ICC(3,1), ICC(2,k) and ICC(3,k): .29, .71, .62 and .91 in the same paper."""
 
 
 def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> None:
@@ -248,9 +178,6 @@ def test_intraclass_correlation_and_cronbachs_alpha_of_shrout_and_fleiss() -> No
         assert estimate.high is not None
         assert estimate.low < 0.91
         assert estimate.high > 0.17
-    two_ways = [two_way(SHROUT_AND_FLEISS, groups, mean=mean, agree=agree) for mean, agree in TWO_WAYS]
-    assert [each.value for each in two_ways] == pytest.approx([0.29, 0.71, 0.62, 0.91], abs=5e-3)
-    assert two_ways[3].value == pytest.approx(alpha.value)
     moved = intraclass_correlation(SHROUT_AND_FLEISS * 3 + 100, groups)
     assert moved.value == pytest.approx(icc.value)
 

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.chance_corrected import percent_agreement, pooled_agreement
 from judgeboard.stats.pair_statistics import SYMMETRIC, pair_statistics
 from judgeboard.stats.rater_agreement import (
     against_gold,
@@ -38,7 +37,7 @@ def test_each_pair_is_measured_on_the_items_that_both_rated():
         both = rated.values[rated.rated[:, columns].all(axis=1)][:, columns]
         first, second = both.T.astype(int)
         assert pair.n == len(both)
-        for name, weights in (("kappa", None), ("linear_kappa", "linear"), ("weighted_kappa", "quadratic")):
+        for name, weights in (("kappa", None), ("weighted_kappa", "quadratic")):
             expected = cohen_kappa_score(first, second, weights=weights, labels=range(4))
             assert pair.statistics[name].value == pytest.approx(expected, abs=1e-9)
         assert pair.statistics["agreement"].value == pytest.approx((first == second).mean())
@@ -56,11 +55,10 @@ def test_raters_without_a_common_item_are_no_pair_and_few_items_too_few():
 def test_overall_has_what_the_grade_has():
     of_quality = overall_agreement(quality_ratings())
     assert (of_quality.raters, of_quality.alpha_ordinal.value is None) == (4, False)
-    assert of_quality.ac2.value > of_quality.ac1.value
     assert of_quality.fleiss_kappa.left_out
     ratings, _ = made_ratings(k=2)
     of_labels = overall_agreement(Ratings(ratings, NAMES, LABEL, grouping(None, len(ratings))))
-    assert not {"ac2", "alpha_interval"} & of_labels.estimates.keys()
+    assert not {"alpha_interval"} & of_labels.estimates.keys()
     assert of_labels.alpha_nominal.value == pytest.approx(of_labels.fleiss_kappa.value, abs=0.1)
     of_scores = overall_agreement(Ratings(ratings / 2, NAMES, GROUNDEDNESS, grouping(None, len(ratings))))
     assert of_scores.alpha_interval.value == pytest.approx(of_labels.alpha_nominal.value)
@@ -115,9 +113,7 @@ def test_each_rater_against_gold_is_told_like_a_judge():
 def test_pairs_of_unordered_categories_have_no_weights():
     ratings, _ = made_ratings(k=3)
     (first, *_) = pairs_of_raters(Ratings(ratings, NAMES, Scale("preference", ("a", "b", "tie")), grouping(None, 300)))
-    assert set(first.statistics) == {
-        *("agreement", "agreement_without_ties", "kappa", "scott_pi", "alpha_nominal", "ac1"),
-    }
+    assert set(first.statistics) == {"agreement", "kappa", "alpha_nominal", "ac1"}
 
 
 @pytest.mark.parametrize(("scale", "name"), [(QUALITY, "weighted_kappa"), (GROUNDEDNESS, "spearman")])
@@ -151,20 +147,3 @@ def test_judges_and_people_need_ten_items_and_two_values():
     assert judges_and_people(labels[:9], labels[:9], labels[:9], LABEL, grouping(None, 9)) is None
     same = np.full(10, 0.5)
     assert judges_and_people(same, np.arange(10) / 10, same, GROUNDEDNESS, grouping(None, 10)) is None
-
-
-def test_pooled_agreement_counts_each_two_votes_once_and_may_leave_ties_out():
-    a, b, tie, none = 0.0, 1.0, 2.0, np.nan
-    ratings = Ratings(
-        np.array([[a, a, b], [a, tie, none], [b, b, none], [tie, tie, a], [a, none, none]]),
-        NAMES[:3],
-        Scale("preference", ("a", "b", "tie")),
-        grouping(None, 5),
-    )
-    pooled, decided = pooled_agreement(ratings), pooled_agreement(ratings, without=2)
-    # Pairs of votes that are equal: 1 of 3, 0 of 1, 1 of 1, 1 of 3. Without ties: 1 of 3, and 1 of 1.
-    assert (pooled.value, pooled.n) == (3 / 8, 8)
-    assert (decided.value, decided.n) == (2 / 4, 4)
-    assert percent_agreement(ratings).value == pytest.approx((1 / 3 + 0 + 1 + 1 / 3) / 4)
-    assert pooled.low is not None
-    assert 0 < pooled.low < 3 / 8

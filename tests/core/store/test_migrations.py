@@ -417,6 +417,10 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/exports/reviews/\d+/scale: missing": "Each score of a review has its own scale, as an import reads it.",
     r"/exports/preferences/\d+/preference: missing": "The id of a review has one name: review.",
     r"/figures/stats/flags": "Open flags on graded answers are counted.",
+    r"/figures/.+/statistics/(scott_pi|linear_kappa|ac2|weighted_f1|auprc|(lower|upper)_limit|mean_\w*kappa|"
+    r"\w+_(within|between|without_ties)|pooled_agreement|icc_\w+|mean_(pearson|spearman|kendall)): missing": (
+        "These statistics are no longer computed."
+    ),
     r"/figures/health/checks/\d+/command": "The commands are a tree: `test controls`.",
 }
 # In this log people labelled what was flagged, and a random sample: these figures are now of all answers, and have no
