@@ -72,7 +72,7 @@ class Body:
         self._memory = memory
         self._taken = 0
         self._sent: bytes | bytearray = b""
-        self._counted = 0  # bytes of it whose elements are counted, without compression
+        self._counted = 0  # bytes of it whose elements are counted, after decompression
         self._pieces: Iterator[bytes] = iter(())
         self._content = bytearray()  # what is decompressed of it
         self._closed = False
@@ -108,7 +108,7 @@ class Body:
             self._pieces = _decompressed(self._sent)
 
     def is_unpacked(self, most: int = 2**63) -> bool:
-        """Decompress and count about ``most`` further bytes of the body, and return whether it has no more of them.
+        """Decompress and count the body up to about ``most`` bytes, and return whether it has no more of them.
 
         Call it in a thread. Raises Refused, and the errors of the elements.
         """
@@ -119,10 +119,10 @@ class Body:
             if self._compressed:
                 self._take(len(self._content), piece)
                 self._content += piece
-            most -= len(piece)
-            if most <= 0:
+            self._counted += len(piece)
+            if self._counted > most:
                 return False
-        return True
+        return self._counted <= most
 
     def whole(self) -> bytes:
         """Return the decompressed body. A large one takes long, so call it in a thread.
@@ -146,9 +146,7 @@ class Body:
     def _sent_pieces(self) -> Iterator[bytes]:
         """Yield the pieces of a body without compression that are not counted yet."""
         while self._counted < len(self._sent):
-            piece = bytes(self._sent[self._counted : self._counted + PIECE])
-            self._counted += len(piece)
-            yield piece
+            yield bytes(self._sent[self._counted : self._counted + PIECE])
 
     def _take(self, before: int, part: bytes) -> None:
         if before + len(part) > self._most:

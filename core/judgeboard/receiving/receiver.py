@@ -245,10 +245,10 @@ class Receiver:
         attributes = {"url.path": delivery.path, "judgeboard.ingest.records": len(records)}
         is_traced = not telemetry.sends_to(delivery.server)
         with telemetry.span("ingest", attributes) if is_traced else nullcontext():
-            return [
-                await self._writer.write(lambda connection, batch=batch: write(connection, batch))
-                for batch in batches(records, BATCH)
-            ]
+            writes = (
+                partial(lambda batch, connection: write(connection, batch), batch) for batch in batches(records, BATCH)
+            )
+            return [await self._writer.write(each) for each in writes]
 
 
 def _new_spans(read: Read[T], sender: Sender, body: bytes) -> tuple[list[NewSpan], T]:

@@ -76,7 +76,7 @@ def test_a_dash_is_standard_input(monkeypatch):
         ("log.jsonl", b"PK\x03\x04....", "it starts with 'PK', like a ZIP or Excel file. Unpack a ZIP file first"),
         ("log.csv", b"PK\x03\x04....", "save an Excel sheet as CSV."),
         ("log.jsonl", b"%PDF-1.7 ...", "A PDF"),
-        ("log.db", b"SQLite format 3\0...", "--db"),
+        ("log.db", b"SQLite format 3\0...", "like a database"),
         ("log.jsonl", b"", "is empty"),
         ("log.jsonl", gzip.compress(b"", mtime=0)[:8], "the compressed data end too early"),
         ("log.jsonl", '{"query": "q", "answer": "a"}'.encode("utf-16"), "UTF-16"),

@@ -22,6 +22,7 @@ from judgeboard.errors import TooLarge
 from judgeboard.receiving import receiver
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import RESPONSE, SPAN
+from judgeboard.tools import langsmith
 from judgeboard.traces import elements, otlp
 from judgeboard.traces.attributes import parsed
 from judgeboard.traces.elements import JsonElements
@@ -44,6 +45,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits of a thousandth."""
     for name in ("MOST_RECORDS", "MOST_VALUES", "MOST_OTLP_VALUES"):
         monkeypatch.setattr(elements, name, getattr(elements, name) // 1000)
+    monkeypatch.setattr(langsmith, "MOST_RECORDS", elements.MOST_RECORDS)
 
 
 @pytest.mark.usefixtures("small_limits")
