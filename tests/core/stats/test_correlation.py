@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.stats.arrays import grouping
-from judgeboard.stats.correlation import pearson, spearman
+from judgeboard.stats.correlation import kendall, pearson, spearman
 from judgeboard.stats.estimates import too_few
 from judgeboard.stats.pair_statistics import pair_statistics
 from judgeboard.stats.ratings import GROUNDEDNESS
