@@ -23,8 +23,8 @@ from judgeboard.errors import BadInput
 
 T = TypeVar("T")
 MAX_ROW_BYTES = 64 * 1024 * 1024
-LEAST_ROW_BYTES = 8 * 1024 * 1024
-HELD_BYTES = 8 * 1024 * 1024
+LEAST_ROW_BYTES = 4 * 1024 * 1024
+HELD_BYTES = 2 * 1024 * 1024
 """Unpacked bytes of a file after which rows are not collected any longer, but stored or let go."""
 DISK_FULL = "the disk is full; free some disk space and try again"
 _SQLITE = b"SQLite format 3\0"
@@ -166,7 +166,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
 
     @property
     def most_row(self) -> int:
-        """Maximum number of bytes of a row: those of the file so far, at least 8 MiB and at most 64 MiB.
+        """Maximum number of bytes of a row: those of the file so far, at least 4 MiB and at most 64 MiB.
 
         Only a compressed row can be longer than its file.
         """
