@@ -10,7 +10,7 @@ from typing import Any
 from sample_source import methods
 from sample_source.dice import Dice
 from sample_source.log import Log
-from sample_source.manners import prompt
+from sample_source.manners import hedged, prompt
 from sample_source.plan import Answer
 from sample_source.replay import replays
 from sample_source.reviewers import REVIEWERS, grade
@@ -90,6 +90,11 @@ def main(folder: Path = FOLDER) -> None:
     rows["replays"] = [replay(answer) for answer in replayed]
     drawn = [answer for answer in answers if answer.id not in graded and sampled("sample", answer.id)]
     rows["random_grades"] = [grade(dice, dice.pick(REVIEWERS), answer) for answer in drawn + replayed]
+    # Answers that nobody graded: spans of reviewers are offsets into an answer.
+    graded |= {answer.id for answer in drawn}
+    for answer, row in zip(answers, rows["responses"], strict=True):
+        if answer.id not in graded and answer.draft.query_type != "complex" and answer.draft.mood == "grounded":
+            row["answer"] = hedged(row["answer"])
     (folder / "suite.yaml").write_text(f"{json.dumps(suite, ensure_ascii=False, indent=1)}\n", encoding="utf-8")
     for name, content in rows.items():
         print(f"{name}: {write(folder / f'{name}.jsonl.gz', content)}")

@@ -6,6 +6,7 @@ from sample_source.dice import Dice
 from sample_source.draft import Draft
 
 GREETINGS = ("Hi! ", "Hello! ", "Quick question: ", "Hey Belay! ", "Morning! ", "Question from a beginner: ")
+NO_NAMES = ("A", "About", "At", "Because", "By", "In", "No,", "On", "The", "Towering", "Velcro,")
 THANKS = (" Thanks!", " Thank you.", " cheers", " Short answer please.", " Need it by tonight.")
 SYSTEM = (
     "You are Belay, the climbing assistant of the Tarn Club. Answer from the numbered passages only. "
@@ -34,3 +35,9 @@ def prompt(draft: Draft) -> list[dict[str, Any]]:
     passages = "\n".join(f"[{number}] {passage}" for number, passage in enumerate(draft.passages or [], start=1))
     user = f"Passages:\n{passages or '(none)'}\n\nQuestion: {draft.query}"
     return [{"role": "system", "content": system}, {"role": "user", "content": user}]
+
+
+def hedged(answer: str) -> str:
+    """Return an answer that claims no certainty and otherwise says the same."""
+    first = answer.split(" ", 1)[0]
+    return f"I think {first.lower() if first in NO_NAMES else first}{answer[len(first) :]}"

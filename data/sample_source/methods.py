@@ -1,5 +1,6 @@
 """What the other pages show: pairs, sampled questions, a suite with recorded answers, and decisions in a queue."""
 
+from datetime import timedelta
 from typing import Any
 
 from sample_source.dice import Dice
@@ -10,8 +11,9 @@ from sample_source.selection import even
 
 PAIRED = {"complex": 3, "simple": 2, "sql": 1}  # per week: 60 in all, fewer where an answer has one sentence
 SAMPLED = {"complex": 2, "simple": 2}  # per week: 40 in all
-CASES = 12
+CASES = 30
 TRIES = 5
+LATER = timedelta(days=1)  # after a question, people compare two answers to it
 LETTERS = "ABCD"
 SOLVER = "tarn-solver-3"
 DIMENSIONS = ("accuracy", "helpfulness", "safety", "coherence")
@@ -44,7 +46,11 @@ def pairs(dice: Dice, answers: list[Answer]) -> list[dict[str, Any]]:
                 "verdict_order_ab": "a" if dice.chance(0.2) else _seen(dice, side, other, 0.85),
                 "verdict_order_ba": "b" if dice.chance(0.2) else _seen(dice, side, other, 0.85),
                 "human": [
-                    {"annotator": person.name, "preference": _seen(dice, side, other, person.catches - 0.08)}
+                    {
+                        "annotator": person.name,
+                        "preference": _seen(dice, side, other, person.catches - 0.08),
+                        "at": (answer.asked_at + LATER).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                    }
                     for person in REVIEWERS[: 3 if len(rows) % 3 == 0 else 2]
                 ],
             }

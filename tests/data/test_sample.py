@@ -218,7 +218,8 @@ def drop(values: dict[str, float], query_type: str) -> float:
 def test_groundedness_of_complex_answers_drops_in_the_last_three_weeks_alone(answers: list[Any]):
     truth = {answer.id: answer.draft.groundedness for answer in answers}
 
-    assert [answer.draft.answer for answer in answers] == [row["answer"] for row in RESPONSES]
+    logged = [row["answer"].removeprefix("I think ").casefold() for row in RESPONSES]
+    assert [answer.draft.answer.casefold() for answer in answers] == logged
     assert drop(truth, "complex") > 0.2
     for query_type in ("simple", "sql"):
         assert drop(truth, query_type) < 0

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ FILLED = "demo filled"
 SECOND_JUDGE = "climb-judge-8b"
 QUEUE = "Complex answers"
 FAILURE_MODE = "unsupported statement"
+DECIDED = datetime(2026, 11, 4, 9, tzinfo=UTC)  # the morning after the last grade of the sample log
 RANDOM_SHARE = 0.5  # as in data/sample_source/selection.py, which grades these answers
 RANDOM_GRADES = "random_grades.jsonl.gz"
 REPLAYS = "answers of a replay"
@@ -117,7 +119,7 @@ def _decide_samples(store: "Store", folder: Path) -> None:
     lead = ensure_reviewer(store, "page", "Ines")
     for decision, label in ((Decision.CONFIRM, Label.HALLUCINATED), (Decision.DISMISS, Label.GROUNDED)):
         ids = {each.id for name, matches in named.items() if labels[name] == {label} for each in matches}
-        decide_many(store, ids & alone, reviewer=lead, decision=decision, bulk_id=f"demo:{decision}")
+        decide_many(store, ids & alone, reviewer=lead, decision=decision, bulk_id=f"demo:{decision}", now=DECIDED)
 
 
 def _run_methods(store: "Store", folder: Path, say: Callable[[str], None]) -> None:
@@ -157,7 +159,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
         selective = tuple(rule for rule in RULES if rule != RANDOM_SAMPLE)
         where = RowFilter(query_types=("complex",), sources=(SOURCE,), rules=selective)
         rules = QueueRules(QUEUE, where, order=QueueOrder.OLDEST, needed=2, blind_people=True, grades=())
-        queue = create_queue(store, rules, by=ACTOR, assigned=list(people.values())).queue
+        queue = create_queue(store, rules, by=ACTOR, assigned=list(people.values()), now=DECIDED).queue
         flagged = RowFilter(query_types=("complex",), rules=("low_groundedness",))
         about = "Since the week of 12 October, most of these answers state what their passages do not."
         save_issue(store, Issue("Complex answers are not grounded", flagged, about), by=ACTOR)
@@ -165,14 +167,15 @@ def _review_queue(store: "Store", folder: Path) -> int:
         named = responses_named(connection, {row["response_id"] for row in rows})
         ids = {name: each.id for name, matches in named.items() for each in matches if each.source == SOURCE}
         items = unfinished_items(connection, queue.id, ids.values())
-    decided = 0
+    decided, now = 0, DECIDED
     for row in rows:
         item = items.get(ids[row["response_id"]])
         reviewer = people[row["reviewer"]]
-        lease = None if item is None else take_item(store, item.id, reviewer)
+        lease = None if item is None else take_item(store, item.id, reviewer, now=now)
         if lease is not None:
             key = f"demo:{row['reviewer']}:{row['response_id']}"
             decision = Decision(row["decision"])
+            now += timedelta(seconds=row["seconds"])
             decide_item(
                 store,
                 lease.token,
@@ -181,6 +184,7 @@ def _review_queue(store: "Store", folder: Path) -> int:
                 grade=Grade(modes=(FAILURE_MODE,) if decision is Decision.CONFIRM else ()),
                 seconds=row["seconds"],
                 request_key=key,
+                now=now,
             )
             decided += 1
     return decided

@@ -6,19 +6,28 @@ import shlex
 import shutil
 from collections.abc import Callable
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import func, select
 
 from judgeboard.cli.app import run
 from judgeboard.cli.demo import fill
+from judgeboard.health.record import State
+from judgeboard.health.report import measure_health
 from judgeboard.imports.importing import ImportSummary, import_file
+from judgeboard.methods.control_answers.run import CONTROL_KINDS
+from judgeboard.methods.suites.file import FAIL
+from judgeboard.methods.suites.results import list_results, suite_result
 from judgeboard.reports.output import to_json
 from judgeboard.reports.stats import stats
+from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
-from judgeboard.store.overview import count_flags
+from judgeboard.store.overview import count_flags, overview
+from judgeboard.store.tables import RESPONSE, REVIEW
 
 
 def numbers(store: Store) -> str:
@@ -63,6 +72,31 @@ def test_the_demo_brings_answers_verdicts_flags_and_grades(sqlite_store: Store, 
     assert brought["judgments"]["ok"] == 648
     assert brought["reviews"] > 198, "grades from the file, and decisions in the queue"
     assert brought["flags"]["by_state"]["open"] > 100
+
+
+def test_the_demo_has_enough_control_answers_of_each_kind(sqlite_store: Store, filled: Any) -> None:
+    filled(sqlite_store)
+    checks = measure_health(sqlite_store, "lexical").checks
+    states = {check.name: check.state for check in checks}
+    assert State.NOT_MEASURED not in {states[kind.check] for kind in CONTROL_KINDS.values()}
+
+
+def test_the_suite_of_the_demo_has_enough_cases_to_compare_its_runs(sqlite_store: Store, filled: Any) -> None:
+    filled(sqlite_store)
+    latest, before = list_results(sqlite_store)
+    result = suite_result(sqlite_store, latest.run, baseline=before.run)
+    assert result.pass_rate.low is not None
+    assert result.gate.code == FAIL, "the later model is worse"
+
+
+def test_no_review_of_the_demo_is_of_the_day_on_which_it_was_made(sqlite_store: Store, filled: Any) -> None:
+    filled(sqlite_store)
+    with sqlite_store.reading() as connection:
+        last_review = connection.execute(select(func.max(REVIEW.c.at))).scalar_one()
+        last_answer = connection.execute(select(func.max(RESPONSE.c.asked_at))).scalar_one()
+        reviewed = overview(connection, None, utc_now().date()).today.decided
+    assert last_review - last_answer < timedelta(days=7)
+    assert not reviewed
 
 
 def test_a_second_demo_changes_nothing(sqlite_store: Store, filled: Any) -> None:

@@ -8,11 +8,9 @@ from judgeboard.methods.control_answers.run import judge_control_answers, make_c
 from judgeboard.runs.judging import make_judge
 from judgeboard.store.engine import Store
 
-EACH = 5
-
 
 def add_sample(store: Store, _folder: Path) -> Iterator[str]:
     """Make a few control answers of each kind, and let the offline judge judge them."""
-    made = make_control_answers(store, n=EACH, actor=ACTOR)
+    made = make_control_answers(store, actor=ACTOR)
     judge_control_answers(store, make_judge("lexical"), actor=ACTOR)
     yield f"control answers of {len(made)} kinds judged"
