@@ -4,6 +4,7 @@ Python searches for garbage rarely while the modules of a command load, more oft
 """
 
 import gc
+import os
 import sys
 
 # New objects between two searches. Python's default costs a short command 40 % more processor time.
@@ -13,6 +14,8 @@ _LOADING, _RUNNING = 500_000, 50_000
 def main() -> None:
     """Run ``judgeboard`` and exit. An error is one line on stderr; only ``--debug`` shows a traceback."""
     begin_loading()
+    # Pydantic reads the entry points of all packages for its plugins, and one malformed package would stop a command.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from judgeboard.cli.app import run
 
     sys.exit(run(sys.argv[1:]))

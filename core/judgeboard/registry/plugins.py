@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -123,7 +125,11 @@ class Registry(Mapping[str, T]):
         taken = dict.fromkeys((*self._ours, *self._reserved), "Judgeboard")
         found = []
         for entry in _entry_points(self._group):
-            package, version = (entry.dist.name, entry.dist.version) if entry.dist else (None, None)
+            try:
+                package, version = (entry.dist.name, entry.dist.version) if entry.dist else (None, None)
+            except UnicodeError as error:
+                _warn_of(entry.name, in_words(error))
+                continue
             found.append((Plugin(self._group, entry.name, package or "unknown", version or "unknown"), entry))
         for plugin, entry in sorted(found, key=lambda each: (each[0].package.lower(), each[0].name)):
             if _NAME.fullmatch(plugin.name) is None:
@@ -162,9 +168,35 @@ def has_plugins(group: str) -> bool:
 
 
 def _entry_points(group: str) -> "EntryPoints":
-    from importlib.metadata import entry_points  # loads slowly
+    skip_malformed_packages()
+    from importlib.metadata import entry_points
 
     return entry_points(group=group)
+
+
+@cache
+def skip_malformed_packages() -> None:
+    """Leave out the entry points of packages whose list is malformed, with one warning for each package.
+
+    Libraries also read the entry points of all packages, and would end with an error that names none.
+    """
+    from importlib.metadata import Distribution, EntryPoints  # loads slowly
+
+    read: Callable[[Distribution], EntryPoints] = vars(Distribution)["entry_points"].fget
+
+    def entry_points(package: Distribution) -> EntryPoints:
+        try:
+            return read(package)
+        except Exception as error:  # noqa: BLE001 - the file of another package may be malformed in any way
+            _warn_of(Path(getattr(package, "_path", "a package")).name, in_words(error))
+            return EntryPoints()
+
+    Distribution.entry_points = property(entry_points)  # type: ignore[assignment, method-assign]
+
+
+@cache  # one warning per process
+def _warn_of(package: str, fault: str) -> None:
+    _log.warning("The entry points of %s are not used: %s", package, fault)
 
 
 def in_words(error: BaseException) -> str:

@@ -168,7 +168,10 @@ print(peak() - idle)
         ("a.parquet", lambda: parquet_of(query=["q"], contexts=[["p" * 1_000] * 300_000])),
         ("a.jsonl.gz", lambda: gzipped(b'{"query": "', b"a" * (256 * MB), b'"}\n')),
         ("a.jsonl.gz", lambda: gzipped(b'{"query": [', b"[]," * (2 * MB), b"0]}\n")),
-        ("a.jsonl.gz", lambda: gzipped(*[b'{"query": "q", "answer": "' + b"a" * (LEAST_ROW_BYTES - 1000) + b'"}\n'] * 24)),
+        (
+            "a.jsonl.gz",
+            lambda: gzipped(*[b'{"query": "q", "answer": "' + b"a" * (LEAST_ROW_BYTES - 1000) + b'"}\n'] * 24),
+        ),
         ("a.csv.gz", lambda: gzipped(b"," * (64 * MB))),
         ("a.eval", lambda: archive_of(b'{"input": "' + b"a" * (256 * MB))),
     ],
