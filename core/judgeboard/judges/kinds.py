@@ -91,7 +91,7 @@ OFFLINE: AbstractSet[str] = _Offline()
 
 
 def calls_host(kind: str) -> bool:
-    """Whether judges of a kind call a host. A class of another package without a model says so: ``calls_host = True``."""
+    """Whether judges of a kind call a host. A class without a model says so itself: ``calls_host = True``."""
     make = JUDGES.get(kind)
     return kind not in OFFLINE or (
         isinstance(make, JudgeOfPackage) and getattr(make.judge, "calls_host", False) is True
