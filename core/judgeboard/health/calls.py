@@ -7,7 +7,7 @@ import numpy as np
 
 from judgeboard.domain import COMBINED_KINDS, JURY, PAIRWISE, RECORDED, REPEATS, Status
 from judgeboard.health.record import Check, JudgeRecord, half_widths, not_applicable, not_measured, state_of
-from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.judges.kinds import JUDGES, calls_host
 from judgeboard.runs.judging import judge_options
 from judgeboard.stats.estimates import percent, percent_words, surely_above, surely_below
 from judgeboard.stats.intervals import share_intervals
@@ -148,7 +148,7 @@ def self_consistency(record: JudgeRecord) -> Check:
     recorded judge has one version per rubric, and the repeats of all its versions count.
     """
     n = len(record.repeats.same)
-    if record.version.kind in OFFLINE:
+    if not calls_host(record.version.kind):
         sentence = f"{record.version.title} is deterministic."
         return not_applicable("self_consistency", "it is deterministic", sentence, share=True, n=n)
     if record.version.kind == JURY:
@@ -190,7 +190,7 @@ def position(record: JudgeRecord) -> Check:
     if record.version.kind == JURY:
         sentence = f"{record.version.title} compares no pairs. Check its members instead."
         return not_applicable("position", "it compares no pairs", sentence, share=True)
-    if record.version.kind in OFFLINE:
+    if not calls_host(record.version.kind):
         sentence = f"{record.version.title} calls no model, so the order of the answers has no influence."
         return not_applicable("position", "it compares no pairs", sentence, share=True)
     command = _command(record)

@@ -16,7 +16,7 @@ from judgeboard.health.record import (
     not_measured,
     state_of,
 )
-from judgeboard.judges.kinds import OFFLINE
+from judgeboard.judges.kinds import calls_host
 from judgeboard.settings.model import load_settings
 from judgeboard.stats.arrays import BoolArray, grouping
 from judgeboard.stats.estimates import MIN_PAIRS, percent, surely_above
@@ -179,7 +179,7 @@ def weaker(record: JudgeRecord) -> Check:
 
 def _without_models(name: str, record: JudgeRecord, *graded_models: str, share: bool = False) -> Check | None:
     """Return a finished check if the judge calls no model or the log names no generator; otherwise None."""
-    if record.version.kind in OFFLINE or record.version.kind == JURY:
+    if not calls_host(record.version.kind) or record.version.kind == JURY:
         members = " itself. Check its members instead." if record.version.kind == JURY else "."
         sentence = f"{record.version.title} calls no model{members}"
         return not_applicable(name, "it calls no model", sentence, share=share)

@@ -90,6 +90,14 @@ OFFLINE: AbstractSet[str] = _Offline()
 """The kinds that use no chat model. The options of a chat model do not apply to them."""
 
 
+def calls_host(kind: str) -> bool:
+    """Whether judges of a kind call a host. A class without a model says so itself: ``calls_host = True``."""
+    make = JUDGES.get(kind)
+    return kind not in OFFLINE or (
+        isinstance(make, JudgeOfPackage) and getattr(make.judge, "calls_host", False) is True
+    )
+
+
 def prompt_of(kind: str) -> Prompt | None:
     """Return the built-in prompt of a kind of judge; None if the kind is unknown or asks no chat model."""
     if kind in PROMPTS:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Action, JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
-from judgeboard.judges.kinds import JUDGES
+from judgeboard.judges.kinds import JUDGES, calls_host
 from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
 from judgeboard.llm.provider import is_address, is_own_host
 from judgeboard.people.permissions import Actor, actor_name, allowed, require, role_now
@@ -156,8 +156,10 @@ def estimate_calls(
         prompt_tokens, completion_tokens, latency_ms = call_history(connection, version.kind, version.model)
     continues = left.run_id
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
-    if version.model is None:  # offline: nothing is paid, and a call takes less than a millisecond
-        return CallEstimate(calls, 0, seconds, None, None, priced=True, continues=continues, version_title=title)
+    if version.model is None:  # without a host, nothing is paid, and a call takes less than a millisecond
+        free = not calls_host(version.kind)
+        cost = 0 if free else None
+        return CallEstimate(calls, cost, seconds, None, None, priced=free, continues=continues, version_title=title)
     host = None if address is None else address.host
     price = price_of(version.model, load_settings().prices, host)
     unknown = prompt_tokens is None or completion_tokens is None

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from judgeboard.domain import Action, JudgeInput, Verdict
 from judgeboard.errors import JudgeboardError
 from judgeboard.judges.judge import Judge, JudgeOptions, fingerprint, judge_with_requests
-from judgeboard.judges.kinds import JUDGES, OFFLINE
+from judgeboard.judges.kinds import JUDGES, OFFLINE, calls_host
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -58,7 +58,7 @@ def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[i
         version = get_version(connection, judgment.judge_version_id)
         asks = version.kind in JUDGES and version.kind not in OFFLINE
         messages = sent_messages(version, item) if asks and item is not None else ()
-        note = NO_CALL if version.kind in OFFLINE else NOT_REBUILT if asks and not messages else None
+        note = NO_CALL if not calls_host(version.kind) else NOT_REBUILT if asks and not messages else None
         raw.append(RawCall(judgment, messages, note, version.prompt))
     return raw
 

@@ -54,7 +54,7 @@ class LastSettings:
             return self.missing or ""
         title, model, cost = self.estimate.version_title, self.estimate.model, self.estimate.cost_words
         if model is None:
-            return f"{title}, offline: no cost."
+            return f"{title}, {'offline: no cost' if self.estimate.priced else 'cost unknown'}."
         if cost is not None:
             return f"{title} ({model}), {cost}."
         return f"{title} ({model}), {'cost known after the first call' if self.estimate.priced else 'cost unknown'}."

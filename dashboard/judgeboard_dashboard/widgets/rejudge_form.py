@@ -149,7 +149,7 @@ def lead(estimate: CallEstimate) -> str:
     if not estimate.calls:
         return "Nothing to judge."
     took = None if estimate.seconds is None or estimate.seconds < 0.5 else duration(estimate.seconds)
-    if estimate.model is None:
+    if estimate.model is None and estimate.priced:
         return f"{count(estimate.calls, 'answer')}, offline: no cost{f', about {took}' if took else ''}."
     calls = count(estimate.calls, "call")
     if estimate.cost_micro is not None:
@@ -157,7 +157,7 @@ def lead(estimate: CallEstimate) -> str:
         return f"{calls}, {estimate.cost_words}{also if took else ''}."
     time = f", about {took}" if took else ""
     if not estimate.priced:
-        return f"{calls}{time}, cost unknown: there is no price for {estimate.model}."
+        return f"{calls}{time}, cost unknown: there is no price for {estimate.model or 'this judge'}."
     return f"{calls}{time}; the cost is known after the first call."
 
 

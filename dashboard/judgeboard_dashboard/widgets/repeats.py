@@ -3,7 +3,7 @@
 from judgeboard.agreement.result import left_out_words
 from judgeboard.domain import JURY
 from judgeboard.errors import NotFound
-from judgeboard.judges.kinds import OFFLINE
+from judgeboard.judges.kinds import calls_host
 from judgeboard.methods.repeats.run import Repeated, version_report
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
@@ -29,7 +29,7 @@ REPEATS_COLUMNS: Columns[Repeated] = {
 
 def repeats_section(version: StoredVersion) -> None:
     """Show how far the repeats of a judge agree, or the reason why it is not available."""
-    if version.kind == JURY or version.kind in OFFLINE:  # an offline judge is deterministic
+    if version.kind == JURY or not calls_host(version.kind):  # such a judge is deterministic
         return
     heading("Repeats")
     try:

@@ -463,6 +463,16 @@ class Bare:
         pass
 
 
+def test_a_judge_of_a_package_says_whether_it_calls_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hosted(Bare):
+        calls_host = True
+
+    entry_points(monkeypatch, {"bare": Bare, "hosted": Hosted})
+    monkeypatch.setattr(kinds, "JUDGES", Registry("judgeboard.judges", {}, kinds._checked))
+    assert [kinds.calls_host(kind) for kind in ("bare", "hosted", "recorded")] == [False, True, True]
+    assert {"bare", "hosted"} <= kinds.OFFLINE  # options of a model apply to neither
+
+
 def test_a_judge_without_what_every_judge_has_is_refused_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     make = kinds._checked(Plugin("judgeboard.judges", "bare", "birds", "2.0"), Bare)
     assert make(JudgeOptions()).version.name == "bare"

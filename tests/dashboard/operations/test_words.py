@@ -77,6 +77,7 @@ def test_an_estimate_says_what_is_known_and_no_more() -> None:
     assert lead(first) == "1 call; the cost is known after the first call."
     assert "Other verdicts and their figures do not change" in details(first)
     assert lead(CallEstimate(400, 0, 0.01, None, None, priced=True)) == "400 answers, offline: no cost."
+    assert "offline" not in lead(CallEstimate(400, None, None, None, None, priced=False))  # it calls a host
     assert lead(CallEstimate(0, 0, None, None, None, priced=True)) == "Nothing to judge."
     assert "Continues run 14" in details(CallEstimate(23, None, None, None, "m", priced=True, continues=14))
 
