@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -170,12 +170,13 @@ def insert_feedback(
     known_ids: Collection[int],
     batch_id: int | None,
     now: datetime,
+    may_change: Callable[[int | None], bool],
     changed_back: dict[Giver, Feedback] | None = None,
 ) -> list[tuple[int, Feedback]]:
     """Insert feedback that is not stored yet; return it with its response. Only ``known_ids`` may have feedback.
 
     Without a time, what arrives later is newer: the last feedback of a giver is inserted again if other feedback was
-    stored since, unless its file had it before that (`Restoring`). With ``changed_back``, it is put there instead: a
+    stored since, and if it ``may_change`` what that import stored. With ``changed_back``, it is put there instead: a
     later row of the file may have the other feedback.
     """
     names = ("response_id", "kind", "user", "value", "at", "import_batch_id")
@@ -207,12 +208,9 @@ def insert_feedback(
         for giver in last.keys() & changed_back.keys():
             del changed_back[giver]
         changed_back |= older
-    elif older:
-        from judgeboard.store.grades import Restoring  # loads NumPy, and only a change back needs it
-
-        restoring = Restoring.of_import(connection, batch_id)
+    else:
         for giver, entry in older.items():
-            if restoring.may_change(latest[giver][5]):
+            if may_change(latest[giver][5]):
                 add(_feedback_row(giver[0], entry), entry)
     if new:
         connection.execute(insert(FEEDBACK), new)

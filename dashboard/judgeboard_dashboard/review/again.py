@@ -53,11 +53,9 @@ class LastSettings:
         if self.missing is not None or self.estimate is None:
             return self.missing or ""
         title, model, cost = self.estimate.version_title, self.estimate.model, self.estimate.cost_words
-        if model is None:
-            return f"{title}, offline: no cost."
-        if cost is not None:
-            return f"{title} ({model}), {cost}."
-        return f"{title} ({model}), {'cost known after the first call' if self.estimate.priced else 'cost unknown'}."
+        cost = cost or ("cost known after the first call" if self.estimate.priced else "cost unknown")
+        judge = f"{title}, offline: no cost." if model is None else f"{title} ({model}), {cost}."
+        return " ".join(filter(None, (judge, self.estimate.flag_words)))
 
 
 def last_settings(store: Store, response_id: int) -> LastSettings:
