@@ -80,7 +80,12 @@ def groundedness_in(cells: Cells) -> float | None:
     value, scale = cells.number("groundedness"), cells.text("scale")
     if value is None or scale is None:
         return checked("groundedness", checked_groundedness, value)
-    return scale_in("scale", scale).share("groundedness", value)
+    of_row = scale_in("scale", scale)
+    try:
+        return of_row.share("groundedness", value)
+    except Unusable as fault:
+        reason = f'{fault.reason}; if only other numbers are on it, write each as {{"value": 4, "scale": "{of_row}"}}'
+        raise Unusable("groundedness", reason) from None
 
 
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:

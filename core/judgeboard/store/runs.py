@@ -78,7 +78,7 @@ def ask_mode(given: str) -> AskMode:
     try:
         return AskMode(given)
     except ValueError:
-        raise BadInput(f"a run judges plain, failed, all or keep-flags responses, not {given!r}") from None
+        raise BadInput(f"a run judges plain, failed or all (or keep-flags) responses, not {given!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
