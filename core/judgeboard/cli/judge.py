@@ -55,8 +55,9 @@ if TYPE_CHECKING:
 @options.where
 @click.option(
     "--rejudge",
-    type=click.Choice(["all", "failed"]),
-    help="Judge again: all answers, or those without a usable verdict (default: only answers not judged yet).",
+    type=click.Choice(["all", "keep-flags", "failed"]),
+    help="Judge again: all answers; all, but keep the open flags of audits and of other judges; or the answers without "
+    "a usable verdict (default: only answers not judged yet).",
 )
 @click.option(
     "--workers",
@@ -160,6 +161,7 @@ def _judge_by_workers(
     store: "Store", kind: str, asked: "JudgeKeywords", *, where: RowFilter, mode: str, max_cost: float | None
 ) -> int:
     """Request a job and follow it; Ctrl-C leaves it to the workers."""
+    from judgeboard.cli.judging import KEEP
     from judgeboard.errors import DatabaseAway
     from judgeboard.runs.jobs import estimate_calls, job_progress, request_rejudge
     from judgeboard.runs.method import WAIT_SECONDS
@@ -173,6 +175,8 @@ def _judge_by_workers(
     if isinstance(prompt := judge.get("prompt"), Path):
         judge["prompt"] = file_text(prompt)  # workers cannot read the files of this machine
     estimate = estimate_calls(store, judge=judge, where=where, mode=mode, concurrency=concurrency)
+    if estimate.flag_words:
+        options.echo(f"{estimate.flag_words} {KEEP}", err=True)
     if not estimate.calls:
         options.echo("nothing to judge: no answer matches, or this version has judged all that match")
         return 0

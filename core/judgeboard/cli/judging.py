@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from judgeboard.cli import options
 from judgeboard.cli.asking import at_last_address, prompt_warning, run_options, warned
 from judgeboard.store.filters import RowFilter
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from judgeboard.judges.judge import Judge, JudgeKeywords
     from judgeboard.runs.judging import JudgingSummary
     from judgeboard.store.engine import Store
+
+
+KEEP = "To keep these flags open, use `--rejudge keep-flags`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,13 @@ class Judging:
     ) -> "JudgingSummary":
         """Let a judge judge, and return the summary; ``run`` takes the options of `judge_pending` (the default)."""
         from judgeboard.health.family import run_warning
+        from judgeboard.runs.estimates import flag_words
+        from judgeboard.runs.jobs import flags_at_stake
         from judgeboard.runs.judging import judge_pending
 
+        flags = flag_words(flags_at_stake(self.store, judge.version, self.where, self.rejudge or "plain"))
+        if flags and run is None:
+            options.echo(f"{flags} {KEEP}", err=True)
         begin = run or partial(judge_pending, mode=self.rejudge or "plain")
         with run_options(self.concurrency, max_cost) as how:
             summary = begin(self.store, judge, where=self.where, limit=self.limit, **how)

@@ -388,9 +388,10 @@ def record_judgment(response_id: str, judge: str, **fields: Unpack[JudgmentField
     Args:
         response_id: The id that `record` returned, or the id of a trace that has become an answer.
         judge: Name of the judge. Each name has its own version numbers.
-        fields: ``groundedness`` (0 to 1), ``quality`` (1 to 4), ``label`` (grounded or hallucinated) or ``scores`` with
-            their ``scale``; without a verdict, the ``status`` with the ``error``. ``judge_version`` (any text) and
-            ``judge_model`` name the version; ``reasoning``, ``claims``, ``raw``, ``source``, ``client``.
+        fields: ``groundedness`` (0 to 1), ``quality`` (1 to 4), ``label`` (grounded or hallucinated) or ``scores``,
+            each with its scale. A ``scale`` is that of all these numbers. Without a verdict, the ``status`` with the
+            ``error``. ``judge_version`` (any text) and ``judge_model`` name the version; ``reasoning``, ``claims``,
+            ``raw``, ``source``, ``client``.
     """
     body, client = _judgment(response_id, judge, fields)
     client.send(_JUDGMENTS, body)

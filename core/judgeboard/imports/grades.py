@@ -21,7 +21,6 @@ from judgeboard.domain import (
     Shown,
     Stage,
     WhyDiffers,
-    checked_groundedness,
     checked_quality,
 )
 from judgeboard.errors import BadInput, NotFound
@@ -30,7 +29,7 @@ from judgeboard.imports.fields import MAX_ID, OWN_EXPORT_ONLY, Cells, ColumnName
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
-from judgeboard.imports.scales import own_scale, scale_of_pairs, scores_in
+from judgeboard.imports.scales import groundedness_in, own_scale, scale_of_pairs, scores_in
 from judgeboard.store.grades import (
     GradeOf,
     ImportedGrade,
@@ -72,7 +71,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
     another file has changed stays changed if this file had it before.
 
     A grade needs a label, groundedness, quality, scores, ``fields`` of a label schema, or failure modes. If a row has a
-    ``scale``, its quality and the numbers in ``aspects`` are scores on that scale. A row of an export has the number of
+    ``scale``, all its numbers are on that scale: its groundedness is converted, and its quality and the numbers in
+    ``aspects`` are scores on it. A row of an export has the number of
     its ``review``. Then a person may have several reviews, and a review may be a decision without a grade.
     """
 
@@ -142,7 +142,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         grade = Grade(
             label=self.labels.read(cells),
             label_implied=_is_true(cells, "label_implied"),
-            groundedness=checked("groundedness", checked_groundedness, cells.number("groundedness")),
+            groundedness=groundedness_in(cells),
             quality=None if scale else checked("quality", checked_quality, cells.number("quality")),
             spans=_spans(cells),
             **_texts(cells, GRADE_TEXTS),

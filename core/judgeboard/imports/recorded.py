@@ -18,7 +18,6 @@ from judgeboard.domain import (
     RunState,
     Status,
     Verdict,
-    checked_groundedness,
     checked_quality,
 )
 from judgeboard.errors import BadInput
@@ -26,7 +25,7 @@ from judgeboard.imports import known_names
 from judgeboard.imports.fields import MAX_ID, OWN_EXPORT_ONLY, Cells, ColumnNames, Unusable, checked, json_text
 from judgeboard.imports.kinds import ImportKind, Record, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
-from judgeboard.imports.scales import own_scale, scores_in
+from judgeboard.imports.scales import groundedness_in, own_scale, scores_in
 from judgeboard.judges.judge import replay_version
 from judgeboard.judges.rag import located
 from judgeboard.store.comparisons import (
@@ -169,7 +168,8 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
     again later) and ``repeat`` (the same judge called again). With ``newer_counts``, a later row is a newer verdict.
 
     A verdict has a label, groundedness, quality or scores. A row without a verdict has a ``status`` (unparsable,
-    refused, error). If a row has a ``scale``, its quality and the numbers in ``scores`` are scores on that scale.
+    refused, error). If a row has a ``scale``, all its numbers are on that scale: its groundedness is converted, and its
+    quality and the numbers in ``scores`` are scores on it.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -203,7 +203,7 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
         status = cells.choice("status", Status) or Status.OK
         said_nothing = self.labels.label_set is None and self.labels.is_no_verdict(cells)
         label, word = (None, None) if said_nothing else (self.labels.read(cells), self.labels.word(cells))
-        groundedness = checked("groundedness", checked_groundedness, cells.number("groundedness"))
+        groundedness = groundedness_in(cells)
         scale = own_scale(cells)
         quality = None if scale else checked("quality", checked_quality, cells.number("quality"))
         scores = scores_in(cells, scale, "scores")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judgeboard.domain import DimensionScore
-from judgeboard.imports.fields import Cells, Unusable
+from judgeboard.domain import DimensionScore, checked_groundedness
+from judgeboard.imports.fields import Cells, Unusable, checked
 
 _NUMBER = r"([+-]?\d+(?:\.\d+)?)"
 _SCALE = re.compile(rf"\s*{_NUMBER}\s*(?:\.\.+|-|–|to)\s*{_NUMBER}\s*(\(.*\))?\s*", re.DOTALL)
@@ -32,6 +32,10 @@ class NumberScale:
         if not self.low <= value <= self.high:
             raise Unusable(field, f"{value:g} lies outside the scale {self}")
         return float(value)
+
+    def share(self, field: str, value: object) -> float:
+        """Return a number of this scale as a number from 0 to 1."""
+        return (self.checked(field, value) - self.low) / (self.high - self.low)
 
 
 GRADES_OF_PAIRS = NumberScale(-2, 2)
@@ -69,6 +73,19 @@ def own_scale(cells: Cells) -> NumberScale | None:
     text = cells.text("scale")
     scale = None if text is None else scale_in("scale", text)
     return None if scale is None or str(scale) == _QUALITY else scale
+
+
+def groundedness_in(cells: Cells) -> float | None:
+    """Return the groundedness of a row. If the row has a ``scale``, the number is converted from this scale to 0–1."""
+    value, scale = cells.number("groundedness"), cells.text("scale")
+    if value is None or scale is None:
+        return checked("groundedness", checked_groundedness, value)
+    of_row = scale_in("scale", scale)
+    try:
+        return of_row.share("groundedness", value)
+    except Unusable as fault:
+        reason = f'{fault.reason}; if only other numbers are on it, write each as {{"value": 4, "scale": "{of_row}"}}'
+        raise Unusable("groundedness", reason) from None
 
 
 def scores_in(cells: Cells, scale: NumberScale | None, field: str) -> tuple[DimensionScore, ...]:

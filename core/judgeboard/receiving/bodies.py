@@ -80,7 +80,7 @@ class SentJudgment(RequestBody):
         "judge": "my judge",
         "judge_version": "2026-10",
         "judge_model": "gpt-4o",
-        "groundedness": 0.4,
+        "label": "hallucinated",
         "quality": 2,
         "reasoning": "The passages name another temperature.",
     }
@@ -90,7 +90,7 @@ class SentJudgment(RequestBody):
     judge: Name = Field(description="Name of the judge. Each name has its own version numbers.")
     judge_version: Name | None = Field(None, description="Any text that names the version of the judge.")
     judge_model: Name | None = Field(None, description="The model of the judge, a part of its version.")
-    groundedness: float | None = Field(None, ge=0, le=1, description="How far the passages support the answer.")
+    groundedness: float | None = Field(None, description="Support by the passages: 0 to 1, or on `scale`.")
     quality: float | None = Field(None, description="1 (bad) to 4 (good), or a score on `scale`.")
     label: Literal["grounded", "hallucinated", 0, 1] | bool | None = Field(
         None, description="Also true and false, pass and fail …"
@@ -99,7 +99,7 @@ class SentJudgment(RequestBody):
         None, description='Scores by name, on `scale`, or each with its own: `{"tone": {"value": 4, "scale": "1-5"}}`.'
     )
     scale: str | None = Field(
-        None, description="Scale of `quality` and `scores`, such as 1-5. Without it, quality is 1-4."
+        None, description="Scale of all these numbers, such as 1-5. The groundedness is converted from it."
     )
     reasoning: str | None = Field(None, description="Why the judge decided so.")
     claims: list[dict[str, Any]] | None = Field(

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import RLock
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.text import shortened
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint, EntryPoints
+    from importlib.metadata import Distribution, EntryPoint, EntryPoints
 
 _log = logging.getLogger("judgeboard.plugins")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
@@ -168,30 +169,30 @@ def has_plugins(group: str) -> bool:
 
 
 def _entry_points(group: str) -> "EntryPoints":
-    skip_malformed_packages()
-    from importlib.metadata import entry_points
-
-    return entry_points(group=group)
+    entries: EntryPoints = metadata_of_packages().entry_points(group=group)
+    return entries
 
 
 @cache
-def skip_malformed_packages() -> None:
-    """Leave out the entry points of packages whose list is malformed, with one warning for each package.
+def metadata_of_packages() -> ModuleType:
+    """Return `importlib.metadata`, which leaves out the entry points of a package whose list is malformed from now on.
 
-    Libraries also read the entry points of all packages, and would end with an error that names none.
+    Libraries also read the entry points of all packages. One that is malformed would end each command with an error
+    that names no package; now it is one warning.
     """
-    from importlib.metadata import Distribution, EntryPoints  # loads slowly
+    from importlib import metadata  # loads slowly
 
-    read: Callable[[Distribution], EntryPoints] = vars(Distribution)["entry_points"].fget
+    read: Callable[[Distribution], EntryPoints] = vars(metadata.Distribution)["entry_points"].fget
 
-    def entry_points(package: Distribution) -> EntryPoints:
+    def entry_points(package: "Distribution") -> "EntryPoints":
         try:
             return read(package)
         except Exception as error:  # noqa: BLE001 - the file of another package may be malformed in any way
             _warn_of(Path(getattr(package, "_path", "a package")).name, in_words(error))
-            return EntryPoints()
+            return metadata.EntryPoints()
 
-    Distribution.entry_points = property(entry_points)  # type: ignore[assignment, method-assign]
+    metadata.Distribution.entry_points = property(entry_points)  # type: ignore[assignment, method-assign]
+    return metadata
 
 
 @cache  # one warning per process

@@ -11,6 +11,17 @@ from judgeboard.settings.sections import Price
 from judgeboard.text import cost_words, counted
 
 CHARACTERS_A_TOKEN = 4
+
+
+def flag_words(flags: int) -> str | None:
+    """Return what becomes of open flags of audits and of other judges in a run; None if there are none."""
+    if not flags:
+        return None
+    return (
+        f"{counted(flags, 'open flag')} of audits and of other judges: a verdict that changes may supersede its flag."
+    )
+
+
 LOOKED_AT = 50  # tasks whose requests are made to estimate those of all
 
 
@@ -22,7 +33,8 @@ class CallEstimate:
     ``at_most``, it comes from the texts of the requests and the longest replies, not from earlier calls.
     ``own_endpoint`` tells whether the calls go to an own machine. If the job would continue an unfinished run,
     ``continues`` is its id and ``calls`` counts only the remaining calls. ``version_title`` is for example "rag v3";
-    None for a new judge version.
+    None for a new judge version. ``flags`` counts the open flags of audits and of other judges on these answers: a
+    verdict that changes may supersede them.
     """
 
     calls: int
@@ -35,6 +47,12 @@ class CallEstimate:
     version_title: str | None = None
     own_endpoint: bool = False
     at_most: bool = False
+    flags: int = 0
+
+    @property
+    def flag_words(self) -> str | None:
+        """What becomes of the ``flags``; None if there are none."""
+        return flag_words(self.flags)
 
     @property
     def cost_words(self) -> str | None:

@@ -33,6 +33,7 @@ from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
 from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter, from_dict
+from judgeboard.store.flags import count_at_stake
 from judgeboard.store.health import unasked_generators
 from judgeboard.store.jobs import (
     StoredJob,
@@ -57,6 +58,7 @@ from judgeboard.store.responses import last_response_id
 from judgeboard.store.run_steps import call_history
 from judgeboard.store.runs import (
     AskCounts,
+    AskMode,
     Selection,
     StoredRun,
     ask_mode,
@@ -65,6 +67,7 @@ from judgeboard.store.runs import (
     matching,
     run_counts,
     run_kind,
+    unasked,
     unfinished_run,
 )
 from judgeboard.store.settings import primary_judge
@@ -153,20 +156,36 @@ def estimate_calls(
         title = None if stored is None else stored.title
         left = _left_to_judge(connection, stored, where or RowFilter(), mode)
         calls = count_unasked(connection, *left)
+        flags = _flags_at_stake(connection, version, left)
         prompt_tokens, completion_tokens, latency_ms = call_history(connection, version.kind, version.model)
     continues = left.run_id
     seconds = None if latency_ms is None else calls * latency_ms / 1000 / concurrency
     if version.model is None:  # without a host, nothing is paid, and a call takes less than a millisecond
         free = not calls_host(version.kind)
         cost = 0 if free else None
-        return CallEstimate(calls, cost, seconds, None, None, priced=free, continues=continues, version_title=title)
+        return CallEstimate(
+            calls, cost, seconds, None, None, priced=free, continues=continues, version_title=title, flags=flags
+        )
     host = None if address is None else address.host
     price = price_of(version.model, load_settings().prices, host)
     unknown = prompt_tokens is None or completion_tokens is None
     tokens = None if unknown else (prompt_tokens or 0) + (completion_tokens or 0)
     cost = 0 if price == FREE else cost_by_history(calls, price, prompt_tokens, completion_tokens)
     own, priced = is_own_host(host), price is not None
-    return CallEstimate(calls, cost, seconds, tokens, version.model, priced, continues, title, own)
+    return CallEstimate(calls, cost, seconds, tokens, version.model, priced, continues, title, own, flags=flags)
+
+
+def flags_at_stake(store: Readable, version: JudgeVersion, where: RowFilter | None = None, mode: str = "all") -> int:
+    """Return how many open flags of audits and of other judges a run may supersede, where its verdicts change."""
+    with store.reading() as connection:
+        stored = find_version(connection, fingerprint(version))
+        return _flags_at_stake(connection, version, _left_to_judge(connection, stored, where or RowFilter(), mode))
+
+
+def _flags_at_stake(connection: Connection, version: JudgeVersion, left: "_LeftToJudge") -> int:
+    if left.selection.mode in {AskMode.ANCHORS, AskMode.KEEP_FLAGS}:
+        return 0
+    return count_at_stake(connection, version.name, unasked(connection, *left))
 
 
 def generators_to_judge(
@@ -297,13 +316,13 @@ def request_rejudge(
 ) -> str:
     """Request that responses are judged again (with mode ``plain``: for the first time); return the job's id.
 
-    ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``failed`` or ``plain``, as for
-    `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate`` is the estimate
-    that the person saw. ``api_key`` is kept in the memory of this process, which then runs the job itself.
-    ``confirmed_host`` is the host to which the person agreed to send the answers, if it is another one than before.
-    Raises NotAllowed if a reviewer requests more than one answer, a new judge version or another address. Raises
-    BadInput if the judge or a value cannot be used, or if the same job has not ended yet. Raises OtherHost if another
-    host is not confirmed, and AddressUnknown.
+    ``judge`` has ``kind`` and other fields of `JudgeOptions`; ``mode`` is ``all``, ``keep-flags``, ``failed`` or
+    ``plain``, as for `judge_pending`. ``max_cost`` is in dollars, 0 or more; ``concurrency`` is 1 to 1024. ``estimate``
+    is the estimate that the person saw. ``api_key`` is kept in the memory of this process, which then runs the job
+    itself. ``confirmed_host`` is the host to which the person agreed to send the answers, if it is another one than
+    before. Raises NotAllowed if a reviewer requests more than one answer, a new judge version or another address.
+    Raises BadInput if the judge or a value cannot be used, or if the same job has not ended yet. Raises OtherHost if
+    another host is not confirmed, and AddressUnknown.
     """
     check_spec(judge, max_cost, concurrency)
     now = utc_now()

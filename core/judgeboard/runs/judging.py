@@ -159,8 +159,9 @@ async def judge_pending_async(
     """Judge responses and store every verdict within 50 ms of its arrival.
 
     An unfinished run of the same judge version, filter and mode is continued. ``mode`` is ``plain`` (responses without
-    a judgment of this version), ``failed`` (its latest judgment is not ok), ``all`` or ``anchors`` (all, but the
-    verdicts are stored apart and change no figure). The judge is closed at the end.
+    a judgment of this version), ``failed`` (its latest judgment is not ok), ``all``, ``keep-flags`` (all, but
+    open flags of audits and of other judges stay open) or ``anchors`` (all, but the verdicts are stored apart and
+    change no figure). The judge is closed at the end.
     """
     return await run_method(store, Judging(judge=judge, where=where, mode=mode, limit=limit), **options)
 

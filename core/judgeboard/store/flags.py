@@ -11,6 +11,7 @@ import numpy as np
 from sqlalchemy import (
     BigInteger,
     BindParameter,
+    ColumnElement,
     Connection,
     Select,
     bindparam,
@@ -18,11 +19,12 @@ from sqlalchemy import (
     exists,
     func,
     insert,
+    or_,
     select,
     update,
 )
 
-from judgeboard.domain import JURY, Decision, Feedback, FlagState, Response, ResponseKind, Stage
+from judgeboard.domain import EXPECTED, JURY, Decision, Feedback, FlagState, Response, ResponseKind, Stage
 from judgeboard.flags.rule import (
     FailedSignal,
     JudgeSignal,
@@ -36,27 +38,36 @@ from judgeboard.flags.rule import (
     reasons_for,
     reconcile,
 )
-from judgeboard.flags.rules import ALWAYS_REVIEW, FAILED_CHECK, RANDOM_SAMPLE, RULES
+from judgeboard.flags.rules import (
+    ALWAYS_REVIEW,
+    FAILED_CHECK,
+    JUDGES_DISAGREE,
+    RANDOM_SAMPLE,
+    RULES,
+    SUPREME_DISAGREES,
+)
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray
 from judgeboard.store.judge_versions import version_title
-from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse
+from judgeboard.store.judgments import ResponseState, ShortJudgment, ShortResponse, dimension_scores
 from judgeboard.store.responses import asked_day
 from judgeboard.store.reviews import is_current, mark_leading_flags
+from judgeboard.store.runs import AskMode
 from judgeboard.store.settings import RulesInForce
 from judgeboard.store.statements import TextColumn, columns_of, read_columns, record_of, rows_with
-from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, VERSION
+from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, RUN, VERSION
 
 # The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may be importing.
 _IDS: BindParameter[int] = bindparam("ids", type_=BigInteger, expanding=True)
 _SUPREME_REVIEWS = (
     select(
         *(JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "correct", "inclusion_probability")),
+        *(JUDGMENT.c[name] for name in ("response_id", "judge_version_id", "groundedness", "quality", "label")),
         *(VERSION.c[name] for name in ("kind", "name", "number")),
     )
     .select_from(JUDGMENT)
     .join(JUDGMENT_REVIEW, JUDGMENT_REVIEW.c.judgment_id == JUDGMENT.c.id)
     .join(VERSION, VERSION.c.id == JUDGMENT_REVIEW.c.judge_version_id)
-    .where(JUDGMENT.c.response_id.in_(_IDS), JUDGMENT_REVIEW.c.correct.is_not(None))
+    .where(JUDGMENT.c.response_id.in_(_IDS), JUDGMENT.c.repeat == 0, JUDGMENT_REVIEW.c.correct.is_not(None))
     .order_by(JUDGMENT_REVIEW.c.id)
 )
 _FLAGS = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FLAG.c.state, FLAG.c.details).where(
@@ -64,6 +75,8 @@ _FLAGS = select(FLAG.c.response_id, FLAG.c.id, FLAG.c.rule, FLAG.c.raise_key, FL
 )
 UNSELECTIVE = frozenset({RANDOM_SAMPLE, ALWAYS_REVIEW})
 """Rules that do not select answers by a judgment or user feedback."""
+OF_SEVERAL_JUDGES = (SUPREME_DISAGREES, JUDGES_DISAGREE)
+"""Rules whose flags rest on what a supreme judge or another judge said of an answer too."""
 _DECIDED = (FlagState.CONFIRMED.value, FlagState.DISMISSED.value)
 SPLIT = "split"
 """The error of a jury's verdict if the labels of its members tie."""
@@ -72,13 +85,25 @@ SPLIT = "split"
 def wrong_marks(connection: Connection, states: Sequence[ResponseState]) -> dict[int, tuple[tuple[str, ...], float]]:
     """Return, by id, the current judgments whose latest usable review by any supreme judge marks them wrong.
 
-    Each value has the titles of these supreme judges and the highest sampling rate of their audits.
+    A review of an earlier judgment of the same version counts too, if its verdict is the same. Each value has the
+    titles of these supreme judges and the highest sampling rate of their audits.
     """
-    current = {judgment.id for state in states for judgment in state.by_judge.values()}
+    current = {(each.response_id, each.version_id): each for state in states for each in state.by_judge.values()}
+    rows = [
+        (row, judgment)
+        for row in connection.execute(_SUPREME_REVIEWS, {"ids": [state.response.id for state in states]})
+        if (judgment := current.get((row.response_id, row.judge_version_id))) is not None
+    ]
+    again = [(row.judgment_id, judgment.id) for row, judgment in rows if row.judgment_id != judgment.id]
+    scores = {
+        id_: {each.dimension: each.value for each in of_judgment if not each.dimension.startswith(EXPECTED)}
+        for id_, of_judgment in dimension_scores(connection, [*{id_ for ids in again for id_ in ids}]).items()
+    }
     latest: dict[int, dict[tuple[str, str], Any]] = {}
-    for row in connection.execute(_SUPREME_REVIEWS, {"ids": [state.response.id for state in states]}):
-        if row.judgment_id in current:
-            latest.setdefault(row.judgment_id, {})[row.kind, row.name] = row
+    for row, judgment in rows:
+        reviewed = row.groundedness, row.quality, row.label, scores.get(row.judgment_id)
+        if reviewed == (judgment.groundedness, judgment.quality, judgment.label, scores.get(judgment.id)):
+            latest.setdefault(judgment.id, {})[row.kind, row.name] = row
     marks: dict[int, tuple[tuple[str, ...], float]] = {}
     for judgment_id, by_supreme in latest.items():
         wrong = [row for row in by_supreme.values() if not row.correct]
@@ -258,28 +283,55 @@ def reconciling(
         flags = stored.get(state.response.id, [])
         result = reconcile(reasons_for(signals, in_force.thresholds, rules), flags, rules)
         changes.append(Reconciling(state, signals, flags, result))
-    return _with_drawn_kept(connection, changes)
-
-
-def _with_drawn_kept(connection: Connection, changes: list[Reconciling]) -> list[Reconciling]:
-    """Keep the flags of a random sample whose answers people reviewed, also if the share is smaller now.
-
-    Their labels are of a random sample, because these answers were drawn.
-    """
-    gone = {
-        flag.id: each.state.response.id for each in changes for flag in each.superseded if flag.rule == RANDOM_SAMPLE
-    }
-    if not gone:
+    kept = _kept_flags(connection, changes)
+    if not kept:
         return changes
-    reviewed = REVIEW.c.response_id
-    rows = {*connection.execute(select(reviewed).where(reviewed.in_({*gone.values()})).distinct()).scalars()}
-    kept = {flag_id for flag_id, response_id in gone.items() if response_id in rows}
     return [
         each._replace(
             result=replace(each.result, to_supersede=tuple(id_ for id_ in each.result.to_supersede if id_ not in kept))
         )
         for each in changes
     ]
+
+
+def _kept_flags(connection: Connection, changes: Sequence[Reconciling]) -> set[int]:
+    """Return the flags to supersede that stay open.
+
+    They are flags of a random sample whose answers people reviewed, also if the share is smaller now: their labels are
+    of a random sample, because these answers were drawn. And they are flags of audits and of other judges, if a person
+    chose to keep them when the current judgment was made.
+    """
+    gone = [(flag, each.state) for each in changes for flag in each.superseded]
+    drawn = {flag.id for flag, _ in gone if flag.rule == RANDOM_SAMPLE}
+    of_judges = {flag.id: state for flag, state in gone if flag.rule in OF_SEVERAL_JUDGES}
+    kept: set[int] = set()
+    if drawn:
+        reviewed = exists().where(REVIEW.c.response_id == FLAG.c.response_id)
+        kept |= set(connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(drawn), reviewed)).scalars())
+    if of_judges:
+        current = {judgment.id for state in of_judges.values() for judgment in state.by_judge.values()}
+        chosen = exists().where(
+            JUDGMENT.c.response_id == FLAG.c.response_id,
+            JUDGMENT.c.id.in_(current),
+            JUDGMENT.c.created_at > FLAG.c.created_at,
+            RUN.c.id == JUDGMENT.c.run_id,
+            RUN.c.filter["mode"].as_string() == AskMode.KEEP_FLAGS.value,
+        )
+        kept |= set(connection.execute(select(FLAG.c.id).where(FLAG.c.id.in_(of_judges), chosen)).scalars())
+    return kept
+
+
+def count_at_stake(connection: Connection, judge: str, conditions: Sequence[ColumnElement[bool]]) -> int:
+    """Return how many open flags on these answers rest on a judge's verdict and on what others said of it."""
+    of_judge = exists().where(
+        JUDGMENT.c.response_id == FLAG.c.response_id,
+        or_(FLAG.c.rule == JUDGES_DISAGREE, JUDGMENT.c.id == FLAG.c.judgment_id),
+        VERSION.c.id == JUDGMENT.c.judge_version_id,
+        VERSION.c.name == judge,
+    )
+    query = select(func.count()).select_from(FLAG).join(RESPONSE, RESPONSE.c.id == FLAG.c.response_id)
+    is_open = FLAG.c.state == FlagState.OPEN.value, FLAG.c.rule.in_(OF_SEVERAL_JUDGES)
+    return int(connection.execute(query.where(*is_open, of_judge, *conditions)).scalar_one())
 
 
 def update_flags(

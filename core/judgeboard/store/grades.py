@@ -411,9 +411,9 @@ class CurrentImport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Restoring:
-    """Which stored grades, or feedback without a time, of a file count again because they were changed since.
+    """Which stored grades (or feedback) of a file count again: they were changed since, and the file changed them back.
 
-    The file changed them back. A grade that another file changed stays changed if the file of this import had it before: it may not know of the
+    A grade that another file changed stays changed if the file of this import had it before: it may not know of the
     change. ``imports`` are the imports of a file of this name, None if no such file was imported.
     """
 

@@ -21,7 +21,7 @@ from judgeboard.errors import (
     UnusableDatabase,
 )
 from judgeboard.formats.files import is_database
-from judgeboard.registry.plugins import skip_malformed_packages
+from judgeboard.registry.plugins import metadata_of_packages
 from judgeboard.store.engine import (
     BESIDE,
     BUSY_SECONDS,
@@ -146,7 +146,7 @@ def upgrade(store: Store) -> str | None:
 
     Raises SchemaMismatch if the schema is too old or newer than this program, BadInput if the database refuses.
     """
-    skip_malformed_packages()  # Alembic reads the entry points of all packages
+    metadata_of_packages()  # Alembic reads the entry points of all packages
     from judgeboard.store.migrations.run import run_upgrade  # Alembic loads slowly
 
     before = current_revision(store)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -170,12 +170,13 @@ def insert_feedback(
     known_ids: Collection[int],
     batch_id: int | None,
     now: datetime,
+    may_change: Callable[[int | None], bool],
     changed_back: dict[Giver, Feedback] | None = None,
 ) -> list[tuple[int, Feedback]]:
     """Insert feedback that is not stored yet; return it with its response. Only ``known_ids`` may have feedback.
 
     Without a time, what arrives later is newer: the last feedback of a giver is inserted again if other feedback was
-    stored since, unless its file had it before that (`Restoring`). With ``changed_back``, it is put there instead: a
+    stored since, and if it ``may_change`` what that import stored. With ``changed_back``, it is put there instead: a
     later row of the file may have the other feedback.
     """
     names = ("response_id", "kind", "user", "value", "at", "import_batch_id")
@@ -183,6 +184,7 @@ def insert_feedback(
     rows = [tuple(row) for row in connection.execute(query.order_by(FEEDBACK.c.id))] if known_ids else []
     latest: dict[Any, tuple[Any, ...]] = {row[:3]: row for row in rows}
     stored = {row[:5] for row in rows}
+    last: dict[Giver, Feedback] = {}
     added: list[tuple[int, Feedback]] = []
     new: list[dict[str, Any]] = []
 
@@ -192,30 +194,32 @@ def insert_feedback(
         added.append((row[0], entry))
         new.append(dict(zip(names, (*row, batch_id), strict=True)) | {"imported_at": now})
 
-    last: dict[Giver, tuple[tuple[Any, ...], Feedback]] = {}
-    for response_id, entries in feedback.items():
-        for entry in entries:
-            at = None if entry.at is None else as_utc(entry.at)
-            giver: Giver = (response_id, entry.kind.value, entry.user)
-            row = (*giver, float(entry.value), at)
-            last[giver] = row, entry
-            if row not in stored:
-                add(row, entry)
-    older = {giver: each for giver, each in last.items() if latest[giver][:5] != each[0] and each[1].at is None}
+    for response_id, entry in ((id_, entry) for id_, entries in feedback.items() for entry in entries):
+        row = _feedback_row(response_id, entry)
+        last[row[:3]] = entry
+        if row not in stored:
+            add(row, entry)
+    older = {
+        giver: entry
+        for giver, entry in last.items()
+        if entry.at is None and latest[giver][:5] != _feedback_row(giver[0], entry)
+    }
     if changed_back is not None:
-        for giver in last:
-            changed_back.pop(giver, None)
-        changed_back |= {giver: entry for giver, (_, entry) in older.items()}
-    elif older:
-        from judgeboard.store.grades import Restoring  # loads NumPy, and only a change back needs it
-
-        restoring = Restoring.of_import(connection, batch_id)
-        for giver, (row, entry) in older.items():
-            if restoring.may_change(latest[giver][5]):
-                add(row, entry)
+        for giver in last.keys() & changed_back.keys():
+            del changed_back[giver]
+        changed_back |= older
+    else:
+        for giver, entry in older.items():
+            if may_change(latest[giver][5]):
+                add(_feedback_row(giver[0], entry), entry)
     if new:
         connection.execute(insert(FEEDBACK), new)
     return added
+
+
+def _feedback_row(response_id: int, entry: Feedback) -> tuple[int, str, str | None, float, datetime | None]:
+    at = None if entry.at is None else as_utc(entry.at)
+    return response_id, entry.kind.value, entry.user, float(entry.value), at
 
 
 _COPIED = tuple(each.name for each in fields(Response) if each.name in RESPONSE.c)

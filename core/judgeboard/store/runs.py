@@ -66,6 +66,7 @@ class AskMode(StrEnum):
     PLAIN = "plain"  # without a judgment of the version
     FAILED = "failed"  # the latest judgment of the version is not ok
     ALL = "all"
+    KEEP_FLAGS = "keep-flags"  # all; the open flags of audits and of other judges stay open
     ANCHORS = "anchors"  # all; the verdicts are stored apart and never become current
 
 
@@ -77,7 +78,7 @@ def ask_mode(given: str) -> AskMode:
     try:
         return AskMode(given)
     except ValueError:
-        raise BadInput(f"a run judges plain, failed or all responses, not {given!r}") from None
+        raise BadInput(f"a run judges plain, failed or all (or keep-flags) responses, not {given!r}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from judgeboard.flags.rules import RULES
 from judgeboard.store.clock import utc_now
 from judgeboard.store.events import record_event
 from judgeboard.store.flags import FlagChanges, flag_new, reconciling, update_flags
+from judgeboard.store.grades import Restoring
 from judgeboard.store.jobs import wake_workers
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import (
@@ -226,7 +228,15 @@ def add_feedback(
     """
     known_ids = {id_ for id_, feedbacks in feedback.items() if feedbacks} - set(new_ids)
     known_responses = read_responses(connection, known_ids, lock=True) if known_ids else []
-    added = insert_feedback(connection, feedback, known_ids, batch_id, now, changed_back)
+
+    @cache
+    def restoring() -> Restoring:
+        return Restoring.of_import(connection, batch_id)
+
+    def may_change(import_id: int | None) -> bool:
+        return restoring().may_change(import_id)
+
+    added = insert_feedback(connection, feedback, known_ids, batch_id, now, may_change, changed_back)
     added_ids = {response_id for response_id, _ in added}
     changed = [response for response in known_responses if response.id in added_ids]
     if changed:

@@ -54,10 +54,11 @@ class LastSettings:
             return self.missing or ""
         title, model, cost = self.estimate.version_title, self.estimate.model, self.estimate.cost_words
         if model is None:
-            return f"{title}, {'offline: no cost' if self.estimate.priced else 'cost unknown'}."
-        if cost is not None:
-            return f"{title} ({model}), {cost}."
-        return f"{title} ({model}), {'cost known after the first call' if self.estimate.priced else 'cost unknown'}."
+            judge, cost = title, "offline: no cost" if self.estimate.priced else "cost unknown"
+        else:
+            judge = f"{title} ({model})"
+            cost = cost or ("cost known after the first call" if self.estimate.priced else "cost unknown")
+        return " ".join(filter(None, (f"{judge}, {cost}.", self.estimate.flag_words)))
 
 
 def last_settings(store: Store, response_id: int) -> LastSettings:

@@ -174,6 +174,8 @@ def details(estimate: CallEstimate) -> str:
         sentences.append("Creates a new judge version. Other verdicts and their figures do not change.")
     else:
         sentences.append(f"Existing verdicts are kept; for {estimate.version_title} the newest verdict counts.")
+    if estimate.flag_words:
+        sentences.append(estimate.flag_words)
     return " ".join(sentences)
 
 
@@ -442,7 +444,7 @@ def job_button(
     st.rerun()
 
 
-_ROWS = "rejudge_rows"
+_ROWS, _KEEP = "rejudge_rows", "rejudge_keep_flags"
 _CAME_FROM = "rejudge_came_from"
 
 
@@ -459,6 +461,9 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
         return place
     show(tag("div", tag("b", lead(estimate)), cls="jb-say"))
     show(tag("div", details(estimate), cls="jb-cap"))
+    if selected.mode == AskMode.ALL and estimate.flags:
+        keeps = st.checkbox(f"Keep {count(estimate.flags, 'open flag')} of audits and of other judges", key=_KEEP)
+        selected = selected._replace(mode=AskMode.KEEP_FLAGS.value if keeps else selected.mode)
     judged: dict[str | None, int] = {}
     if estimate.model is not None:
         judged = generators_to_judge(seen(), judge=judge.spec, where=selected.where, mode=selected.mode)

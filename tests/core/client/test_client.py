@@ -129,8 +129,7 @@ def test_a_verdict_of_an_own_judge_reaches_the_server_in_its_fields(
         judge_version="7",
         groundedness=0.1,
         label=judgeboard.Label.HALLUCINATED,
-        scores={"tone": 4},
-        scale="1-5",
+        scores={"tone": {"value": 4, "scale": "1-5"}},
         reasoning="no",
         client=client,
     )

@@ -11,6 +11,7 @@ import pytest
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
+from judgeboard.imports.exports.entry import verdict_row
 from judgeboard.imports.exports.export import ExportRows, Keys, recognised
 from judgeboard.imports.importing import ImportSummary, import_file
 from judgeboard.imports.reading import read_records
@@ -374,3 +375,9 @@ def test_a_file_whose_answers_are_in_the_earlier_default_source_changes_nothing(
     assert [(result.new, result.rejected) for result in results.values()] == [(0, 0)] * 3
     assert on_each_answer(store) == stored
     assert stored.keys() == {"default"}
+
+
+def test_a_groundedness_whose_scale_a_rule_names_is_converted():
+    rows = [verdict_row("j", {"faithfulness": n}, scales={"faithfulness": "1-5"})[0] for n in (1, 4, 9)]
+    assert [row.get("groundedness") for row in rows] == [0, 0.75, None]
+    assert (rows[2]["status"], rows[2]["raw"]) == ("error", {"faithfulness": 9})

@@ -143,6 +143,18 @@ def test_a_number_on_a_scale_of_its_own_is_no_quality(one):
 
 
 @pytest.mark.parametrize(
+    ("scale", "number", "share"),
+    [("1-5", 1, 0), ("1-5", 4, 0.75), ("0-100", 1, 0.01), ("0-100", 100, 1), ("1-4", 1, 0), ("0-1", 1, 1)],
+)
+def test_groundedness_is_converted_by_the_scale_of_its_row(one, refused, scale, number, share):
+    row = {**ROW, "judge": "j", "scale": scale, "groundedness": number}
+    assert one(row, kind="grades").grade.groundedness == share
+    assert one(row, kind="verdicts").verdict.groundedness == share
+    for kind in ("grades", "verdicts"):
+        assert refused({**row, "groundedness": -1}, kind=kind)[0] == "groundedness"
+
+
+@pytest.mark.parametrize(
     ("text", "plain"),
     [
         ("1-5", "1-5"),

@@ -155,8 +155,8 @@ def test_a_thumb_without_a_time_that_a_file_changes_back_is_newer_and_the_same_f
         bring(*files[name], kind="feedback", name=name)
         assert thumbs() == expected
         stored = contents()
-        for before in files:  # a file that may not know of the change does not change back what another one changed
-            bring(*files[before], kind="feedback", name=before)
+        for before, rows in files.items():  # a file that may not know of a change does not change it back
+            bring(*rows, kind="feedback", name=before)
             if before == name:
                 break
         assert contents() == stored

@@ -240,7 +240,7 @@ def test_a_new_answer_gets_at_once_the_flags_that_all_rules_give_a_stored_one(ca
 
     def answers(source: str) -> list[Response]:
         return [
-            Response(source, "up again is no new feedback", "q", "a", feedback=(up, down, up)),
+            Response(source, "down again is newer", "q", "a", feedback=(down, up, down)),
             Response(source, "asked", "q", "It is warm.", ("p",), query_type="sql", asked_at=asked_at),
             Response(source, "checked", "q", "It is 145 °C [2].", ("p", "q"), feedback=(down, up)),
             Response(source, "control", "q", "a", kind=ResponseKind.CONTROL, feedback=(down,)),

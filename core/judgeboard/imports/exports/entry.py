@@ -166,8 +166,12 @@ def _part_of_verdict(name: str, value: Any, scale: str | None) -> tuple[str, Any
     """Return the field of `VerdictImport` for a score, and the value there."""
     simple, number = simple_name(name), share(value)
     if scale is not None:
-        if not _is_on(scale, value):
+        try:
+            as_share = scale_in("scale", scale).share("scores", value)
+        except Unusable:
             return "raw", value
+        if simple in VerdictImport.columns["groundedness"]:
+            return "groundedness", as_share
         is_quality = scale == "1-4" and isinstance(value, int) and simple in VerdictImport.columns["quality"]
         return ("quality", value) if is_quality else ("scores", {"value": value, "scale": scale})
     if number is not None:
@@ -176,14 +180,6 @@ def _part_of_verdict(name: str, value: Any, scale: str | None) -> tuple[str, Any
         return "scores", {"value": number, "scale": "0-1"}
     is_label = isinstance(value, str) and simple in VerdictImport.columns["label"]
     return ("label" if is_label else "raw"), value
-
-
-def _is_on(scale: str, value: Any) -> bool:
-    try:
-        scale_in("scale", scale).checked("scores", value)
-    except Unusable:
-        return False
-    return True
 
 
 _GRADED = ("label", "groundedness", "quality", "spans", *GRADE_TEXTS, "failure_modes")

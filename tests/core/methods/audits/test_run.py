@@ -27,11 +27,13 @@ from judgeboard.people.roster import ensure_reviewer, raise_flags
 from judgeboard.reports.output import to_plain
 from judgeboard.reviews.changes import undo
 from judgeboard.reviews.decisions import decide
+from judgeboard.runs.jobs import flags_at_stake
 from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.judgments import NewJudgment
+from judgeboard.store.runs import AskMode, finish_run, start_or_continue_run
 from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RUN, VERSION
 from judging_log import runs, store_answers
@@ -224,6 +226,46 @@ def test_flags_of_an_audit_survive_and_give_way_to_newer_verdicts(log: GradedLog
     assert flags(log.store)[2] == (ids[2], "open")
     review(log.store, always(WRONG), audited="teacher v1")
     assert flags(log.store)[:2] == [(ids[0], "open"), (ids[0], "superseded")]
+
+
+def test_the_same_verdict_again_supersedes_no_flag(log: GradedLog) -> None:
+    teacher, ids = taught(log, 3, label=GOOD, scores=(DimensionScore("depth", 4, "1-5"),))
+    review(log.store, always(WRONG))
+    same = {"label": GOOD, "scores": (DimensionScore("depth", 4, "1-5"),)}
+    log.say(teacher, {ids[0]: same, ids[1]: same | {"scores": (DimensionScore("depth", 5, "1-5"),)}})
+    assert flags(log.store) == [(ids[0], "open"), (ids[1], "superseded"), (ids[2], "open")]
+    assert raise_flags(log.store).superseded == 0
+    log.say(teacher, {ids[0]: {"status": Status.ERROR}})
+    assert flags(log.store)[0] == (ids[0], "open")
+
+
+def test_flags_of_audits_and_of_other_judges_are_counted_before_a_rejudge_and_can_be_kept(log: GradedLog) -> None:
+    teacher, ids = taught(log, 4)
+    review(log.store, by_number({1: WRONG, 2: WRONG}))
+    log.say_all(log.version("another"), ids[2:3], label=BAD)  # the two judges disagree
+    version, stranger = (JudgeVersion(name, name) for name in (teacher.name, "stranger"))
+    assert flags_at_stake(log.store, version) == 3
+    assert flags_at_stake(log.store, version, RowFilter(response_ids=(ids[0], ids[3]))) == 1
+    assert flags_at_stake(log.store, stranger) == flags_at_stake(log.store, version, mode=AskMode.KEEP_FLAGS) == 0
+
+    def rejudged(mode: str, *answers: int) -> None:
+        with log.store.writing() as connection:
+            run = start_or_continue_run(connection, teacher, mode=mode, actor="test")
+            finish_run(connection, run.id, RunState.DONE)
+        log.say(teacher, {key: {"label": BAD} for key in answers}, run.id)
+
+    def open_flags() -> set[int]:
+        rows = rows_of(log.store, FLAG)
+        rules = {"supreme_disagrees", "judges_disagree"}
+        return {row["response_id"] for row in rows if row["rule"] in rules and row["state"] == "open"}
+
+    rejudged("keep-flags", ids[0], ids[2])
+    rejudged("all", ids[1])
+    assert open_flags() == {ids[0], ids[2]}
+    raise_flags(log.store)
+    assert open_flags() == {ids[0], ids[2]}
+    rejudged("all", ids[0], ids[2])
+    assert open_flags() == set()
 
 
 def test_marks_on_verdicts_that_are_their_judges_latest_no_more_raise_no_flag(sqlite_log: GradedLog) -> None:
