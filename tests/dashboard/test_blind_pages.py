@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from alert_checks import check
 from app_pages import OpenPage, charts, markup, shown
 from graded_log import BAD, GOOD, GradedLog
 from judgeboard.agreement.alarms import watch
-from judgeboard.alerts.events import check
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule
 from judgeboard.domain import AlertCondition, QueueOrder
 from judgeboard.people.roster import ensure_reviewer
