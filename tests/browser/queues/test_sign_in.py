@@ -132,7 +132,7 @@ def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider
     page = site.sign_in("ann", f"/item?response={response_id}")
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()
     expect(page).to_have_url(re.compile(rf"^{site.url}/item\?.*response={response_id}\b"))
-    visit(page, "/import")
+    visit(page, "/imports")
     page.locator("input[type=file]").set_input_files(
         {"name": "more.csv", "mimeType": "text/csv", "buffer": b"id,question,answer\n1,Why?,So.\n"}
     )
@@ -150,7 +150,7 @@ def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider
 
 def test_who_has_not_signed_in_uploads_nothing(site: Site) -> None:
     with page_session(site.url, {}) as session, httpx.Client(base_url=site.url) as client:
-        session.open("/import")
+        session.open("/imports")
         client.get("/_stcore/host-config")
         client.get("/_stcore/health")
         headers = {"X-Xsrftoken": client.cookies.get("_streamlit_xsrf", "")}

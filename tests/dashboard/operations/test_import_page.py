@@ -248,7 +248,7 @@ WRONG_FILES: dict[str, tuple[bytes | list[object], str, str]] = {
     "blank lines": (b"\n\n  \n", "rows.jsonl", "This file has no rows."),
     "answers": (list(LOG), "log.jsonl", "The rows look like another kind of file: answers."),
     "a line that breaks off": (b'{"response_id": "' + b"x" * 3_000_000, "rows.jsonl", "None of 1 row can be imported."),
-    "one long line of a table": (b"x" * 3_000_000, "rows.csv", "This file has no rows."),
+    "one long line of a table": (b"x" * 3_000_000, "rows.csv", "rows.csv is not CSV"),
     "a long id": (
         [{"id": "x" * 3_000_000, "annotator": "A", "judge": "J", "quality": 1}],
         "rows.jsonl",
