@@ -19,7 +19,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.queues import QueueRules
 from judgeboard.text import utc_day
-from judgeboard_dashboard.app import PAGES
+from judgeboard_dashboard.app import FIRST, PAGES
 from judgeboard_dashboard.widgets import texts
 from marked_answer import SCORE, SECOND, SEVERITY, MarkedAnswer, mark_answer
 from page_session import PageSession, page_session
@@ -87,7 +87,8 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         f"/self_reference?item={pair}",
     ]
     whole = {address.partition("?")[0].replace("-", "_") for address in by_hand if address.startswith(CHOSEN)}
-    return [*(f"/{view}" for tabs in PAGES.values() for view in tabs if f"/{view}" not in whole), *by_hand]
+    views = (view for tabs in PAGES.values() for view in tabs if f"/{view}" not in whole)
+    return ["/", *(f"/{view}" for view in views if view != FIRST), *by_hand]
 
 
 def tour(url: str, reviewer: str, places: Sequence[str]) -> dict[str, set[bytes]]:

@@ -95,5 +95,5 @@ def check(team: ReviewCase) -> None:
                 and (other["id"] > flag["id"] or other["state"] in {"confirmed", "dismissed", "open"})
             ]
             assert instead, "only a newer flag, or an earlier version's decided one, supersedes while the reason holds"
-    own = [row["reviewer_id"] for row in standing if row["decision"] is None]
+    own = [row["reviewer_id"] for row in standing if row["decision"] is None and row["quality"] is not None]
     assert len(own) == len(set(own)), "one grade a reviewer"
