@@ -438,4 +438,6 @@ def _replacing_grade(connection: Connection, review: Review) -> Review:
     own = current_reviews(
         connection, [review.response_id or 0], flag_ids=(), decisions=(None,), reviewer_id=review.reviewer_id
     )
-    return replace(review, replaces=next((each.id for each in own if each.bulk is None), None))
+    # The note of a refused decision may be newer than the grade.
+    grades = [each for each in own if each.grade != each.grade.only_notes()]
+    return replace(review, replaces=next((each.id for each in (*grades, *own) if each.bulk is None), None))
