@@ -267,6 +267,6 @@ def test_rows_are_selected_with_shift_and_all_of_a_filter_is_confirmed_and_undon
     done = page.locator(".st-key-bulk_done .jb-say")
     expect(done).to_contain_text("Confirmed")
     assert still_open() < before - 50
-    page.keyboard.press("u")
+    page.keyboard.press("z")
     expect(done).to_contain_text("Undone")
     assert still_open() == before

@@ -366,7 +366,7 @@ def listen(receiver, address):
     async def answer(reader, writer):
         try:
             async with receiver.delivery("socket", None, is_local=True) as delivery:
-                await delivery.body.read(reader, "")
+                await delivery.body.read(reader, "", otlp.traces_elements(otlp.JSON))
                 writer.write(await receiver.take(lambda body: (otlp.traces_in(body, otlp.JSON), b"stored"), delivery))
         except Refused as refusal:
             writer.write(refusal.reason.encode())

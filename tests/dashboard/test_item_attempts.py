@@ -5,7 +5,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app_pages import bodies, labels, plain, press, shown
+from app_pages import bodies, labels, plain, press, shown, texts
 from judgeboard.methods.refining.attempts import attempt_sequences, select_attempt
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.store.engine import Store
@@ -115,7 +115,7 @@ def test_a_made_answer_shows_what_it_is_an_attempt_at(ids, open_page) -> None:
 
 def test_an_answer_without_attempts_has_no_such_part(page_rows, open_page) -> None:
     page = open_page("item", response=page_rows.responses["good"])
-    assert "attempt" not in shown(page)
+    assert not texts(page, "jb-attempts")
     assert not [button for button in page.button if button.key in {"view", "select"}]
 
 

@@ -36,8 +36,10 @@ def worker_command() -> None:
     from judgeboard.runs.ending import end_in_time
     from judgeboard.runs.worker import Worker
     from judgeboard.settings.masking import log_with_time
+    from judgeboard.settings.model import load_settings
 
     log_with_time()
+    load_settings()  # raises an error if the project file is not in force
     store = options.open_store()
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM

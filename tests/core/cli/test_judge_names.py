@@ -107,7 +107,4 @@ def test_an_unknown_name_with_options_of_a_judge_is_a_new_judge_and_without_them
     assert f"To make it: `judgeboard judge strict-v3 --db {case} --model gpt-4o-mini`. " in refused
     assert "To describe it without judging, write [judges.strict-v3] in judgeboard.toml" in refused
     assert run(["judge", "--judge", "lexical", "--name", "words", *db]) == 2
-    assert capsys.readouterr().err.splitlines() == [
-        "Error: Leave out --name: [NAME] is an argument.",
-        f"For example: `judgeboard judge --judge lexical words --db {case}`",
-    ]
+    assert "No such option" in capsys.readouterr().err

@@ -171,7 +171,8 @@ def test_a_judge_file_gives_the_rag_judge_its_domain_and_examples(tmp_path: Path
     )
     with RecordingEndpoint() as endpoint:
         judge = make_judge("rag", judge_file=file, model="m", base_url=endpoint.base_url)
-        assert judge_once(judge, ITEM).status is Status.UNPARSABLE, "groundedness was not asked for"
+        said = judge_once(judge, ITEM)
+        assert (said.status, said.groundedness, said.quality) == (Status.OK, None, 4), "groundedness was not asked for"
     system = endpoint.requests[0].body["messages"][0]["content"]
     assert "an invented one" in system
     assert 'What it deserves: {"quality": 3}' in system, "no passages: groundedness is not asked for"

@@ -50,7 +50,13 @@ def judged_with_anchors_and_controls(store: Store) -> None:
         (["test", "controls", "judge", "--judge", "rag"], 2 * ANSWERS),
         (["compare", "--pairs", "pairs.jsonl"], 4),
         (["refine", "--generator", "writer", "--max-repeats", "2", "--where", "source=log"], 2 * 3 * ANSWERS),
-        (["refine", "reflect", "--generator", "writer", "--min-chars", "1", "--rebuild-messages"], 3 * ANSWERS),
+        (
+            [
+                *("refine", "reflect", "--generator", "writer", "--min-chars", "1", "--query-type", "all"),
+                "--rebuild-messages",
+            ],
+            3 * ANSWERS,
+        ),
         (["suite", "run", "suite.yaml", "--candidate", "model:writer"], 4),
         (["suite", "run", "suite.yaml", "--candidate", "source:log"], 1),
     ],
