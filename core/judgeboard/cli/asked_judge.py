@@ -136,8 +136,11 @@ def use_named_judge(
     not_typed = {
         name: value
         for name, value in judge.items()
-        if name in chosen and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
+        if (name in chosen or name == "examples")
+        and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
     }
+    if chosen.get("schema") is not None:  # it replaces the rubric of a stored judge
+        not_typed.pop("rubric", None)
     chosen.update(cast("JudgeKeywords", not_typed))
     return kind
 
@@ -213,7 +216,8 @@ def _accepted_judge(named: str) -> dict[str, Any] | None:
 def _stored_judge(named: str) -> dict[str, Any]:
     from judgeboard.errors import MissingDatabase, NotFound
     from judgeboard.judges.kinds import JUDGES
-    from judgeboard.runs.jobs import judge_spec
+    from judgeboard.runs.addresses import address_options, known_address
+    from judgeboard.runs.judging import options_of_version
     from judgeboard.settings.model import load_settings
     from judgeboard.store.judge_versions import get_version
 
@@ -222,16 +226,17 @@ def _stored_judge(named: str) -> dict[str, Any]:
     try:
         with options.open_store().reading() as connection:
             version = get_version(connection, named)
-            spec = judge_spec(connection, version)
+            try:
+                judge = options_of_version(connection, version)
+            except BadInput as error:
+                raise BadInput(f"{version.title} cannot be asked: {error}") from error
+            if version.model is not None:
+                judge |= address_options(known_address(connection, version.id))
+            return judge
     except (MissingDatabase, NotFound) as error:
         if named in JUDGES:
             return {"kind": named}
         raise NotFound(f"there is no judge {named!r}: {there_are}; {error}") from error
-    if spec is None and JUDGES.lacks(version.kind):
-        raise BadInput(f"{version.title} cannot be asked: no installed package has its kind of judge, {version.kind!r}")
-    if spec is None:
-        raise BadInput(f"{version.title} cannot be asked: its verdicts were imported, or an earlier release made it")
-    return spec
 
 
 def chosen_kind(kind: str | None, chosen: Mapping[str, Any], *, with_models: bool = False) -> str:

@@ -199,8 +199,8 @@ EXAMPLE_MODEL = "gpt-4o-mini"  # of commands in messages
 def run_options(concurrency: int | None, max_cost: float | None) -> Iterator["RunOptions"]:
     """Yield the `RunOptions` of a run in a terminal: on stderr an estimate, progress, and why a run stops early."""
     from judgeboard.errors import DatabaseAway
-    from judgeboard.runs.method import WAIT_SECONDS
     from judgeboard.runs.runner import INTERRUPTED
+    from judgeboard.store.outages import WAIT_SECONDS
 
     wait = click.get_current_context().meta.get("wait")
 

@@ -1,7 +1,6 @@
 """The command `judge`: judge answers with one judge, or in another way that an option of a method chooses."""
 
 import time
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -164,8 +163,6 @@ def _judge_by_workers(
     from judgeboard.cli.judging import KEEP
     from judgeboard.errors import DatabaseAway
     from judgeboard.runs.jobs import estimate_calls, job_progress, request_rejudge
-    from judgeboard.runs.method import WAIT_SECONDS
-    from judgeboard.store.outages import Patience
 
     judge: dict[str, Any] = {
         "kind": kind,
@@ -192,10 +189,9 @@ def _judge_by_workers(
         actor=options.actor(),
     )
     job_id = with_confirmed_host(request)
-    patient = replace(store, patience=Patience(WAIT_SECONDS))
     try:
         with options.progress("judging", "{task.fields[more]}", more="") as update:
-            while not (job := job_progress(patient, job_id)).finished:
+            while not (job := job_progress(store, job_id)).finished:
                 waits = job.state == "waiting" and not job.worker_alive
                 more = "no worker lives: start `judgeboard worker`" if waits else job.state
                 update(completed=job.asked, total=job.selected, more=more)

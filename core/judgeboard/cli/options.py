@@ -10,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -384,12 +385,15 @@ def typed_database() -> str | None:
 def open_store(*, create: bool = False) -> "Store":
     """Open the database of the command; it is closed when the command ends."""
     from judgeboard.store.engine import database_url
-    from judgeboard.store.opening import open_store
+    from judgeboard.store.opening import await_server, open_store
+    from judgeboard.store.outages import WAIT_SECONDS, Patience
 
     url = database_url(chosen_database())
     folder = Path(url.database or "").parent
     is_new = create and url.get_backend_name() == "sqlite" and not folder.exists()
-    store = open_store(chosen_database(), create=create)
+    patience = Patience(WAIT_SECONDS)
+    await_server(url, patience)
+    store = replace(open_store(chosen_database(), create=create), patience=patience)
     if is_new:
         echo(f"created the folder {folder}", err=True)
     click.get_current_context().call_on_close(store.close)

@@ -149,7 +149,7 @@ def add_judge(
             version = get_version(connection, judge_version)
             spec = judge_spec(connection, version)
         if spec is None:
-            raise BadInput(f"{version.title} cannot judge again: its verdicts were imported or combined")
+            raise BadInput(f"{version.title} cannot judge by a rule: it was imported, or has own examples")
         judge = spec | judge
     rate, by_type = sampling_rates(rates)
     store_rule = partial(

@@ -18,7 +18,7 @@ from judgeboard.imports.fields import (
     MAX_COLUMNS,
     ColumnUse,
 )
-from judgeboard.imports.kinds import ImportKind
+from judgeboard.imports.kinds import ImportKind, Stored
 from judgeboard.imports.labels import LabelWord
 from judgeboard.imports.reading import RESPONSES, ImportRequest, Reading, clear_records
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_path
@@ -26,6 +26,7 @@ from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.flags import count_raised, latest_flag
+from judgeboard.store.outages import tried_again
 from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
 from judgeboard.store.withdrawals import ImportUndo, withdraw_import
 
@@ -264,22 +265,29 @@ class _Rows:
         if not first or (self.keeps and len(first) < MOST_KEPT):
             first.append(item)
 
+    @tried_again
+    def _store(self) -> Stored:
+        """Store the records in one transaction."""
+        with allowed(self.store, self.actor, Action.IMPORT) as connection:
+            attempt, now = connection.begin_nested(), utc_now()
+            batch_id: int | None = self._started_batch(connection, now)
+            newest_flag = latest_flag(connection)
+            stored = self.kind.store(connection, self.records, now)
+            flags = count_raised(connection, newest_flag, now)
+            # A file with nothing new stores nothing, not even an import batch.
+            if self.summary.dry_run or not (stored.new or stored.feedback_added):
+                attempt.rollback()
+                batch_id = self.batch.id
+            else:
+                attempt.commit()
+        self.batch.id = batch_id
+        self.summary.flags += flags
+        return stored
+
     def flush(self) -> None:
         if not self.records:
             return
-        summary = self.summary
-        with allowed(self.store, self.actor, Action.IMPORT) as connection:
-            attempt, now = connection.begin_nested(), utc_now()
-            batch_id = self._started_batch(connection, now)
-            newest_flag = latest_flag(connection)
-            stored = self.kind.store(connection, self.records, now)
-            summary.flags += count_raised(connection, newest_flag, now)
-            # A file with nothing new stores nothing, not even an import batch.
-            if summary.dry_run or not (stored.new or stored.feedback_added):
-                attempt.rollback()
-            else:
-                attempt.commit()
-                self.batch.id = batch_id
+        summary, stored = self.summary, self._store()
         summary.new += stored.new
         summary.unchanged += stored.unchanged
         summary.feedback_added += stored.feedback_added

@@ -17,9 +17,11 @@ from judgeboard.judges.judge import (
     Judge,
     JudgeKeywords,
     JudgeOptions,
+    fingerprint,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.prompt import PROMPTS, built_in_prompt
+from judgeboard.judges.prompt import PROMPTS, built_in_prompt, load_prompt
+from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.own_thread import from_any_thread
@@ -41,6 +43,7 @@ from judgeboard.store.anchor_judgments import insert_anchor_judgments
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
+from judgeboard.store.grades import stored_examples
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
@@ -211,6 +214,32 @@ def make_judge(kind: str, **chosen: Unpack[JudgeKeywords]) -> Judge:
         if chosen.get(name) and kind not in kinds:
             raise BadInput(f"{option} applies only to the judges {' and '.join(kinds)}, not to {kind}")
     return JUDGES[kind](JudgeOptions(**_chosen(chosen)))
+
+
+def options_of_version(connection: Connection, version: StoredVersion) -> dict[str, Any]:
+    """Return the arguments of `make_judge` that make this stored version again, with its rubric and examples.
+
+    Raises BadInput, with the cause, if the version cannot be made again.
+    """
+    if JUDGES.lacks(version.kind):
+        raise BadInput(f"no installed package has its kind of judge, {version.kind!r}")
+    if version.kind not in JUDGES:
+        raise BadInput("its verdicts were imported")
+    params = version.params
+    options: dict[str, Any] = {"kind": version.kind, "name": version.name, "model": version.model}
+    options |= {name: value for name, value in params.items() if name in JudgeKeywords.__annotations__}
+    options["examples"] = stored_examples(connection, params)
+    if "dimensions" in params:
+        options["rubric"] = Rubric(stored_dimensions(params), version.name)
+    # The prompt of an earlier release is part of the version; it was stored with the words before the examples.
+    own = None if version.prompt is None else version.prompt.removesuffix(load_prompt("examples").text)
+    for prompt in (None, own):
+        try:
+            if fingerprint(make_judge(**options, prompt=prompt, api_key="none").version) == version.fingerprint:
+                return options if prompt is None else options | {"prompt": prompt}
+        except BadInput:  # a prompt or a value that this release cannot use
+            continue
+    raise BadInput("another release made it")
 
 
 def make_endpoint(asker: str, **chosen: Unpack[JudgeKeywords]) -> ModelEndpoint:

@@ -29,7 +29,6 @@ from judgeboard.runs.runner import (
     T,
     Tally,
     on_first_ctrl_c,
-    tried_again,
 )
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Readable, Store
@@ -43,7 +42,7 @@ from judgeboard.store.jobs import (
     unfinished_jobs,
 )
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
-from judgeboard.store.outages import Patience
+from judgeboard.store.outages import WAIT_SECONDS, Patience, tried_again
 from judgeboard.store.run_steps import call_history
 from judgeboard.store.runs import (
     AskCounts,
@@ -549,7 +548,6 @@ def shared_rate_limits(store: Store) -> Iterator[None]:
 
 
 MOST_IN_FLIGHT = 1024
-WAIT_SECONDS = 60.0  # for a database that cannot be used
 
 
 def check_limits(max_cost: float | None, concurrency: int) -> None:

@@ -2,21 +2,20 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
 
 from judgeboard.domain import Action, JudgeInput, Verdict
 from judgeboard.errors import JudgeboardError
-from judgeboard.judges.judge import Judge, JudgeOptions, fingerprint, judge_with_requests
+from judgeboard.judges.judge import Judge, JudgeOptions, judge_with_requests
 from judgeboard.judges.kinds import JUDGES, OFFLINE, calls_host
-from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import ChatRequest, Message, RecordedChat
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.people.permissions import Actor, check_allowed
 from judgeboard.runs.jobs import check_address, judge_with_key, with_last_address
-from judgeboard.runs.judging import make_judge
+from judgeboard.runs.judging import make_judge, options_of_version
 from judgeboard.runs.method import shared_rate_limits
 from judgeboard.runs.runner import run_blocking
 from judgeboard.store.filters import RowFilter
@@ -29,8 +28,8 @@ from judgeboard.text import counted
 
 NO_CALL = "This verdict needed no model call."
 NOT_REBUILT = (
-    "The prompt cannot be rebuilt: the answer was removed, the judge shows examples, or another release made this "
-    "judge version."
+    "The prompt cannot be rebuilt: the texts of the answer or of an example were removed, or another release made "
+    "this judge version."
 )
 
 
@@ -57,7 +56,7 @@ def raw_calls(connection: Connection, response_id: int, judgment_ids: Sequence[i
     for judgment in (judgments[id_] for id_ in judgment_ids if id_ in judgments):
         version = get_version(connection, judgment.judge_version_id)
         asks = version.kind in JUDGES and version.kind not in OFFLINE
-        messages = sent_messages(version, item) if asks and item is not None else ()
+        messages = sent_messages(connection, version, item) if asks and item is not None else ()
         note = NO_CALL if not calls_host(version.kind) else NOT_REBUILT if asks and not messages else None
         raw.append(RawCall(judgment, messages, note, version.prompt))
     return raw
@@ -68,20 +67,15 @@ class _UnsentOptions(JudgeOptions):
         return ModelEndpoint(RecordedChat({}), self.model or "")  # it gives no reply
 
 
-def sent_messages(version: StoredVersion, item: JudgeInput) -> tuple[Message, ...]:
+def sent_messages(connection: Connection, version: StoredVersion, item: JudgeInput) -> tuple[Message, ...]:
     """Return the messages that a judge version sends for an answer, without sending them.
 
-    The result is empty if the stored parameters make another version, because its prompt could be different.
+    The result is empty if the stored version cannot be made again, because its prompt could be different.
     """
-    names = {each.name for each in fields(JudgeOptions)}
-    options: dict[str, Any] = {name: value for name, value in version.params.items() if name in names - {"examples"}}
-    options["prompt"] = version.prompt
     try:
-        if "dimensions" in version.params:
-            options["rubric"] = Rubric(stored_dimensions(version.params), domain=options.pop("domain", None))
-        judge = JUDGES[version.kind](_UnsentOptions(name=version.name, model=version.model, **options))
-        if fingerprint(judge.version) != version.fingerprint:
-            return ()
+        options = options_of_version(connection, version)
+        kind = options.pop("kind")
+        judge = JUDGES[kind](_UnsentOptions(**{name: value for name, value in options.items() if value is not None}))
         _, requests = run_blocking(judge_with_requests, judge, item)
     except (JudgeboardError, LookupError, TypeError, ValueError):  # parameters of another release
         return ()

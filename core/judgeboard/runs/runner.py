@@ -8,7 +8,6 @@ import functools
 import logging
 import signal
 import threading
-import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -21,13 +20,12 @@ from sqlalchemy.exc import OperationalError
 from judgeboard.domain import StepRecord
 from judgeboard.errors import EndpointRefused
 from judgeboard.llm.own_thread import in_shared_loop
+from judgeboard.store import outages
 from judgeboard.traces import telemetry
 
 # A step is committed within 50 ms of its arrival: a batch collects steps for this time unless the line of steps is
 # full, the commit takes the rest.
 GATHER_SECONDS = 0.02
-# Pauses before another try if the database is locked, full or restarts: the replies are paid for and must not be lost.
-TRY_AGAIN_SECONDS = (1.0, 5.0)
 READ_AHEAD = 2  # tasks per call in flight that are read at a time; few, so that processes that share a run end together
 # Steps that may wait for the store while new calls begin, per call in flight: a kill loses paid replies that wait.
 WAITING_PER_CALL = 0.5
@@ -43,22 +41,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 V = TypeVar("V")
-
-
-def tried_again(do: Callable[P, R]) -> Callable[P, R]:
-    """Return a blocking function that tries again if the database is locked or restarts: no call may fail by that."""
-
-    @functools.wraps(do)
-    def tried(*args: P.args, **kwargs: P.kwargs) -> R:
-        for pause in TRY_AGAIN_SECONDS:
-            try:
-                return do(*args, **kwargs)
-            except OperationalError as error:
-                _log.info("%s; trying again", str(error.orig).partition("\n")[0])  # the store or the worker warns
-                time.sleep(pause)
-        return do(*args, **kwargs)
-
-    return tried
 
 
 def reading(tasks: Iterator[T]) -> Callable[[int], Awaitable[list[T]]]:
@@ -239,7 +221,7 @@ class Runner(Generic[T, S]):
 
     async def _may_start(self) -> bool:
         if self.max_cost_micro is not None and self.spent_elsewhere is not None:
-            self._elsewhere = await asyncio.to_thread(tried_again(self.spent_elsewhere))
+            self._elsewhere = await asyncio.to_thread(outages.tried_again(self.spent_elsewhere))
             self._check_cost()
         return self.stopped_because is None
 
@@ -269,7 +251,7 @@ class Runner(Generic[T, S]):
                 self.on_progress(self.tally)
 
     async def _store(self, batch: list[S], ended: list[T]) -> None:
-        for pause in (*TRY_AGAIN_SECONDS, None):
+        for pause in (*outages.TRY_AGAIN_SECONDS, None):
             try:
                 await asyncio.to_thread(self.write, batch, ended)
             except OperationalError as error:

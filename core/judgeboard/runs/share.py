@@ -13,10 +13,11 @@ from judgeboard.domain import Verdict
 from judgeboard.runs.judging import Ask
 from judgeboard.runs.locks import asked_by_commands
 from judgeboard.runs.method import shared_rate_limits, store_steps
-from judgeboard.runs.runner import Answered, Keep, Runner, tried_again
+from judgeboard.runs.runner import Answered, Keep, Runner
 from judgeboard.runs.work import CHUNKS_AHEAD, CLOSED, Entry, Opened, PutBackError, Steps, Work
 from judgeboard.store.engine import Store
 from judgeboard.store.jobs import cost_elsewhere
+from judgeboard.store.outages import tried_again
 
 if TYPE_CHECKING:
     from anyio import CancelScope

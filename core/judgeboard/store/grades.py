@@ -264,7 +264,34 @@ def examples_from_reviews(
     return tuple(_example(connection, review) for review in _in_turn(usable, count))
 
 
-def _graded(connection: Connection, dimensions: Collection[str] | None) -> list[_Graded]:
+def stored_examples(connection: Connection, params: Mapping[str, Any]) -> "tuple[Example, ...]":
+    """Return the examples of a judge version with these parameters, also where their reviews were replaced since.
+
+    Raises BadInput if the texts of an example were changed or forgotten.
+    """
+    from judgeboard.judges.prompt import Example, example_responses
+
+    dimensions = [each["name"] for each in params["dimensions"]] if "dimensions" in params else None
+    reviews: dict[int, list[_Graded]] = defaultdict(list)
+    for review in _graded(connection, dimensions, example_responses(params)):
+        reviews[review.response_id].append(review)
+    examples = []
+    for param in params.get("examples", ()):
+        if "response" not in param:  # of a file: the version has its texts
+            examples.append(Example(**param))
+            continue
+        candidates = (_example(connection, review) for review in reviews[param["response"]])
+        example = next((each for each in candidates if each.as_param() == param), None)
+        if example is None:
+            raise BadInput("the texts or the grades of its examples were changed or forgotten")
+        examples.append(example)
+    return tuple(examples)
+
+
+def _graded(
+    connection: Connection, dimensions: Collection[str] | None, responses: Collection[int] | None = None
+) -> list[_Graded]:
+    """Return the current reviews; with ``responses``, all reviews of these, newest first."""
     columns = (
         REVIEW.c.id,
         REVIEW.c.response_id,
@@ -273,7 +300,10 @@ def _graded(connection: Connection, dimensions: Collection[str] | None) -> list[
         REVIEW.c.groundedness,
         REVIEW.c.quality,
     )
-    query = select(*columns).where(is_current(), ~is_test()).order_by(REVIEW.c.id)
+    if responses is None:
+        query = select(*columns).where(is_current(), ~is_test()).order_by(REVIEW.c.id)
+    else:
+        query = select(*columns).where(REVIEW.c.response_id.in_(responses)).order_by(REVIEW.c.id.desc())
     scores: dict[int, dict[str, float]] = defaultdict(dict)
     if dimensions is None:
         query = query.where(REVIEW.c.quality.is_not(None))

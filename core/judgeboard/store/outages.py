@@ -1,8 +1,11 @@
 """What it means that a database cannot be used now: in words, and how long a run waits for it."""
 
+import functools
 import logging
 import time
+from collections.abc import Callable
 from threading import Event, Lock
+from typing import ParamSpec, TypeVar
 
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -20,8 +23,13 @@ _ADVICE = {
     FULL: "free some disk space and try again",
 }
 _NO_SPACE = "No space left on device"  # the end of PostgreSQL's message
+WAIT_SECONDS = 60.0  # for a database that cannot be used
 AWAY_PAUSE_SECONDS = 1.0  # between two tries while the database is away
+# Pauses before another try if the database is locked, full or restarts: the replies are paid for and must not be lost.
+TRY_AGAIN_SECONDS = (1.0, 5.0)
 _log = logging.getLogger("judgeboard.store")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def is_outage(error: BaseException) -> bool:
@@ -119,3 +127,19 @@ class Patience:
     def end_wait(self, began: float) -> None:
         """Note that the database can be used."""
         self._outage.end(began)
+
+
+def tried_again(do: Callable[P, R]) -> Callable[P, R]:
+    """Return a blocking function that tries again if the database is locked or restarts: no call may fail by that."""
+
+    @functools.wraps(do)
+    def tried(*args: P.args, **kwargs: P.kwargs) -> R:
+        for pause in TRY_AGAIN_SECONDS:
+            try:
+                return do(*args, **kwargs)
+            except OperationalError as error:
+                _log.info("%s; trying again", str(error.orig).partition("\n")[0])  # the store or the worker warns
+                time.sleep(pause)
+        return do(*args, **kwargs)
+
+    return tried

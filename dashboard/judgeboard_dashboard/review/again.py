@@ -74,7 +74,7 @@ def _settings_at(key: Hashable, _store: Store, _response_id: int) -> LastSetting
         primary, usable = primary_judge(connection), usable_versions(connection)
     version, judge = next(((version, judge) for version, judge in usable if version.name == primary), (None, {}))
     if version is None:
-        why = f"{primary} cannot judge again: its verdicts were imported, or its versions are retired."
+        why = f"{primary} cannot judge again here: it was imported or retired, or has its own rubric or examples."
         return LastSettings({}, None, "No judge has judged an answer yet." if primary is None else why)
     try:
         address = job_address(_store, judge)

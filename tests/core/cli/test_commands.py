@@ -181,7 +181,10 @@ def test_a_file_that_is_no_database_is_said_in_one_line(tmp_path: Path, capsys: 
     assert capsys.readouterr().err.startswith(f"judgeboard: {file} is damaged, or it is not a SQLite database: ")
 
 
-def test_a_password_in_an_address_is_masked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_password_in_an_address_is_masked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("judgeboard.store.outages.WAIT_SECONDS", 0)
     assert run(["stats", "--db", "postgresql://ann:s3cret@127.0.0.1:1/none"]) == 2
     error = capsys.readouterr().err
     assert "s3cret" not in error
@@ -378,8 +381,9 @@ def test_an_unexpected_error_is_one_line_and_debug_shows_the_rest(
     ],
 )
 def test_a_wrong_address_is_said_in_one_line_without_its_password(
-    address: str, capsys: pytest.CaptureFixture[str]
+    address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("judgeboard.store.outages.WAIT_SECONDS", 0)
     assert run(["stats", "--db", address]) == 2
     error = capsys.readouterr().err
     assert "s3cret" not in error

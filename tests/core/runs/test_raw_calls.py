@@ -63,7 +63,8 @@ def test_the_prompt_is_the_one_that_was_sent(store: Store, kind: str, options: d
     assert list(raw.messages) == first
     assert raw.note is None
     changed = replace(version, prompt="Another prompt.", fingerprint="0" * 64)
-    assert sent_messages(changed, item) == (), "a version of another release is not guessed"
+    with store.reading() as connection:
+        assert sent_messages(connection, changed, item) == (), "a version of another release is not guessed"
 
 
 def test_a_call_has_its_attempts_and_what_they_used(store: Store) -> None:

@@ -12,10 +12,10 @@ from sqlalchemy.exc import OperationalError
 
 from judgeboard.domain import Attempt, JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.errors import EndpointRefused
-from judgeboard.runs import runner as runner_module
 from judgeboard.runs.judging import Ask, Judging
 from judgeboard.runs.method import Again, next_ask
 from judgeboard.runs.runner import Answered, Keep, Runner, Work
+from judgeboard.store import outages
 
 Step = Answered[Ask, Verdict]
 
@@ -150,7 +150,7 @@ def test_a_defect_in_a_judge_is_raised_after_what_came_back_is_stored() -> None:
 
 
 def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner_module, "TRY_AGAIN_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     rows, judge = Rows(100), ScriptedJudge(good, delay=0.001)
     failing = [2, 0] * 50
 
@@ -166,7 +166,7 @@ def test_replies_wait_for_a_database_that_is_locked_for_a_while(monkeypatch: pyt
 
 
 def test_costs_of_others_that_cannot_be_read_once_cost_no_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner_module, "TRY_AGAIN_SECONDS", (0.0,))
+    monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0,))
     rows, judge, reads = Rows(100), ScriptedJudge(good, delay=0.001), 0
 
     def spent() -> int:
@@ -184,7 +184,7 @@ def test_costs_of_others_that_cannot_be_read_once_cost_no_call(monkeypatch: pyte
 def test_a_database_that_stays_locked_ends_the_run_and_the_lost_replies_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(runner_module, "TRY_AGAIN_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(outages, "TRY_AGAIN_SECONDS", (0.0, 0.0))
     judge = ScriptedJudge(good, delay=0.02)
 
     def locked(_batch: list[Step], _ended: list[Ask]) -> None:

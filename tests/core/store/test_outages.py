@@ -1,11 +1,21 @@
 """How long the threads of a run wait for a database that is away, and what they say."""
 
+import json
 import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Timer
+from typing import Any
 
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from judgeboard.cli.app import run
+from judgeboard.imports import importing
+from judgeboard.store.engine import Store
 from judgeboard.store.outages import Patience
+from judgeboard.store.tables import RESPONSE
+from stored_rows import row_count
 
 REFUSED = OperationalError("SELECT", {}, Exception("connection refused"))
 
@@ -33,3 +43,39 @@ def test_who_gives_up_waits_for_no_outage() -> None:
     patience.give_up()
     assert not patience.wait(REFUSED, time.monotonic())
     assert not patience.wait(REFUSED, 0.0)
+
+
+@pytest.mark.postgres
+def test_commands_wait_while_postgresql_restarts_and_say_so_once(
+    postgres_process: Any,
+    postgres_store: Store,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address = postgres_store.engine.url.render_as_string(hide_password=False)
+    log, exported = tmp_path / "log.jsonl", tmp_path / "answers.jsonl"
+    log.write_text("".join(json.dumps({"id": str(n), "query": "q", "answer": f"a {n}"}) + "\n" for n in range(250)))
+    batches = 0
+
+    def restart_in_the_third_batch(count: Callable[..., int], *arguments: Any) -> int:
+        nonlocal batches
+        batches += 1
+        if batches == 3:
+            postgres_process.stop()
+            Timer(1.5, postgres_process.start).start()
+        return count(*arguments)
+
+    count_raised = importing.count_raised
+    monkeypatch.setattr(importing, "BATCH_ROWS", 50)
+    monkeypatch.setattr(importing, "count_raised", lambda *args: restart_in_the_third_batch(count_raised, *args))
+    assert run(["import", str(log), "--db", address]) == 0
+    assert row_count(postgres_store, RESPONSE) == 250
+    assert "250 new" in capsys.readouterr().out
+    caplog.clear()
+    postgres_process.stop()
+    Timer(1.5, postgres_process.start).start()
+    assert run(["export", "responses", "-o", str(exported), "--db", address]) == 0
+    assert caplog.text.count("cannot be used") == 1
+    assert len(exported.read_text().splitlines()) == 250

@@ -16,6 +16,7 @@ from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, complet
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.decisions import grade
 from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
 from judgeboard.store.judge_versions import get_version
 from judgeboard.store.label_schemas import list_schemas
 from judgeboard.store.storing import store_responses
@@ -263,7 +264,18 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     assert run([*asking, "--examples-from-reviews", "1"]) == 0
     assert "rubric v2" in capsys.readouterr().out
     with sqlite_store.reading() as connection:
-        assert get_version(connection, "rubric v2").params["examples"][0]["response"] in {1, 2, 3}
+        example = get_version(connection, "rubric v2").params["examples"][0]["response"]
+    assert example in {1, 2, 3}
+    grade(  # another grade replaces the one that was shown; the judge shows it as it did
+        sqlite_store,
+        response_id=example,
+        reviewer=reviewer,
+        grade=Grade(scores=(DimensionScore("tone", 1, "1-5"),)),
+        request_key="later",
+    )
+    by_name = ["judge", "rubric", "--rejudge", "all", "--replies", str(replies), *where]
+    assert run(by_name) == 0
+    assert "rubric v2" in capsys.readouterr().out
     assert run(["queue", "schema", "add", str(rubric), *where]) == 0
     assert "v1: 2 fields" in capsys.readouterr().out
     with sqlite_store.reading() as connection:
@@ -280,6 +292,10 @@ def test_the_rubric_judge_scores_the_log_and_takes_its_examples_from_people(
     rubric.write_text(rubric.read_text().replace("5: e", "6: e", 1))
     assert run(asking) == 2
     assert "r.yaml, line 2: dimensions[0].levels: level 5 has no description" in capsys.readouterr().err
+    with sqlite_store.writing() as connection:
+        forget_response(connection, str(example - 1), actor="test")
+    assert run(by_name) == 2
+    assert "rubric v2 cannot be asked: the texts or the grades of its examples" in capsys.readouterr().err
 
 
 def test_a_fresh_database_is_made_and_a_failed_check_is_named(
