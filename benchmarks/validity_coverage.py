@@ -3,10 +3,8 @@
 Each line is a simulation with the functions of the product: answers are drawn from RAGTruth (or made), labels are
 drawn from them, and the share of draws that contain the truth is compared with the share that was published for the
 same method. A line is out if both differ by more than two Monte-Carlo errors: those of 1,000 draws of ours and of the
-published draws. More draws make it rare that a line is out by chance. Lines with "at most" are promises. Last come the
-median numbers of labels until a confidence sequence decides. Such a line is out if the published median lies outside
-the range of the medians of 100 of our draws; the range leaves out 5 % over the number of these lines. Exits 1 if a line
-is out.
+published draws. More draws make it rare that a line is out by chance. Lines with "at most" are promises. Exits 1 if a
+line is out.
 
     python benchmarks/validity_coverage.py --data FOLDER [--draws 4000] [--seed 0] [--workers 2]
 
@@ -44,7 +42,7 @@ from judgeboard.stats.rates import (
     weighted_agreement,
 )
 from judgeboard.stats.rogan_gladen import JudgeErrors, rogan_gladen
-from judgeboard.stats.sample_size import confidence_sequence, decided_after, design_effect_of_mean
+from judgeboard.stats.sample_size import design_effect_of_mean
 from judgeboard.stats.thresholds import confidence_threshold, score_grid, wrong_bound
 
 JUDGE = "track_b_modernbert"
@@ -96,8 +94,6 @@ AT_THE_LIMIT: Mapping[float, tuple[float, float]] = {0: (4.2, 3.6), 0.2: (11.9, 
 
 OUR_DRAWS, THEIR_DRAWS = 1_000, 2_000  # of the Monte-Carlo error
 ANSWERS_A_WEEK, A_YEAR, LIMIT = 300, 52, 104
-# Labels until a confidence sequence shows that the share is above a bound: of people alone, and with the judge.
-DECIDED = {0.25: (95, 77), 0.3: (494, 228), 0.2: (46, 39)}
 MADE = {"answers": 5_000, "bad": 0.03, "recall": 0.5, "false": 0.03}
 
 
@@ -217,18 +213,6 @@ def main() -> int:
             for name, line in result.result().items():
                 print(line.words(name), flush=True)
                 out += not line.within
-        parts_of = [pool.submit(_decided, known, asked.seed + part, asked.draws // 4) for part in range(2)]
-    print("labels until a confidence sequence decides, one-sided at 5 %: median, published, medians of 100 draws")
-    decided = np.hstack([each.result() for each in parts_of])
-    ends = 0.05 / len(decided) / 2 * np.array([1, -1]) + [0, 1]  # several lines are compared: together they err in 5 %
-    for name, published, labels in zip(*_names_of_decided(), decided, strict=True):
-        draws = np.random.default_rng(asked.seed).choice(labels, (20_000, 100))
-        low, high = np.quantile(np.median(draws, axis=1), ends)
-        within = low <= published <= high
-        print(
-            f"{name:58} {np.median(labels):5.0f} {published:11} {low:6.0f} to {high:.0f}  {'yes' if within else 'NO'}"
-        )
-        out += not within
     print(f"lines that are out: {out}; {time.perf_counter() - began:.0f} s")
     return out
 
@@ -429,27 +413,6 @@ def _apps(known: "Known", rng: np.random.Generator, draws: int) -> dict[str, Lin
             lines[names[0]].add(predicted_mean(*sums, share=False), truth)
             lines[names[1]].add(mean_estimate(values, grouping(None, n)), truth)
     return lines
-
-
-def _names_of_decided() -> tuple[list[str], list[int]]:
-    cases = [(bound, kind) for kind in range(2) for bound in DECIDED]
-    names = [f"above {bound:g}, {('labels only', 'with the judge')[kind]}" for bound, kind in cases]
-    return names, [DECIDED[bound][kind] for bound, kind in cases]
-
-
-def _decided(known: "Known", seed: int, draws: int) -> IntArray:
-    """Return the labels that decide, shape (cases, draws): two-sided at 10 % is one-sided at 5 % here."""
-    rng, answers = np.random.default_rng(seed), known.answers
-    ways = ((answers.bad, 1.0, 0.0), ((answers.bad - answers.judged + 1) / 2, 2.0, answers.judged.mean() - 1))
-    decided: list[list[int]] = []
-    for _ in range(draws):
-        order = rng.permutation(len(answers))
-        decided.append([])
-        for values, slope, start in ways:
-            lows, highs = confidence_sequence(values[order], len(answers), alpha=0.1)
-            ends = slope * lows + start, slope * highs + start
-            decided[-1] += [decided_after(*ends, bound) or len(answers) for bound in DECIDED]
-    return np.array(decided).T
 
 
 def _sums(answers: Answers, labelled: BoolArray, strata: IntArray | None = None) -> Any:

@@ -1,7 +1,7 @@
 """Labelled answers with a judge's score. Half of their evidence groups chooses a threshold, the other half reports."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from sqlalchemy import Connection
@@ -20,8 +20,6 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.settings import thresholds
 from judgeboard.store.statements import Columns, TextColumn
 from judgeboard.store.strata import (
-    BAD,
-    UNUSABLE,
     JudgedAnswers,
     evidence_groups,
     gives_labels,
@@ -139,9 +137,8 @@ class ScoredSample:
 
     ``cuts`` are the thresholds in force. ``counts`` has the answers and labels of each stratum. ``decides_verdicts``:
     the judge gives no labels, so that the threshold also decides its verdicts. ``gap`` says why figures of all answers
-    are not available, None if they are. ``left_out`` counts labelled answers by the reason why they do not count. If
-    ``alike`` is not 0, badness is the share of so many judges that call the answer bad. ``excuses`` says which answers
-    the rule low_groundedness excuses, "" for none.
+    are not available, None if they are. ``left_out`` counts labelled answers by the reason why they do not count.
+    ``excuses`` says which answers the rule low_groundedness excuses, "" for none.
     """
 
     title: str
@@ -151,7 +148,6 @@ class ScoredSample:
     left_out: dict[str, int]
     counts: tuple[Stratum, ...]
     gap: str | None = None
-    alike: int = 0
     decides_verdicts: bool = False
     excuses: str = ""
 
@@ -170,15 +166,6 @@ class ScoredSample:
         """Return which labels are kept, so that each answer in these ``strata`` is labelled with the same chance."""
         kept: BoolArray = labels.lots < _kept_shares(self.counts, strata)[labels.strata]
         return kept
-
-    def without(self, response_ids: IntArray) -> "ScoredSample":
-        """Return the sample without these answers."""
-        labels, judged = self.labels, self.judged
-        return replace(
-            self,
-            labels=labels.at(~np.isin(labels.response_ids, response_ids)),
-            judged=judged.at(~np.isin(judged.response_ids, response_ids)),
-        )
 
     def labels_of(self, query_type: str | None) -> ScoredLabels:
         """Return the labels of answers of a query type (None: of all)."""
@@ -206,14 +193,13 @@ def load_sample(
     connection: Connection,
     versions: Sequence[StoredVersion],
     *,
-    alike: bool = False,
     flags: bool = False,
     loaded: LabelledAnswers | None = None,
 ) -> ScoredSample:
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
-    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. With ``alike``, their
-    verdicts are averaged instead of their scores. Answers without a score, or a verdict, of each version are left out.
+    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. Answers
+    without a score of each version are left out.
     Raises NotFound if none is left. With ``flags``, the evidence groups of all answers are read, and which answers the
     rule low_groundedness excuses. This takes longer, because it reads the texts of the answers. ``loaded`` are the
     answers of the first version if they are known already.
@@ -223,7 +209,7 @@ def load_sample(
     cuts = in_force.cuts
     first = loaded or LabelledAnswers(connection, versions[0], groups=flags)
     judges = [first.answers, *(judged_answers(connection, each.id, cuts, groups=False) for each in versions[1:])]
-    badness = _mean_badness([_with_verdicts(each) for each in judges] if alike else judges)
+    badness = _mean_badness(judges)
     scored = ~np.isnan(badness)
     if not scored.any():
         raise NotFound(f"{title}: no logged answer has a groundedness score")
@@ -276,15 +262,9 @@ def load_sample(
         {reason: n for reason, n in left_out.items() if n},
         counts,
         _unlabelled_words(sampled),
-        len(versions) if alike else 0,
         len(versions) == 1 and not gives_labels(connection, versions[0].id),
         " and ".join(excuses),
     )
-
-
-def _with_verdicts(judged: JudgedAnswers) -> JudgedAnswers:
-    """Return the answers with the score 0 where the judge calls them bad, otherwise 1."""
-    return replace(judged, scores=np.where(judged.verdicts == UNUSABLE, np.nan, judged.verdicts != BAD))
 
 
 def _mean_badness(judges: Sequence[JudgedAnswers]) -> FloatArray:

@@ -12,7 +12,7 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.agreement.calibration import CalibrationResult
-    from judgeboard.agreement.confident_verdicts import Combine, ConfidentVerdicts
+    from judgeboard.agreement.confident_verdicts import ConfidentVerdicts
     from judgeboard.agreement.thresholds import ThresholdResult
     from judgeboard.stats.calibration_maps import How
     from judgeboard.store.engine import Readable
@@ -91,7 +91,6 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 @options.command(
     "judgeboard labels stand --agreement 0.9",
     "judgeboard labels stand --agreement 0.9 --jury 'rag v2,nli,lexical'",
-    "judgeboard labels stand --agreement 0.9 --jury 'lexical,rag v2' --combine cascade",
     "judgeboard labels stand --agreement 0.85 --delta 0.1 --judge-version 'rag v3' --json",
 )
 @options.with_default(
@@ -104,19 +103,10 @@ def threshold_command(delta: float, by: str | None, judge_version: str | None, *
 @click.option(
     "--jury",
     metavar="NAME,NAME,...",
-    help="Use these judge versions, at least two, separated by commas (default: one judge).",
-)
-@options.with_default(
-    "--combine",
-    type=click.Choice(["mean", "alike", "cascade"]),
-    default="mean",
-    help="How a jury decides. mean: by the mean of the scores. alike: by the number of judges with the same verdict. "
-    "cascade: if a judge is not sure of an answer, the next judge decides it.",
+    help="Use the mean score of these judge versions, at least two, separated by commas (default: one judge).",
 )
 @options.judge_version(help=DEFAULT_JUDGE)
-def stand_command(
-    agreement: float, delta: float, jury: str | None, combine: "Combine", judge_version: str | None
-) -> None:
+def stand_command(agreement: float, delta: float, jury: str | None, judge_version: str | None) -> None:
     """Find the verdicts that need no review. These are the verdicts of which the judge is sure enough.
 
     The command finds a threshold of confidence: verdicts at or above it need no review. The confidence of a verdict is
@@ -130,7 +120,7 @@ def stand_command(
         raise BadInput(f"--jury {jury!r} names {counted(len(members), 'judge')}: separate at least two by commas")
     with options.seen(options.open_store()).reading() as connection:
         result = measure_confident_verdicts(
-            connection, agreement, delta=delta, judge_version=judge_version, jury=members, combine=combine
+            connection, agreement, delta=delta, judge_version=judge_version, jury=members
         )
     options.show(result, _confident_lines(result, one_judge=jury is None))
 

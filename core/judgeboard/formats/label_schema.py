@@ -171,17 +171,6 @@ class SchemaField:
         except (ValueError, OverflowError) as error:
             raise BadInput(f"{self.name}: {error}") from None
 
-    def from_text(self, text: str) -> Any:
-        """Return the value for a text from the command line, unchecked."""
-        if self.type in {FieldType.CATEGORY, FieldType.TEXT} and not self.many:
-            return text
-        if self.type is FieldType.YES_NO and text.casefold() in {"yes", "no"}:
-            return text.casefold() == "yes"
-        try:
-            return json.loads(text)
-        except ValueError:
-            return [part.strip() for part in text.split(",")] if self.many else text
-
     def problems(self) -> Iterator[tuple[str, str]]:
         """Yield each invalid part with the reason."""
         if "options" in _PARTS.get(self.type, ()) and not self.options:

@@ -16,11 +16,10 @@ from judgeboard.stats.arrays import AnyArray, IntArray
 from judgeboard.stats.calibration_maps import HOWS, How, fit_map
 from judgeboard.stats.rates import Stratum
 from judgeboard.store.statements import TextColumn
-from shared_answers import SharedAnswers, published, shared_answers
+from shared_answers import SharedAnswers, shared_answers
 
 B, A1, A = "track_b_modernbert", "approach_1_modernbert", "track_a_deberta"
 MEAN = f"{B} + {A1} + {A}"
-SIX = "six alike"
 
 pytestmark = pytest.mark.shared
 
@@ -39,11 +38,10 @@ def answers(shared: Path, monkeypatch: pytest.MonkeyPatch) -> SharedAnswers:
     return answers
 
 
-def sample(answers: SharedAnswers, judges: str, query_type: str = "all", *, alike: bool = False) -> ScoredSample:
-    """The sample of a judge, of the mean of several ("a + b"), or of several alike; all answers are labelled."""
-    names = sorted(set(answers.judged_bad) - {"baseline_nli"}) if judges == SIX else judges.split(" + ")
-    shares = answers.judged_bad if alike else answers.badness
-    badness = np.round(np.mean([shares[name] for name in names], axis=0), 9)
+def sample(answers: SharedAnswers, judges: str, query_type: str = "all") -> ScoredSample:
+    """The sample of a judge, or of the mean of several ("a + b"); all answers are labelled."""
+    names = judges.split(" + ")
+    badness = np.round(np.mean([answers.badness[name] for name in names], axis=0), 9)
     n, cuts = len(badness), Cuts(0.5)
     types, codes = np.unique(answers.query_types, return_inverse=True)
     ids, flagged = np.arange(n), badness >= flag_from(0.5)
@@ -80,7 +78,6 @@ def sample(answers: SharedAnswers, judges: str, query_type: str = "all", *, alik
         cuts,
         {},
         (Stratum(n, n, int(answers.bad.sum())),),
-        alike=len(names) if alike else 0,
     )
 
 
@@ -120,63 +117,17 @@ def test_verdicts_that_need_no_review(
     agreed: float,
     share: float,
 ) -> None:
-    result = confident_verdicts([sample(answers, judges)], agreement)
-    (stage,) = result.stages
-    assert stage.test is not None
-    assert stage.confidence == pytest.approx(threshold, abs=1e-6)
-    assert (stage.test.wrong, stage.test.n, round(stage.test.bound, 4)) == (wrong, n, bound)
+    result = confident_verdicts(sample(answers, judges), agreement)
+    assert result.test is not None
+    assert result.confidence == pytest.approx(threshold, abs=1e-6)
+    assert (result.test.wrong, result.test.n, round(result.test.bound, 4)) == (wrong, n, bound)
     assert held_out(result) == (agreed, share)
 
 
 def test_one_judge_is_never_sure_enough_for_95_percent(answers: SharedAnswers) -> None:
-    result = confident_verdicts([sample(answers, B)], 0.95)
-    assert result.stages[0].confidence is None
+    result = confident_verdicts(sample(answers, B), 0.95)
+    assert result.confidence is None
     assert result.sentence.startswith("No threshold is shown to reach an agreement of 95 % by the 637 labels")
-
-
-@pytest.mark.parametrize(
-    ("agreement", "same", "wrong", "n", "agreed", "share"),
-    [(0.80, 4, 81, 610, 0.8670, 0.9675), (0.85, 5, 58, 537, 0.8980, 0.8600)],
-)
-def test_six_judges_alike(
-    answers: SharedAnswers, agreement: float, same: int, wrong: int, n: int, agreed: float, share: float
-) -> None:
-    result = confident_verdicts([sample(answers, SIX, alike=True)], agreement)
-    test = result.stages[0].test
-    assert test is not None
-    assert (round(6 * test.threshold), test.wrong, test.n, test.design_effect) == (same, wrong, n, 1.0)
-    assert held_out(result) == (agreed, share)
-    assert f"at least {same} of 6 judges" in result.sentence
-
-
-def test_six_judges_alike_do_not_reach_90_percent(answers: SharedAnswers) -> None:
-    assert not confident_verdicts([sample(answers, SIX, alike=True)], 0.9).confident
-
-
-@pytest.mark.parametrize("other", [A, A1, "track_b_large"])
-def test_two_judges_alike_pass_one_test(answers: SharedAnswers, shared: Path, other: str) -> None:
-    known = published(shared / "data", "e4b_jury")[f"both agree {other}"]
-    result = confident_verdicts([sample(answers, f"{other} + {B}", alike=True)], 0.8)
-    test = result.stages[0].test
-    assert test is not None
-    assert (test.wrong, test.n, round(test.bound, 4)) == (known["cal_wrong"], known["cal_n"], known["bound"])
-    assert round(test.design_effect, 4) == known["deff"]
-    assert held_out(result) == (known["test_agreement"], known["test_standing"])
-
-
-def test_a_cascade_leaves_to_the_second_judge_what_the_first_is_not_sure_of(answers: SharedAnswers) -> None:
-    result = confident_verdicts([sample(answers, A), sample(answers, B)], 0.9)
-    first, second = result.stages
-    assert first.test is not None
-    assert (round(first.test.threshold, 6), first.test.n) == (0.978589, 152)
-    assert (second.confidence, second.confident) == (None, 0)
-    assert held_out(result) == (0.9568, 0.2617)
-    assert f"{B}: none" in result.sentence
-    result = confident_verdicts([sample(answers, A), sample(answers, B)], 0.85)
-    first, second = result.stages
-    assert first.test is not None
-    assert (round(first.test.threshold, 6), first.test.n, second.confident) == (0.912822, 339, 0)
-    assert held_out(result) == (0.9011, 0.5290)
 
 
 def same_flags(judged: ScoredSample, setting: float | None, threshold: float) -> bool:

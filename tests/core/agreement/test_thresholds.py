@@ -278,7 +278,7 @@ def test_too_few_bad_labels_say_how_many_more_are_needed(log: GradedLog) -> None
         "Another threshold may reach a recall of at least 80 %, but the labels are too few to show it. To show one, "
         "log and judge more answers: all are labelled. About 64 more bad answers must have a label (10 so far)."
     )
-    assert confident.stages[0].confidence is None
+    assert confident.confidence is None
     assert confident.sentence.endswith("more answers must have a label (30 so far).")
 
 
@@ -797,9 +797,8 @@ def test_verdicts_need_no_review_where_the_judge_is_sure(log: GradedLog) -> None
     version = judged(log)
     with log.store.reading() as connection:
         result = measure_confident_verdicts(connection, 0.8, judge_version=version.title)
-    (stage,) = result.stages
-    assert stage.confidence is not None
-    assert 0 < result.confident == stage.confident <= result.judged == 300
+    assert result.confidence is not None
+    assert 0 < result.confident <= result.judged == 300
     assert result.agreement is not None
     assert "need no review: " in result.sentence
 
@@ -967,27 +966,6 @@ def test_a_judge_without_scores_and_a_jury_without_common_answers_are_named(log:
             measure_threshold(connection, Goal("recall", 0.8), judge_version="words")
         with pytest.raises(NotFound, match=r"one v1 \+ other v1: no logged answer"):
             measure_confident_verdicts(connection, 0.9, jury=["one", "other"])
-
-
-@on_sqlite
-def test_judges_alike_count_verdicts_and_a_cascade_counts_each_answer_once(log: GradedLog) -> None:
-    first, second = judged(log, 300), log.version("nli")
-    with log.store.reading() as connection:
-        judgments = load_sample(connection, [first]).judged
-    opinions = zip(judgments.response_ids.tolist(), judgments.badness.tolist(), strict=True)
-    log.say(second, {id_: {"groundedness": 0.95 if badness < 0.45 else 0.05} for id_, badness in opinions})
-    with log.store.reading() as connection:
-        alike = measure_confident_verdicts(connection, 0.8, jury=["rag", "nli"], combine="alike")
-        cascade = measure_confident_verdicts(connection, 0.8, jury=["rag", "nli"], combine="cascade")
-        with pytest.raises(BadInput, match="alike needs a jury"):
-            measure_confident_verdicts(connection, 0.8, combine="alike")
-    assert alike.stages[0].confidence == 1.0
-    assert "at least 2 of 2 judges share" in alike.sentence
-    assert len(cascade.stages) == 2
-    assert cascade.confident == sum(stage.confident for stage in cascade.stages) <= 300
-    assert cascade.share is not None
-    assert cascade.share.value is not None
-    assert cascade.share.value > 0.5
 
 
 @pytest.mark.parametrize(

@@ -84,8 +84,6 @@ def test_verdicts_that_need_no_review_are_counted(database: str, capsys: pytest.
     for jury in ("", ",", "rag"):
         assert run(["labels", "stand", "--jury", jury, "--db", database]) == 2
         assert "at least two" in capsys.readouterr().err
-    assert run(["labels", "stand", "--combine", "cascade", "--db", database]) == 2
-    assert "cascade needs a jury" in capsys.readouterr().err
 
 
 def test_calibration_says_what_a_score_means(database: str, capsys: pytest.CaptureFixture[str]) -> None:

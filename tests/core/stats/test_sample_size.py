@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.flags.rules import sampling_number
@@ -13,9 +13,7 @@ from judgeboard.stats.arrays import Grouping, grouping
 from judgeboard.stats.intervals import wilson
 from judgeboard.stats.sample_size import (
     allocated,
-    confidence_sequence,
     correlation_in_groups,
-    decided_after,
     design_effect_of_mean,
     explained_by_strata,
     group_size,
@@ -171,20 +169,6 @@ class TestPublished:
         assert found == pytest.approx([54, 53, 50], abs=2.8)
         assert found == sorted(found, reverse=True)
 
-    def test_confidence_sequences(self, known: Known) -> None:
-        order = np.argsort(known.lots)
-        lows, highs = confidence_sequence(known.bad[order], known.n)
-        at = np.array([1, 10, 50, 100, 200, 300]) - 1
-        expected = [
-            (0, 0.9993),
-            (0.0007, 0.5560),
-            (0.1240, 0.5350),
-            (0.2060, 0.5290),
-            (0.2340, 0.4760),
-            (0.2470, 0.4480),
-        ]
-        np.testing.assert_allclose(np.column_stack([lows, highs])[at], expected, atol=5e-5)
-
     def test_stopping_at_a_width_is_harmless_and_at_a_difference_is_not(self, known: Known) -> None:
         rng = np.random.default_rng(0)
         labels = np.arange(1, known.n)
@@ -197,18 +181,6 @@ class TestPublished:
         assert np.median(stopped + 1) == pytest.approx(280, abs=3)
         assert 1 - wrong[np.arange(600), stopped].mean() == pytest.approx(0.95, abs=0.02)
         assert wrong[:, 29:400].any(axis=1).mean() == pytest.approx(0.36, abs=0.04)
-
-    def test_a_judge_decides_an_outcome_earlier(self, known: Known) -> None:
-        rng = np.random.default_rng(0)
-        verdicts = known.verdicts["track_b_modernbert"]
-        alone, helped = [], []
-        for _ in range(15):
-            order = rng.permutation(known.n)[:400]
-            alone.append(decided_after(*confidence_sequence(known.bad[order], known.n, steps=300), 0.25) or 400)
-            lows, highs = confidence_sequence(((known.bad - verdicts + 1) / 2)[order], known.n, steps=300)
-            lows, highs = verdicts.mean() + 2 * lows - 1, verdicts.mean() + 2 * highs - 1
-            helped.append(decided_after(lows, highs, 0.25) or 400)
-        assert np.median(helped) < 0.75 * np.median(alone)
 
 
 STRATA = st.lists(st.tuples(st.integers(1, 10_000), st.integers(1, 10_000), SHARES), min_size=1, max_size=6)
@@ -289,23 +261,3 @@ def test_few_pairs_of_labels_in_a_group_say_nothing_about_groups() -> None:
     values = np.tile([0.0, 1.0], 20)
     assert correlation_in_groups(values, grouping(np.arange(40) // 2, 40)) is None
     assert correlation_in_groups(values, grouping(np.arange(40) // 4, 40)) == 0
-
-
-@example(107, 0.9375, 45796)  # the bets exclude the share itself
-@given(st.integers(1, 120), st.floats(0, 1), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
-def test_a_confidence_sequence_stays_possible_and_ends_at_the_share(total: int, share: float, seed: int) -> None:
-    values = (np.random.default_rng(seed).random(total) < share).astype(float)
-    lows, highs = confidence_sequence(values, total)
-    assert ((lows >= 0) & (highs <= 1) & (lows <= highs + 1e-12)).all()
-    assert (lows[-1], highs[-1]) == pytest.approx((values.mean(), values.mean()))
-
-
-def test_a_confidence_sequence_rarely_leaves_the_truth_out_at_any_time() -> None:
-    rng = np.random.default_rng(1)
-    values = (np.arange(400) < 120).astype(float)
-    left_out = 0
-    for _ in range(100):
-        lows, highs = confidence_sequence(rng.permutation(values)[:150], 400, steps=200)
-        left_out += bool(((lows > 0.3) | (highs < 0.3)).any())
-    assert left_out <= 10
