@@ -383,7 +383,7 @@ class _JudgeFigures:
         )
 
     def _statistics(self) -> Statistics:
-        statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons, self._human)
+        statistics = with_accuracy(self._of_pairs) | order_statistics(self._compared.comparisons)
         if isinstance(self._source, PairRatings) and (numbers := self._source.compared_numbers(self._version)).n:
             of_numbers = judge_statistics(numbers, self._choice.unit, self._human)
             statistics = _with_numbers(statistics, of_numbers.estimates)
@@ -422,7 +422,7 @@ class _JudgeFigures:
                 of_version = weighted_labels(self._answers, versions[name])
                 in_all = None if of_version is None else in_all_answers(of_version)
             part_of_all = slice_of(name, of_pairs, in_all, tests.get(name))
-            in_orders = order_statistics(part.comparisons, self._human)
+            in_orders = order_statistics(part.comparisons)
             yield replace(part_of_all, statistics=part_of_all.statistics | in_orders)
 
     def _stand_in_tests(self) -> tuple[AlternativeAnnotatorTest | None, Mapping[str, AlternativeAnnotatorTest]]:

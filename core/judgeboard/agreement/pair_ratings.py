@@ -154,28 +154,17 @@ class PairRatings:
             "unusable": int((sides == NONE).sum()),
         }
         preferences = people.values.astype(np.int64)[known]
-        pairs = self._counted_pairs(verdicts.ids[at], sides, preferences)
+        counts = sides >= 0
+        scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
+        pairs = self._as_pairs(scale, verdicts.ids[at][counts], sides[counts], preferences[counts])
         left_out = {why: n for why, n in left_out.items() if n}
         compared = np.unique(at)
         if verdicts.differences is not None:
             return replace(pairs, left_out=left_out, comparisons=Comparisons(verdicts.ids[compared]))
-        orders, (a_asked, b_asked) = verdicts.orders, verdicts.asked
-        of_orders: list[RatingPairs | None] = [None, None]
-        if not orders.one_order:
-            in_orders = (
-                orders.with_first("a", a_asked, self._choice.unusable),
-                orders.with_first("b", b_asked, self._choice.unusable),
-            )
-            of_orders = [self._counted_pairs(verdicts.ids[at], each[at], preferences) for each in in_orders]
+        a_asked, b_asked = verdicts.asked
         asked = (a_asked[compared], b_asked[compared])
-        comparisons = Comparisons(verdicts.ids[compared], orders.at(compared), asked, *of_orders)
+        comparisons = Comparisons(verdicts.ids[compared], verdicts.orders.at(compared), asked)
         return replace(pairs, left_out=left_out, comparisons=comparisons)
-
-    def _counted_pairs(self, ids: IntArray, sides: IntArray, preferences: IntArray) -> RatingPairs:
-        """Return the rating pairs of the judge's sides that count, one row per preference of people."""
-        rows = sides >= 0
-        scale = PREFERENCE_OR_NONE if (sides == WRONG).any() else PREFERENCE
-        return self._as_pairs(scale, ids[rows], sides[rows], preferences[rows])
 
     def compared_numbers(self, version: StoredVersion) -> RatingPairs:
         """Pair people's grades with the differences of a judge's scores (no pairs if the judge compared answers)."""
@@ -191,12 +180,8 @@ class PairRatings:
         for name, inside in slices_of(self.connection, self.unit, by, every.ids):
             ids, orders = every.ids[inside], None if every.orders is None else every.orders.at(inside)
             asked = None if every.asked is None else (every.asked[0][inside], every.asked[1][inside])
-            of_orders = (
-                None if each is None else each.at(among(each.response_ids, ids))
-                for each in (every.a_first, every.b_first)
-            )
             part = pairs.at(among(pairs.response_ids, ids))
-            yield name, replace(part, comparisons=Comparisons(ids, orders, asked, *of_orders))
+            yield name, replace(part, comparisons=Comparisons(ids, orders, asked))
 
     def with_people(self, version: StoredVersion) -> tuple[FloatArray, ItemRatings]:
         """Return a judge version's preferences and those of people on the same pairs."""

@@ -114,15 +114,12 @@ class Comparisons:
     """A judge's verdicts on all pairs of answers ``ids`` that people rated too, whether or not the verdict counts.
 
     ``asked`` tells for each order (A first, B first) about which of them the judge was asked. Both are None if it
-    scored each answer by itself. If it was asked in both orders, ``a_first`` and ``b_first`` are the rating pairs of
-    each order alone.
+    scored each answer by itself.
     """
 
     ids: IntArray
     orders: OrderVerdicts | None = None
     asked: tuple[BoolArray, BoolArray] | None = None
-    a_first: RatingPairs | None = None
-    b_first: RatingPairs | None = None
 
 
 def person_grades(reviews: GradedReviews, grade: str, reviewer_id: int | None = None) -> GradedReviews:

@@ -289,20 +289,17 @@ def judge_statistics(
     )
 
 
-def order_statistics(comparisons: Comparisons | None, human: Human) -> Statistics:
+def order_statistics(comparisons: Comparisons | None) -> Statistics:
     """Return a judge's figures that depend on the order of the answers; none if it scored each answer by itself.
 
-    They are how often it changes its preference with the order, how often its verdicts are unusable, and accuracy and
-    kappa of each order alone.
+    They are how often it changes its preference with the order, and how often its verdicts are unusable.
     """
     if comparisons is None or comparisons.orders is None or comparisons.asked is None:
         return {}
-    figures = {"changed_with_order": comparisons.orders.changed_with_order()}
-    for name, pairs in (("a_first", comparisons.a_first), ("b_first", comparisons.b_first)):
-        if pairs is not None:
-            estimates = judge_statistics(pairs, "pairs", human, only=("agreement", "kappa")).estimates
-            figures |= {f"accuracy_{name}": estimates["agreement"], f"kappa_{name}": estimates["kappa"]}
-    return {**figures, "unusable_verdicts": comparisons.orders.unusable(comparisons.asked)}
+    return {
+        "changed_with_order": comparisons.orders.changed_with_order(),
+        "unusable_verdicts": comparisons.orders.unusable(comparisons.asked),
+    }
 
 
 def with_accuracy(statistics: PairStatistics) -> Statistics:

@@ -102,14 +102,6 @@ class OrderVerdicts:
             verdicts = np.where(verdicts == INCONSISTENT, _COUNTED_AS.get(inconsistent, INCONSISTENT), verdicts)
         return np.where(verdicts == NONE, _COUNTED_AS.get(unusable, NONE), verdicts)
 
-    def with_first(self, first: Literal["a", "b"], asked: BoolArray, unusable: UnusableAs = "drop") -> IntArray:
-        """Return the verdicts with one answer shown first, as unusable ones count: A, B, TIE, WRONG, or NONE.
-
-        ``asked`` tells which pairs the judge was asked about in this order.
-        """
-        sides = self.ab if first == "a" else self.ba
-        return np.where((sides == NONE) & asked, _COUNTED_AS.get(unusable, NONE), sides)
-
     def unusable(self, asked: tuple[BoolArray, BoolArray]) -> Estimate:
         """Return the share of unusable verdicts among those asked for, by order. n is the number of verdicts."""
         rows = np.concatenate([np.flatnonzero(each) for each in asked])

@@ -307,10 +307,6 @@ STATISTICS: Mapping[str, Statistic] = {
     ),
     "self_consistency": Statistic("Same verdict every time", share=True),
     "changed_with_order": Statistic("Preference changed with the order", share=True, leads=True),
-    "accuracy_a_first": Statistic("Accuracy, A shown first", share=True),
-    "accuracy_b_first": Statistic("Accuracy, B shown first", share=True),
-    "kappa_a_first": Statistic("Cohen's kappa, A shown first"),
-    "kappa_b_first": Statistic("Cohen's kappa, B shown first"),
     "unusable_verdicts": Statistic("Unusable verdicts", share=True),
     "kappa": Statistic("Cohen's kappa", _categorical, lambda pairs: pairs.table.kappa(), symmetric=True, leads=True),
     "weighted_kappa": Statistic(
