@@ -447,7 +447,6 @@ AROUND: Mapping[str, str] = {
 EXAMPLES: Mapping[str, str] = {
     "import list": "import list",
     "queue create": "queue create two --where state=open --needed 2 --assign Mara",
-    "queue assign": "queue assign two Jon",
     "queue list": "queue list",
     "push": "push",
     "queue schema add": "queue schema add examples/schema.yaml",
@@ -461,7 +460,6 @@ EXAMPLES: Mapping[str, str] = {
     "queue list NAME": "queue list two",
     "queue export": "queue export two {folder}/bundle.jsonl --reviewer Mara",
     "queue merge": "queue merge {folder}/bundle.jsonl",
-    "queue close": "queue close two",
     "rule add judge": "rule add judge live --judge lexical",
     "rule add alert": "rule add alert cost --when spend --above 20 --to command",
     "rule add push": "rule add push phoenix",
@@ -473,7 +471,6 @@ EXAMPLES: Mapping[str, str] = {
     "flags apply": "flags apply",
     "flags list": "flags list --limit 1",
     "people list": "people list",
-    "people work": "people work",
     "db events": "db events --limit 1",
     "versions list": "versions list",
     "sources keys create": "sources keys create shop --source shop --days 30",

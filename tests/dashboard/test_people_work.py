@@ -1,13 +1,11 @@
 """The page People, one's own work on My reviews, the notifications in the head, and training in a queue."""
 
-import json
 from datetime import timedelta
 
 import pytest
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
 
 from app_pages import press, shown, table, table_rows, texts
-from judgeboard.cli.app import run
 from judgeboard.domain import Label
 from judgeboard.reviews.changes import comment
 from judgeboard.store.engine import Store
@@ -136,9 +134,3 @@ def test_agreement_over_time_is_the_same_on_both_pages_and_in_the_command(
         [1, "0 % [0, 28], n = 10"],
         [1, "100 % [72, 100], n = 10"],
     ], "Jon comes first"
-    db = ["--db", str(page_store.engine.url.database)]
-    assert run(["people", "work", "--over-time", *db]) == 0
-    assert "1  100 % [72, 100], n = 10" in capsys.readouterr().out
-    assert run(["people", "work", "--json", *db]) == 0
-    mara = json.loads(capsys.readouterr().out)["people"][1]
-    assert [point["share"]["value"] for point in mara["gold_over_time"]] == [1, 0]

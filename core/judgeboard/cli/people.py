@@ -113,44 +113,6 @@ def people_link(person: str | None, annotator: str | None, remove: bool) -> None
 
 
 @options.command(
-    "judgeboard people work",
-    "judgeboard people work --over-time",
-    "judgeboard people work --json",
-    group=people_command,
-    rows="people",
-)
-@click.option(
-    "--over-time",
-    is_flag=True,
-    help="Also print each person's agreement with gold labels and with themselves over time. Weeks are joined until "
-    "they have 10 comparisons.",
-)
-def people_work(over_time: bool) -> None:
-    """Show how much, how fast and how well each person reviews."""
-    from judgeboard.reports.output import text_lines
-    from judgeboard.reports.people import over_time_table, work_table
-    from judgeboard.reviews.person_work import everybodys_work
-
-    with options.open_store().reading() as connection:
-        everybody = everybodys_work(connection)
-    lines = ["no reviews in queues yet"]
-    if everybody:
-        lines = [*text_lines(work_table(everybody, words=True).without_empty())]
-    if over_time and everybody:
-        lines += text_lines(over_time_table(everybody))
-    figures = (
-        *("reviews", "left", "leased", "seconds", "gold", "others", "own", "tests", "training", "drift"),
-        *("gold_over_time", "own_over_time"),
-    )
-    people = [
-        {"name": work.person.name, "queues": [each.queue.name for each in work.queues]}
-        | {name: getattr(work, name) for name in figures}
-        for work in everybody
-    ]
-    options.show({"people": people}, lines)
-
-
-@options.command(
     "judgeboard people list --json",
     group=people_command,
     rows="people",

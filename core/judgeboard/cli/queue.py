@@ -247,7 +247,7 @@ def create(
     names = {"assigned_to": [person.name for person in people], "invited": invited}
     words = (
         f"{name} is assigned to you: its answers are hidden from you, and left out of the figures that you see, until "
-        f"you have reviewed them. To add people: `judgeboard queue assign {shlex.quote(name)} NAMES`"
+        "you have reviewed them. Add people on the page Queues."
     )
     yours = [words] if is_yours and created.joined else []
     options.show({"queue": name} | counts | names, [*_created_lines(created), *yours, *_invited_lines(store, invited)])
@@ -319,46 +319,6 @@ def _empty_words(plan: dict[str, Any] | None) -> str:
     if plan["other_judge"] is None:
         return "Each answer that matches has a label in a random sample already, so the queue is empty."
     return f"{plan['judge']} and {plan['other_judge']} differ on no answer without a label, so the queue is empty."
-
-
-@options.command("judgeboard queue close legal", group=queue_command)
-@click.argument("name")
-def close(name: str) -> None:
-    """Close a queue for good. Nobody can take items from it any more; its reviews are kept."""
-    from judgeboard.reviews.queues import close_queue
-
-    queue = close_queue(options.open_store(), name, by=options.actor())
-    options.show({"queue": queue.name, "state": queue.state}, [f"{queue.name} is closed"])
-
-
-@options.command("judgeboard queue assign legal Mara,jon@example.org --remove Ada", group=queue_command)
-@click.argument("name")
-@click.argument("people", default="")
-@click.option("--remove", metavar="NAMES", help="People to remove from the queue, separated by commas.")
-def assign(name: str, people: str, remove: str | None) -> None:
-    """Assign a queue to people, or remove people from it.
-
-    PEOPLE are names separated by commas. An e-mail address names a person who signs in; cli:USER names a user of
-    the command line.
-    """
-    from judgeboard.people.roster import people_named
-    from judgeboard.reviews.queues import assign_queue
-    from judgeboard.store.queues import assignees
-
-    add, removed = options.listed(people), options.listed(remove or "")
-    if not add and not removed:
-        why = "name the people to assign the queue to, or use --remove NAMES"
-        raise MissingOption(why, options.actor())
-    store = options.open_store()
-    removed_people = people_named(store, removed, new=False)
-    added, invited = _people(store, add)
-    queue = assign_queue(store, name, by=options.actor(), add=added, remove=removed_people)
-    with store.reading() as connection:
-        names = [person.name for person in assignees(connection, queue.id)]
-    options.show(
-        {"queue": queue.name, "assigned_to": names, "invited": invited},
-        [f"{queue.name} is assigned to {', '.join(names) or 'everybody'}", *_invited_lines(store, invited)],
-    )
 
 
 @options.command(

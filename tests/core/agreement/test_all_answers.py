@@ -19,6 +19,7 @@ from judgeboard.reports.agreement import next_command, report_page, result_lines
 from judgeboard.reports.front_page import log_summary, verdict
 from judgeboard.reports.rates import rate_lines
 from judgeboard.reports.stats import agreement_tables, measure
+from judgeboard.reviews.queues import close_queue
 from judgeboard.stats.estimates import number_words
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import FLAG
@@ -199,7 +200,7 @@ def test_an_open_queue_is_continued_before_a_second_one_is_made(
     assert result.sentence == "3 graded answers have a verdict of this judge; at least 10 are needed. Grade 7 more."
     assert next_command(result) == "judgeboard queue list check"
     assert "To label answers: `judgeboard queue list check`" in rate_lines(measure_rate(sqlite_log.store))
-    assert run(["queue", "close", "check", *database]) == 0
+    close_queue(sqlite_log.store, "check", by="lead")
     assert next_command(measure_agreement(sqlite_log.store)) == "judgeboard queue create labels --plan rate --n 7"
 
 
