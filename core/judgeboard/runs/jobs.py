@@ -12,6 +12,7 @@ from judgeboard.domain import Action, JudgeVersion, RunState
 from judgeboard.errors import BadInput, OtherHost
 from judgeboard.judges.judge import Judge, fingerprint
 from judgeboard.judges.kinds import JUDGES, calls_host
+from judgeboard.judges.rubric_file import default_rubric
 from judgeboard.llm.endpoint import FREE, PROVIDERS, price_of
 from judgeboard.llm.provider import is_address, is_own_host
 from judgeboard.people.permissions import Actor, actor_name, allowed, require, role_now
@@ -26,7 +27,7 @@ from judgeboard.runs.addresses import (
     provider_and_address,
 )
 from judgeboard.runs.estimates import CallEstimate, cost_by_history
-from judgeboard.runs.judging import make_judge
+from judgeboard.runs.judging import make_judge, options_of_version
 from judgeboard.runs.method import check_limits
 from judgeboard.settings.model import load_settings, provider_key
 from judgeboard.store.clock import utc_now
@@ -79,24 +80,17 @@ _NOT_USUAL = ("logprobs", "temperature", "dialogue", "rating_word")
 
 
 def judge_spec(connection: Connection, version: StoredVersion) -> dict[str, Any] | None:
-    """Return the judge fields of a job for this version; None if the version cannot be used again.
+    """Return the judge fields of a job for this version; None if a job cannot ask it (`options_of_version`).
 
-    Recorded versions cannot be used again, nor versions with examples or with a formula of another release. A version
-    with the prompt of an earlier release is asked with that prompt, so it stays the same version. The address is the
-    version's `known_address`, if there is one.
+    A job cannot ask a judge with examples or with an own rubric. A version with the prompt of an earlier release is
+    asked with that prompt, so it stays the same version. The address is the version's `known_address`, if there is one.
     """
-    if version.kind not in JUDGES:
-        return None
-    spec: dict[str, Any] = {"kind": version.kind, "name": version.name}
-    if version.model is not None:
-        spec |= {"model": version.model, **{name: version.params.get(name) for name in _PARAMS}}
-        spec |= {name: version.params[name] for name in _NOT_USUAL if version.params.get(name)}
     try:
-        if fingerprint(_version(spec)) != version.fingerprint:
-            spec["prompt"] = version.prompt
-            if version.prompt is None or fingerprint(_version(spec)) != version.fingerprint:
-                return None
-    except BadInput:  # a prompt or a value that this release cannot use
+        spec = options_of_version(connection, version)
+    except BadInput:
+        return None
+    rubric = spec.pop("rubric", None)
+    if spec.pop("examples") or (rubric is not None and rubric.dimensions != default_rubric().dimensions):
         return None
     return spec if version.model is None else spec | address_options(known_address(connection, version.id))
 

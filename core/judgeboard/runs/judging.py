@@ -226,8 +226,9 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
     if version.kind not in JUDGES:
         raise BadInput("its verdicts were imported")
     params = version.params
-    options: dict[str, Any] = {"kind": version.kind, "name": version.name, "model": version.model}
-    options |= {name: value for name, value in params.items() if name in JudgeKeywords.__annotations__}
+    options: dict[str, Any] = {"kind": version.kind, "name": version.name}
+    known = {"model": version.model, **params}.items()
+    options |= {name: value for name, value in known if name in JudgeKeywords.__annotations__ and value}
     options["examples"] = stored_examples(connection, params)
     if "dimensions" in params:
         options["rubric"] = Rubric(stored_dimensions(params), version.name)

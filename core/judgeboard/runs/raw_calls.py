@@ -75,7 +75,7 @@ def sent_messages(connection: Connection, version: StoredVersion, item: JudgeInp
     try:
         options = options_of_version(connection, version)
         kind = options.pop("kind")
-        judge = JUDGES[kind](_UnsentOptions(**{name: value for name, value in options.items() if value is not None}))
+        judge = JUDGES[kind](_UnsentOptions(**options))
         _, requests = run_blocking(judge_with_requests, judge, item)
     except (JudgeboardError, LookupError, TypeError, ValueError):  # parameters of another release
         return ()
