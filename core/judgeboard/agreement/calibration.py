@@ -165,12 +165,10 @@ def _as_even_sample(labels: ScoredLabels) -> int:
 def _misfit_words(how: How, labels: ScoredLabels) -> tuple[str, ...]:
     """Return that an error is left that is clearly above that of luck, and which other map to try."""
     still = "After this map, the calibration error is still more than luck alone gives"
-    is_enough = _as_even_sample(labels) >= ISOTONIC_LABELS
-    if how == "platt" and is_enough:
+    if how == "platt" and _as_even_sample(labels) >= ISOTONIC_LABELS:
         why = "a curve with two parameters does not fit these scores"
         return (f"{still}: {why}. Try `judgeboard labels calibrate --how isotonic`.",)
-    other = "" if how == "platt" or is_enough else " Compare `--how platt`, which needs the fewest labels."
-    return (f"{still}: the labels are too few for it, or its form does not fit.{other}",)
+    return (f"{still}: the labels are too few for it, or its form does not fit.",)
 
 
 def _sentence(

@@ -132,11 +132,10 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
 @options.judge_version(help=DEFAULT_JUDGE)
 @options.with_default(
     "--how",
-    type=click.Choice(["platt", "isotonic", "histogram"]),
+    type=click.Choice(["platt", "isotonic"]),
     default="platt",
     help="How to calibrate the scores. platt: a curve with two parameters, best with few labels. isotonic: steps that "
-    "never fall, for 400 or more labels. histogram: ten bins with the same number of answers each, "
-    "counted by the weights of the labels.",
+    "never fall, for 400 or more labels.",
 )
 def calibrate_command(judge_version: str | None, how: "How") -> None:
     """Show what a groundedness score means, by people's labels.

@@ -1,12 +1,10 @@
 """Maps from a judge's score to the probability that people call the answer grounded: what a score of 0.7 means.
 
 Methods: J. Platt, "Probabilistic outputs for support vector machines" (1999), on the logit of the score; isotonic
-regression by pooling adjacent violators (B. Zadrozny, C. Elkan, 2002); ten equally full bins. A map never changes a
-stored score.
+regression by pooling adjacent violators (B. Zadrozny, C. Elkan, 2002). A map never changes a stored score.
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -19,7 +17,7 @@ from judgeboard.stats.estimates import measured, t_quantile, unmeasured
 from judgeboard.stats.intervals import SEED, influence_estimate
 from judgeboard.stats.rates import OPEN, OPEN_REASON
 
-How = Literal["platt", "isotonic", "histogram"]
+How = Literal["platt", "isotonic"]
 HOWS: tuple[How, ...] = get_args(How)
 
 LEAST_LABELS = 50
@@ -41,7 +39,7 @@ class ScoreMap:
     """A map from scores (0 to 1) to probabilities.
 
     Platt's map has a ``slope`` and an ``offset`` on the logit scale. The isotonic map interpolates between points
-    (``scores``, ``probabilities``). The histogram has the inner edges of its bins as ``scores``.
+    (``scores``, ``probabilities``).
     """
 
     how: How
@@ -57,8 +55,6 @@ class ScoreMap:
 
             mapped: FloatArray = expit(self.slope * _logit(scores) + self.offset)
             return mapped
-        if self.how == "histogram":
-            return np.asarray(self.probabilities)[np.searchsorted(self.scores, scores, side="right")]
         return np.interp(scores, self.scores, self.probabilities)
 
 
@@ -75,12 +71,7 @@ def fit_map(how: How, scores: FloatArray, good: FloatArray, weights: FloatArray 
     """
     same_length(scores, good)
     weight = np.ones(len(scores)) if weights is None else weights * (len(weights) / weights.sum())
-    fits: dict[How, Callable[[FloatArray, FloatArray, FloatArray], ScoreMap]] = {
-        "platt": _platt,
-        "isotonic": _isotonic,
-        "histogram": _histogram,
-    }
-    return fits[how](scores, good, weight)
+    return (_platt if how == "platt" else _isotonic)(scores, good, weight)
 
 
 def _platt(scores: FloatArray, good: FloatArray, weight: FloatArray) -> ScoreMap:
@@ -114,16 +105,6 @@ def _isotonic(scores: FloatArray, good: FloatArray, weight: FloatArray) -> Score
     means = np.bincount(at, weights=weight * good) / total
     fitted = isotonic_regression(means, weights=total).x
     return ScoreMap("isotonic", scores=tuple(levels.tolist()), probabilities=tuple(fitted.tolist()))
-
-
-def _histogram(scores: FloatArray, good: FloatArray, weight: FloatArray) -> ScoreMap:
-    edges = np.unique(np.quantile(scores, np.arange(1, TENTHS) / TENTHS))
-    edges = edges[edges > scores.min()]  # no bin is empty
-    at = np.searchsorted(edges, scores, side="right")
-    n = np.bincount(at, weights=weight, minlength=len(edges) + 1)
-    hits = np.bincount(at, weights=weight * good, minlength=len(edges) + 1)
-    shares = (hits + 1) / (n + 2)
-    return ScoreMap("histogram", scores=tuple(edges.tolist()), probabilities=tuple(shares.tolist()))
 
 
 def platt_at(

@@ -1,7 +1,7 @@
-"""How many labels a question needs, which answers get them, and an interval that may be looked at after every label.
+"""How many labels a question needs, and which answers get them.
 
 Methods: sample sizes of shares (Cochran, Sampling Techniques, 1977) with the variance that a judge explains taken off;
-allocation to strata (Neyman, 1934); confidence sequences by betting (Waudby-Smith, Ramdas, 2024).
+allocation to strata (Neyman, 1934).
 """
 
 import math

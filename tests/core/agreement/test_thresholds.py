@@ -498,7 +498,7 @@ def test_a_map_of_a_form_that_does_not_fit_says_how_far_it_is_off(log: GradedLog
     grounded = {0.1: 0.5, 0.5: 0.1, 0.9: 0.9}
     log.reviews({each: {"label": GOOD if rng.random() < grounded[scores[each]] else BAD} for each in ids})
     with log.store.reading() as connection:
-        lines, steps = (measure_calibration(connection, how=how) for how in ("platt", "histogram"))
+        lines, steps = (measure_calibration(connection, how=how) for how in HOWS)
     (note,) = lines.notes
     assert note == (
         "After this map, the calibration error is still more than luck alone gives: a curve with two parameters does "

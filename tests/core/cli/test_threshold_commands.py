@@ -87,7 +87,7 @@ def test_verdicts_that_need_no_review_are_counted(database: str, capsys: pytest.
 
 
 def test_calibration_says_what_a_score_means(database: str, capsys: pytest.CaptureFixture[str]) -> None:
-    for how in ("platt", "isotonic", "histogram"):
+    for how in ("platt", "isotonic"):
         assert run(["labels", "calibrate", "--how", how, "--db", database]) == 0
         printed = capsys.readouterr().out
         assert "A score of 0.7 means: people call" in printed

@@ -132,5 +132,4 @@ def test_a_map_gives_probabilities_that_never_fall(rows, how: How) -> None:
     scores, good = np.array([each[0] / 20 for each in rows]), np.array([float(each[1]) for each in rows])
     probabilities = fit_map(how, scores, good)(np.linspace(0, 1, 41))
     assert ((probabilities >= 0) & (probabilities <= 1)).all()
-    if how != "histogram":
-        assert (np.diff(probabilities) >= -1e-12).all()
+    assert (np.diff(probabilities) >= -1e-12).all()
