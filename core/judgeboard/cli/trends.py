@@ -118,6 +118,7 @@ def trends_command(
     from judgeboard.agreement.corrected_trend import corrected_trend
     from judgeboard.agreement.window_comparison import compare_windows
     from judgeboard.reports.trends import corrected_lines, trend_lines, windows_lines
+    from judgeboard.store.hidden_rows import count_hidden
     from judgeboard.store.judge_versions import get_version
     from judgeboard.trends.trend import QUERY_TYPE, trend
 
@@ -153,7 +154,8 @@ def trends_command(
             types = [panel.group for panel in result.panels] if result.by == QUERY_TYPE else []
             alarms = [each.sentence for each in share_changes(connection, types) if each.is_open]
             alarms += [_OF_ALARMS] if alarms else []
-            options.show(result, chain(alarms, trend_lines(result)))
+            all_seen = not count_hidden(connection)
+            options.show(result, chain(alarms, trend_lines(result, all_seen=all_seen)))
 
 
 @options.command(

@@ -47,10 +47,14 @@ def trend_table(trend: Trend, panels: Sequence[Panel]) -> Table:
     return Table(columns, tuple(rows))
 
 
-def trend_lines(trend: Trend) -> Iterator[str]:
-    """Yield the sentence, whose scores they are, every point, and what is left out."""
-    words = trend_sentence(trend)
-    yield words
+def trend_lines(trend: Trend, *, all_seen: bool = True) -> Iterator[str]:
+    """Yield the sentence, if ``all_seen`` answers, whose scores they are, every point, and what is left out.
+
+    Answers that are hidden may have changed, so that nothing is said of a change without them.
+    """
+    words = trend_sentence(trend) if all_seen else ""
+    if words:
+        yield words
     if source := source_words(trend):
         yield f"{source} For the share of bad answers by labels: `judgeboard trends --corrected`."
     if any(panel.points for panel in trend.panels):

@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from judgeboard.agreement.trend_words import trend_sentence
 from judgeboard.cli.app import run
 from judgeboard.cli.options import actor
 from judgeboard.domain import Grade, JudgeVersion, QueueOrder, Status, Verdict
@@ -17,8 +18,9 @@ from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import ensure_version
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.storing import store_judgments
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.tables import QUEUE, RESPONSE
 from judgeboard.tools.recording_tool import FakeLangfuse
+from judgeboard.trends.trend import trend
 from marked_answer import mark_answer
 from queue_case import queue_case
 
@@ -61,6 +63,18 @@ def test_figures_count_the_others(sqlite_store: Store, capsys: pytest.CaptureFix
     db = blind_case(sqlite_store)
     assert run(["stats", "--json", "--db", db]) == 0
     assert json.loads(capsys.readouterr().out)["responses"] == 1
+
+
+def test_no_change_is_named_where_answers_are_hidden(sqlite_store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    db = blind_case(sqlite_store)
+    with sqlite_store.reading() as connection:
+        sentence = trend_sentence(trend(connection))
+    assert run(["trends", "--db", db]) == 0
+    assert sentence not in capsys.readouterr().out
+    with sqlite_store.writing() as connection:
+        connection.execute(update(QUEUE).values(state="closed"))
+    assert run(["trends", "--db", db]) == 0
+    assert sentence in capsys.readouterr().out
 
 
 READING = {
