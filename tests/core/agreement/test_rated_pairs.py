@@ -231,3 +231,14 @@ def test_a_judge_that_was_asked_in_one_order_has_no_figures_by_order(store: Stor
     figures = measure(store).statistics
     assert not [name for name in figures if name.endswith("_first")]
     assert (figures["unusable_verdicts"].value, figures["unusable_verdicts"].n) == (pytest.approx(1 / 12), 12)
+
+
+@on_sqlite
+def test_nobody_is_told_to_grade_pairs_that_are_all_graded_where_verdicts_are_dropped(store: Store) -> None:
+    pairs = add_pairs(store, 12)
+    record(store, pairs, {"ab": "a" * 12, "ba": "b" * 11 + "a"})
+    for pair in pairs:
+        people_say(store, pair, "a")
+    dropped = measure(store, inconsistent="drop")
+    assert (dropped.n, dropped.left_out) == (1, {"inconsistent": 11})
+    assert "Grade" not in dropped.sentence
