@@ -98,7 +98,9 @@ def _is_described(context: click.Context) -> bool:
     )
 
 
-_OF_A_MODEL = frozenset({"model", "provider", "base_url", "temperature", "max_output", "timeout_s", "concurrency"})
+_OF_A_MODEL = frozenset(
+    {"model", "provider", "base_url", "api_key", "temperature", "max_output", "timeout_s", "concurrency"}
+)
 
 
 def use_named_judge(
@@ -136,7 +138,7 @@ def use_named_judge(
     not_typed = {
         name: value
         for name, value in judge.items()
-        if (name in chosen or name == "examples")
+        if (name in chosen or name in {"examples", "api_key"})
         and context.get_parameter_source(name) is not ParameterSource.COMMANDLINE
     }
     if chosen.get("schema") is not None:  # it replaces the rubric of a stored judge
@@ -217,6 +219,7 @@ def _stored_judge(named: str) -> dict[str, Any]:
     from judgeboard.errors import MissingDatabase, NotFound
     from judgeboard.judges.kinds import JUDGES
     from judgeboard.runs.addresses import address_options, known_address
+    from judgeboard.runs.jobs import judge_with_key
     from judgeboard.runs.judging import options_of_version
     from judgeboard.settings.model import load_settings
     from judgeboard.store.judge_versions import get_version
@@ -232,7 +235,7 @@ def _stored_judge(named: str) -> dict[str, Any]:
                 raise BadInput(f"{version.title} cannot be asked: {error}") from error
             if version.model is not None:
                 judge |= address_options(known_address(connection, version.id))
-            return judge
+            return judge_with_key(judge)  # an address of the database gets no key of the environment
     except (MissingDatabase, NotFound) as error:
         if named in JUDGES:
             return {"kind": named}

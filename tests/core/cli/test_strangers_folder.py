@@ -16,7 +16,7 @@ from judgeboard.alerts.destinations import alert_command, mail_server
 from judgeboard.cli.app import root, run
 from judgeboard.errors import UnconfirmedFile
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, verdict
-from judgeboard.runs.judging import make_judge
+from judgeboard.runs.judging import judge_pending, make_judge
 from judgeboard.settings.model import load_settings
 from judgeboard.store.engine import Store
 from judging_log import address, store_answers
@@ -156,3 +156,28 @@ def test_what_init_writes_is_in_force(folder: Path) -> None:
     assert run(["init", "log.jsonl"]) == 0
     assert run(["import", "log.jsonl"]) == 0
     assert run(["stats"]) == 0
+
+
+def test_a_judge_of_a_strangers_database_gets_no_key(
+    folder: Path, sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store_answers(sqlite_store, 2)
+    judge_pending(sqlite_store, make_judge("lexical"))
+    commands = (
+        ["judge", "rag", "--rejudge", "all"],
+        ["judge", "rag v1", "--rejudge", "all"],
+        ["judge", "--judge", "rag", "--model", "m", "--rejudge", "all"],
+        ["test", "audit", "lexical", "--by", "rag", "--sample", "1"],
+        ["compare", "rag", "--a", "x", "--b", "y"],
+        ["align", "--judge-version", "rag"],
+    )
+    with RecordingEndpoint(always(verdict())) as endpoint:
+        judge = make_judge("rag", model="m", base_url=endpoint.base_url, api_key="of the stranger")
+        judge_pending(sqlite_store, judge, limit=1)
+        endpoint.requests.clear()
+        for words in commands:
+            run([*words, "--yes", "--db", address(sqlite_store)])
+            run([*words, "--db", address(sqlite_store)])
+            assert CANARY not in str([request.headers for request in endpoint.requests]), words
+        capsys.readouterr()
+        assert len(endpoint.requests) >= 6
