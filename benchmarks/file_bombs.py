@@ -56,6 +56,14 @@ def _zip() -> bytes:
     return file.getvalue()
 
 
+def _directory() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for number in range(200_000):
+            archive.writestr(f"samples/{number}.json", b"{}")
+    return file.getvalue()
+
+
 BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "parquet_cell": ("a.parquet", lambda: _parquet({"query": ["q"], "answer": ["a" * (512 * MB)]})),
     "parquet_dictionary": ("a.parquet", lambda: _parquet({"query": ["q" * (7 * MB)] * 1_000, "answer": ["a"] * 1_000})),
@@ -73,6 +81,7 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
     ),
     "commas": ("a.csv.gz", lambda: _gzipped(b"," * MB, 64)),
     "inspect": ("a.eval", _zip),
+    "inspect_directory": ("a.eval", _directory),
 }
 CHILD = """
 import sys, time

@@ -15,6 +15,7 @@ from judgeboard.errors import BadInput
 EXPECTED = " (expected: "
 """In the error of an unusable reply, the reason stands before it, and what differs between replies after it."""
 MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
+MOST_TOML = 600_000  # bytes; the reader takes a hundred times as much for empty tables
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
 _KELVIN_SIGN = "\u212a"  # the only letter outside ASCII whose lower case, k, is in ASCII

@@ -12,6 +12,7 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import (
     MAX_ROW_BYTES,
+    SHOWN_BYTES,
     ByteSource,
     Column,
     ColumnType,
@@ -94,7 +95,7 @@ def _record(records: Iterator[list[str]], lines: "_Lines", delimiter: str) -> li
 
 def _rejected(line: int, error: Exception, lines: "_Lines", most: int) -> Rejected:
     if isinstance(error, _TooLongRecord):
-        return too_long(line, lines.record[0], most)
+        return too_long(line, bytes(lines.record[:SHOWN_BYTES]), most)
     reason = f"not CSV: {_reason(error)}" if isinstance(error, csv.Error) else _NOT_UTF8
     return Rejected(line, None, reason, lines.text())
 
@@ -121,14 +122,14 @@ class _Lines(Iterator[str]):
     def __init__(self, source: ByteSource) -> None:
         self._source = source
         self._lines = byte_lines(source.chunks(), lambda: source.most_row)
-        self._size = 0
-        self.record: list[bytes] = []
+        self._is_too_long = False
+        self.record = bytearray()  # a list would take far more memory for short lines
         self.number = 0
         self.not_utf8 = False
 
     def __next__(self) -> str:
         data = self._next()
-        if self._size > _LONG_BYTES or isinstance(data, TooLong):
+        if len(self.record) > _LONG_BYTES or self._is_too_long:
             raise _Long
         try:
             return data.decode("utf-8")
@@ -141,22 +142,21 @@ class _Lines(Iterator[str]):
         self.number += 1
         if self.number == 1 and data.startswith(_BOM):
             data = data[len(_BOM) :]
-        self.record.append(data)
-        self._size += len(data)
+        self.record += data
+        self._is_too_long = isinstance(data, TooLong)
         return data
 
     def start_record(self) -> None:
         self.record.clear()
-        self._size = 0
+        self._is_too_long = False
         self.not_utf8 = False
 
-    def finish_record(self) -> bytes:
+    def finish_record(self) -> bytearray:
         """Return a long record, of which the rest is read. Raises _TooLongRecord if it is longer than a row may be."""
-        quotes = sum(data.count(b'"') for data in self.record)
-        while self._size <= self._source.most_row and not isinstance(self.record[-1], TooLong):
+        quotes = self.record.count(b'"')
+        while len(self.record) <= self._source.most_row and not self._is_too_long:
             if quotes % 2 == 0:
-                self.record[:] = [b"".join(self.record)]
-                return self.record[0]
+                return self.record
             try:
                 quotes += self._next().count(b'"')
             except StopIteration:
@@ -164,10 +164,10 @@ class _Lines(Iterator[str]):
         raise _TooLongRecord
 
     def text(self) -> str:
-        return b"".join(self.record).decode("utf-8", "backslashreplace").rstrip("\r\n")
+        return self.record.decode("utf-8", "backslashreplace").rstrip("\r\n")
 
 
-def _cells(record: bytes, delimiter: bytes) -> list[str]:
+def _cells(record: bytearray, delimiter: bytes) -> list[str]:
     """Return the cells of a long record. Raises csv.Error or UnicodeDecodeError if it is damaged."""
     end = len(record.rstrip(b"\r\n"))
     cells: list[str] = []

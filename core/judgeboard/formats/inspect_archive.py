@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from judgeboard.domain import Rejected
+from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row, Unreadable, too_long
 from judgeboard.formats.jsonl import parse_row
 
+MOST_DIRECTORY = 4 * 1024 * 1024
+"""Bytes of the directory of a ZIP file: Python takes 600 bytes for an entry of 46 bytes."""
 _ZSTD = 93  # the number of this compression in ZIP files
 # An encrypted file and an unknown compression are runtime errors too.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, RuntimeError, ValueError)
@@ -19,6 +22,9 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, Run
 def recognises(source: ByteSource) -> bool:
     """Whether a ZIP file has the samples of a log."""
     try:
+        end = zipfile._EndRecData(source.seekable())  # type: ignore[attr-defined]  # noqa: SLF001
+        if end and end[zipfile._ECD_SIZE] > MOST_DIRECTORY:  # type: ignore[attr-defined]  # noqa: SLF001
+            raise BadInput(f"{source.name} has too many files: its directory is longer than {MOST_DIRECTORY >> 20} MB")
         with zipfile.ZipFile(source.seekable()) as archive:
             return bool(_samples(archive))
     except (zipfile.BadZipFile, OSError):

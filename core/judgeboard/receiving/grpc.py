@@ -22,7 +22,7 @@ from judgeboard.traces import otlp
 from judgeboard.traces.elements import Elements
 from judgeboard.traces.spans import LogRecord, Span
 
-AT_ONCE = 16  # messages that are read at a time: their bytes are counted only when they are there
+AT_ONCE = 2  # messages that are read at a time: their bytes are counted only when they are there
 GRACE_SECONDS = 5.0  # for calls under way when the server stops
 
 _Read = Callable[[bytes, str], Sequence[Span | LogRecord]]
@@ -81,7 +81,7 @@ async def _export(
     path: str,
     read: _Read,
     count: _Count,
-    messages: AsyncIterator[bytes],
+    _messages: AsyncIterator[bytes],
     context: _Context,
 ) -> bytes:
     """Return the empty response: what is taken is taken whole, so there is no partial success."""
@@ -90,10 +90,17 @@ async def _export(
     try:
         async with receiver.delivery(path, token_in(metadata), is_local=is_local) as delivery:
             async with reading:
-                await delivery.body.read(messages, None, count(otlp.PROTOBUF))
+                await delivery.body.read(_sent(context), None, count(otlp.PROTOBUF))
             return await receiver.take(lambda body: (read(body, otlp.PROTOBUF), b""), delivery)
     except Refused as refusal:
         await context.abort(_CODES[refusal.status], refusal.reason, _trailers(refusal))
+
+
+async def _sent(context: _Context) -> AsyncIterator[bytes]:
+    """Yield the messages of a call. The iterator of gRPC never lets go of the last one."""
+    while isinstance(message := await context.read(), bytes):
+        yield message
+        del message
 
 
 def _host(peer: str) -> str:

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, closing, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
+from traceback import clear_frames
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -193,11 +194,13 @@ class Receiver:
                 delivery = Delivery(path, sender, body, server)
                 yield delivery
         except Refused as refusal:
+            clear_frames(refusal.__traceback__)
             name = refusal.key or name  # a refused key is known only to the refusal
             self._requests[name, refusal.status] += 1
             self._record(refusal, name)
             raise
         except Exception as error:  # noqa: BLE001 - every error has a status that senders understand
+            clear_frames(error.__traceback__)  # they hold the body as long as the error, which gRPC keeps
             told = _refusal(error, f"{method} {path[:200]!r}")
             self._requests[name, told.status] += 1
             raise told from None

@@ -21,6 +21,8 @@ MOST_VALUES = 1_000_000
 """Keys and entries of lists in one request, and also objects and lists."""
 MOST_OTLP_VALUES = 2_400_000
 """The same in a request of OTLP, where an attribute is two: its key, and its value with the type."""
+MOST_RECORD_VALUES = 250_000
+"""The same between one record and the next: so a bomb ends early, while many records with some values are counted."""
 _RECORD_LEVELS = range(1, 4)  # {"batch": [{
 _OTLP_RECORD_LEVELS = range(7, 8)  # {"resourceSpans": [{"scopeSpans": [{"spans": [{
 _LARGE_TEXT = 100_000  # characters; shorter texts are parsed without counting
@@ -41,19 +43,30 @@ class Elements(Protocol):
         """Count those of the next piece. Raises TooLarge if there are too many."""
 
 
-def _check(records: int, values: int, most_values: int) -> None:
-    for number, most, noun in ((records, MOST_RECORDS, "records"), (values, most_values, "keys and entries of lists")):
-        if number > most:
-            raise TooLarge(f"the body has more than {most:,} {noun}: send smaller batches")
+class _Counter:
+    def __init__(self, most_values: int) -> None:
+        self._most_values = most_values
+        self._records = self._records_before = self._values_before = 0
+
+    def _check(self, values: int) -> None:
+        if self._records > self._records_before:
+            self._records_before, self._values_before = self._records, values
+        for number, most, noun in (
+            (self._records, MOST_RECORDS, "records"),
+            (values, self._most_values, "keys and entries of lists"),
+            (values - self._values_before, MOST_RECORD_VALUES, "keys and entries of lists in one record"),
+        ):
+            if number > most:
+                raise TooLarge(f"the body has more than {most:,} {noun}: send smaller batches")
 
 
-class JsonElements:
+class JsonElements(_Counter):
     """Counts the records and values of a JSON text. An object is a record by its level, unless it is a key's value."""
 
     def __init__(self, *, of_otlp: bool = False) -> None:
+        super().__init__(MOST_OTLP_VALUES if of_otlp else MOST_VALUES)
         self._record_levels = _OTLP_RECORD_LEVELS if of_otlp else _RECORD_LEVELS
-        self._most_values = MOST_OTLP_VALUES if of_otlp else MOST_VALUES
-        self._records = self._commas = self._containers = self._level = 0
+        self._commas = self._containers = self._level = 0
         self._start = b""  # of the string in which the last piece ended
         self._colon = b""
 
@@ -82,7 +95,7 @@ class JsonElements:
                 level += len(run)
                 self._records += run == b"{" and level in record_levels
         self._level = level
-        _check(self._records, max(self._commas, self._containers), self._most_values)
+        self._check(max(self._commas, self._containers))
 
 
 def has_too_many_values(text: str) -> bool:
@@ -110,14 +123,15 @@ def _levels(message: "Descriptor", known: dict[str, _Level]) -> _Level:
     return known[message.full_name]
 
 
-class ProtobufElements:
+class ProtobufElements(_Counter):
     """Counts the fields of a Protobuf message and of the messages in it; those of the type ``record`` are records."""
 
     def __init__(self, message: "Descriptor", record: "Descriptor") -> None:
+        super().__init__(MOST_OTLP_VALUES)
         known: dict[str, _Level] = {}
         self._open = [(_levels(message, known), 2**63)]  # the messages around the next field, and their ends
         self._record = known[record.full_name]
-        self._records = self._messages = self._fields = 0
+        self._messages = self._fields = 0
         self._rest = b""
         self._begin = self._at = 0  # of the rest, and of the next field
 
@@ -131,7 +145,7 @@ class ProtobufElements:
         self._at = self._begin + at
         self._rest = data[at:]
         self._begin += len(data) - len(self._rest)
-        _check(self._records, max(self._messages, self._fields // 2), MOST_OTLP_VALUES)
+        self._check(max(self._messages, self._fields // 2))
 
     def _walk(self, data: bytes, at: int) -> int:  # noqa: C901 - a call for each of millions of fields takes seconds
         """Count the fields from a place on whose tag and size are there, and return the place of the next field."""

@@ -13,8 +13,13 @@ import pytest
 from pyarrow import parquet
 
 from judgeboard.domain import Rejected, Response
+from judgeboard.errors import BadInput
+from judgeboard.formats import inspect_archive
 from judgeboard.formats.files import LEAST_ROW_BYTES, MAX_ROW_BYTES
+from judgeboard.health.models import model_table
 from judgeboard.imports.importing import import_file
+from judgeboard.llm.endpoint import price_of
+from judgeboard.settings.project_file import project_file
 
 MB = 1024 * 1024
 MOST_MB = 75  # above the idle process: 60, and a margin for other machines
@@ -109,6 +114,30 @@ def test_a_sample_of_an_archive_that_is_too_long_is_rejected(reading):
     assert all(isinstance(item, Rejected) for item in reading(archive_of(sample), "log.eval"))
 
 
+def test_an_archive_of_very_many_files_is_refused(reading, monkeypatch):
+    monkeypatch.setattr(inspect_archive, "MOST_DIRECTORY", 50)
+    with pytest.raises(BadInput):
+        list(reading(archive_of(GOOD), "log.eval"))
+
+
+def project_at(path):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUDGEBOARD_CONFIG", str(path))
+        return project_file()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [model_table, lambda path: price_of("m", path), project_at],
+    ids=["models", "prices", "project"],
+)
+def test_a_toml_file_of_very_many_tables_is_refused_before_it_is_parsed(tmp_path, read):
+    file = tmp_path / "large.toml"
+    file.write_text("".join(f"[models.f{number}]\n" for number in range(100_000)))
+    with pytest.raises(BadInput, match="bytes"):
+        read(file)
+
+
 class Closed(BaseException):
     """The page of the import was closed."""
 
@@ -173,9 +202,10 @@ print(peak() - idle)
             lambda: gzipped(*[b'{"query": "q", "answer": "' + b"a" * (LEAST_ROW_BYTES - 1000) + b'"}\n'] * 24),
         ),
         ("a.csv.gz", lambda: gzipped(b"," * (64 * MB))),
+        ("a.csv.gz", lambda: gzipped(b'query,answer\nq,"' + b"a\n" * (32 * MB))),
         ("a.eval", lambda: archive_of(b'{"input": "' + b"a" * (256 * MB))),
     ],
-    ids=["cell", "dictionary", "list", "line", "values", "rows", "commas", "archive"],
+    ids=["cell", "dictionary", "list", "line", "values", "rows", "commas", "quote", "archive"],
 )
 def test_a_small_file_takes_little_memory(tmp_path, name, data):
     plain, bomb = tmp_path / "plain.csv", tmp_path / name

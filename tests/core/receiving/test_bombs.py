@@ -43,7 +43,7 @@ def answer(number: int, **fields: Any) -> dict[str, Any]:
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Limits of a thousandth."""
-    for name in ("MOST_RECORDS", "MOST_VALUES", "MOST_OTLP_VALUES"):
+    for name in ("MOST_RECORDS", "MOST_VALUES", "MOST_OTLP_VALUES", "MOST_RECORD_VALUES"):
         monkeypatch.setattr(elements, name, getattr(elements, name) // 1000)
     monkeypatch.setattr(langsmith, "MOST_RECORDS", elements.MOST_RECORDS)
 
