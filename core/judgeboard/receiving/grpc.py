@@ -17,11 +17,11 @@ from grpc import aio
 from judgeboard.receiving.keys import is_from_here, token_in
 from judgeboard.receiving.limits import Refused
 from judgeboard.receiving.receiver import Receiver
-from judgeboard.store.api_keys import MAX_BODY_MB
 from judgeboard.traces import otlp
 from judgeboard.traces.elements import Elements
 from judgeboard.traces.spans import LogRecord, Span
 
+MESSAGE_MB = 32  # gRPC holds a message whole, and Python a copy of it; 20,000 spans of 50 attributes have less
 AT_ONCE = 2  # messages that are read at a time: their bytes are counted only when they are there
 GRACE_SECONDS = 5.0  # for calls under way when the server stops
 
@@ -35,7 +35,7 @@ _SERVICES: dict[str, tuple[_Read, _Count]] = {
 _OPTIONS = (
     ("grpc.so_reuseport", 0),  # a port that another program has is an error
     ("grpc.per_message_decompression", 0),
-    ("grpc.max_receive_message_length", int(MAX_BODY_MB * 2**20)),
+    ("grpc.max_receive_message_length", MESSAGE_MB * 2**20),
 )
 _CODES = {
     400: grpc.StatusCode.INVALID_ARGUMENT,
