@@ -26,7 +26,7 @@
   const LIST = "dialog:has(.jb-keys)"; // the list of keys: Esc, H or a click closes it
   const STALE = 15000; // ms after which a press that still waits for its button is lost
   const SILENT = 900; // ms without a change of the page after which presses are sent again; drawing takes much less
-  const NOBODY = 300; // ms without a change of the page after which a press without a button is forgotten
+  const NOBODY = 300; // ms without a change of a complete page after which a press without a button is forgotten
   const TRIES = 3; // maximum number of times that a returned press is sent
   const LOOK = 15; // ms between two looks at the page
   const DOUBLE = 250; // ms; two presses of one key within this time, and no other key between, count as one
@@ -114,6 +114,9 @@
     if (press.row === row) head().dataset.lost = press.key;
   };
 
+  /* Whether the page has all that earlier presses and sent texts draw: no button or field is still to come. */
+  const complete = () => !left && !sent.length && now() - moved > NOBODY;
+
   const sendAll = () => {
     window.__judgeboardSelection?.();
     moved = now();
@@ -133,7 +136,7 @@
     waiting.unshift(...again);
   };
 
-  const sendNew = (stood) => {
+  const sendNew = () => {
     let more = false;
     while (waiting.length) {
       const [press] = waiting;
@@ -141,7 +144,7 @@
       const stands = !old && press.row === row && drawn === row;
       const field = stands && !press.button && visible(FIELDS[`Key${press.key}`]);
       const takes = stands && !field && taker(press);
-      if (!field && !takes && !old && press.row === row && (left || stood <= NOBODY)) break;
+      if (!field && !takes && !old && press.row === row && !complete()) break;
       waiting.shift();
       if (old) lose(press);
       if (field) field.focus();
@@ -163,9 +166,9 @@
     else if (key.length === 1) text.words += key;
   };
 
-  const giveText = (stood) => {
+  const giveText = () => {
     const field = drawn === row && visible(FIELDS.KeyM);
-    if (!field && stood <= NOBODY) return;
+    if (!field && !complete()) return;
     if (field) {
       field.focus();
       document.execCommand("insertText", false, text.words);
@@ -219,8 +222,8 @@
       acknowledge();
       if (sent.length && now() - moved > SILENT) sendAll();
       if (left) waitForText();
-      if (text) giveText(now() - moved);
-      if (!text) sendNew(now() - moved);
+      if (text) giveText();
+      if (!text) sendNew();
       say();
     }
     if (text || sent.length || waiting.length) setTimeout(look, LOOK);
@@ -281,14 +284,13 @@
       reason = !asksReason();
       skips = false;
     }
-    const wakes = idle();
+    if (idle()) wake();
     waiting.push({ key, button, row, path: location.pathname, since: Math.round(at - appeared), at: now(), tries: 0 });
     if (head()) {
       delete head().dataset.lost;
       session ??= head().dataset.session;
-      if (!text) sendNew(0);
+      if (!text) sendNew();
     }
-    if (wakes) wake();
   };
 
   const click = (event) => {

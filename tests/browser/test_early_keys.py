@@ -156,6 +156,18 @@ def test_presses_that_are_not_acknowledged_are_sent_again_with_those_that_follow
     expect(bare.locator(".jb-head[data-waits]")).to_have_count(0)
 
 
+def test_a_press_waits_for_a_button_that_an_unacknowledged_press_may_draw(bare: Page) -> None:
+    bare.clock.install(time=0)
+    bare.clock.pause_at(10_000)
+    bare.evaluate("draw('J'); answers = false")
+    for key in "jg":
+        bare.keyboard.press(key)
+    bare.clock.run_for(700)
+    bare.evaluate("answers = true; setTimeout(draw, 500, 'G')")
+    bare.clock.run_for(2_000)
+    done(bare, "J", "G")
+
+
 def test_a_press_that_the_server_returns_goes_again_while_its_screen_stands_and_is_said_else(bare: Page) -> None:
     bare.evaluate("draw('J'); answers = false")
     bare.keyboard.press("j")

@@ -18,15 +18,16 @@ from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import REVIEW
 from page_fit import looks, overflowing
 from page_rows import ANSWER, PASSAGES
-from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled, visit
+from page_state import DECIDE, GUARD, PAUSE, at_rest, idle, in_the_end, settled
 from stored_rows import rows_of
 
 pytestmark = pytest.mark.browser
 
 
 def opened(page: Page, address: str, *, width: int = 1440, height: int = 900) -> None:
+    """Open an item in a new session, whose texts are shown as nobody has changed them yet."""
     page.set_viewport_size({"width": width, "height": height})
-    visit(page, address)
+    page.goto(address)
     settled(page, DECIDE)
 
 
