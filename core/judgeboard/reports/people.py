@@ -37,15 +37,14 @@ def work_table(everybody: Sequence[PersonWork], *, words: bool = False) -> Table
     return Table(columns, tuple(_row(work, words=words) for work in everybody))
 
 
-def over_time_table(everybody: Sequence[PersonWork]) -> Table:
-    """Return the agreement of people with gold labels and with themselves over time, one row for each point."""
+def over_time_table(work: PersonWork) -> Table:
+    """Return the agreement of a person with gold labels and with themselves over time, one row for each point."""
     columns = (
-        *(Column("Person", width=130), Column("Agreement", width=115, help=f"{SAME}.")),
-        *(Column("From the week of", width=125), Column("Weeks", "count", width=65), Column("Share", width=190)),
+        *(Column("Agreement", width=115, help=f"{SAME}."), Column("From the week of", width=125)),
+        *(Column("Weeks", "count", width=65), Column("Share", width=190)),
     )
     rows = (
-        (work.person.name, name, day_words(point.start, year=True), point.weeks, share_words(point.share))
-        for work in everybody
+        (name, day_words(point.start, year=True), point.weeks, share_words(point.share))
         for name, points in (("with gold labels", work.gold_over_time), ("with self", work.own_over_time))
         for point in points
     )

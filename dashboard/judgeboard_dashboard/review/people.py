@@ -177,7 +177,7 @@ def _over_time(work: PersonWork) -> None:
     agreement_charts(drawn, columns, f"over_time_{work.person.id}")
     with last:
         heading("Agreement over time")
-        over_time = over_time_table([work]).without({"Person"})
+        over_time = over_time_table(work)
         show_rows(over_time, key=f"over_time_{work.person.id}_{len(over_time.rows)}", most=8)
         caption("Newest last. Weeks are joined until they have 10 comparisons. Bars: number of comparisons.")
 
