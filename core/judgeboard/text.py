@@ -15,16 +15,16 @@ from judgeboard.errors import BadInput
 EXPECTED = " (expected: "
 """In the error of an unusable reply, the reason stands before it, and what differs between replies after it."""
 MAX_NAME = 128  # characters of the name of a source, a judge or an aspect
-MOST_TOML = 600_000  # bytes; the reader takes a hundred times as much for empty tables
+MOST_BYTES = 600_000  # of a file that people write; TOML takes a hundred times as much for empty tables
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
 _KELVIN_SIGN = "\u212a"  # the only letter outside ASCII whose lower case, k, is in ASCII
 
 
-def file_text(path: Path, name: str | None = None, *, most: int | None = None) -> str:
+def file_text(path: Path, name: str | None = None, *, most: float = MOST_BYTES) -> str:
     """Return the text of a UTF-8 file of at most ``most`` bytes. Errors show ``name`` instead of the path."""
     try:
-        if most is not None and path.stat().st_size > most:
+        if path.stat().st_size > most:
             raise BadInput(f"{name or path} has more than {most:,} bytes")
         return path.read_text(encoding="utf-8-sig")
     except IsADirectoryError:

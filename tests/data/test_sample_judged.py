@@ -93,7 +93,7 @@ def test_low_groundedness_is_flagged_with_the_sentence_a_reviewer_reads(judged: 
         ("labels rate --by source", "of all answers are bad (95 % CI"),
         ("labels threshold --recall 0.8", "Flag answers with groundedness below"),
         ("labels stand --agreement 0.8", "need no review"),
-        ("labels stand --agreement 0.8 --jury lexical,climb-judge-8b --combine cascade", "need no review"),
+        ("labels stand --agreement 0.8 --jury lexical,climb-judge-8b", "need no review"),
         ("labels calibrate", "Do not use this map (platt)"),
         ("trends --corrected", "The share of bad answers in query type complex rose in about the week of 12 Oct 2026"),
         ("trends watch", "New alarm 2: The share of bad answers in query type complex rose"),

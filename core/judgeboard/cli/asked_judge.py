@@ -75,7 +75,13 @@ def judge_of_options(
     except NotFound as error:
         if number is not None:
             raise
-        if not _is_described(click.get_current_context()):
+        context = click.get_current_context()
+        is_described = any(
+            OPTION_GROUPS.get(parameter, "") in {"Judge", "Model"}
+            and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+            for parameter in context.command.params
+        )
+        if not is_described:
             command = options.same_command("--model", EXAMPLE_MODEL)
             raise NotFound(
                 f"{error}. To make it: `{command}`. To describe it without judging, write [judges.{_key(named)}] in "
@@ -87,15 +93,6 @@ def judge_of_options(
 def _key(name: str | None) -> str:
     """Return a name as a key of TOML."""
     return name if name and re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
-
-
-def _is_described(context: click.Context) -> bool:
-    """Return whether an option that describes a judge was typed."""
-    return any(
-        OPTION_GROUPS.get(parameter, "") in {"Judge", "Model"}
-        and context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
-        for parameter in context.command.params
-    )
 
 
 _OF_A_MODEL = frozenset(
@@ -118,11 +115,13 @@ def use_named_judge(
         NotFound: There is no such judge.
         BadInput: The verdicts of this judge were imported: it cannot be asked.
     """
+    from judgeboard.settings.model import load_settings
     from judgeboard.store.judge_versions import version_title
 
     context = click.get_current_context()
     if named is None and as_kind is None and not any(chosen.get(name) for name in ("model", "replies")):
-        named = _primary_of_project()
+        settings = load_settings()
+        named = settings.primary_judge if settings.primary_judge in settings.judges else None
     if named is None:
         return None
     if number is not None:
@@ -145,13 +144,6 @@ def use_named_judge(
         not_typed.pop("rubric", None)
     chosen.update(cast("JudgeKeywords", not_typed))
     return kind
-
-
-def _primary_of_project() -> str | None:
-    from judgeboard.settings.model import load_settings
-
-    settings = load_settings()
-    return settings.primary_judge if settings.primary_judge in settings.judges else None
 
 
 def _judge_of_project(named: str) -> dict[str, Any] | None:

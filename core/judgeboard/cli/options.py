@@ -8,6 +8,7 @@ import re
 import shlex
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -385,14 +386,25 @@ def typed_database() -> str | None:
 def open_store(*, create: bool = False) -> "Store":
     """Open the database of the command; it is closed when the command ends."""
     from judgeboard.store.engine import database_url
-    from judgeboard.store.opening import await_server, open_store
+    from judgeboard.store.opening import open_store
     from judgeboard.store.outages import WAIT_SECONDS, Patience
 
     url = database_url(chosen_database())
     folder = Path(url.database or "").parent
     is_new = create and url.get_backend_name() == "sqlite" and not folder.exists()
-    patience = Patience(WAIT_SECONDS)
-    await_server(url, patience)
+    patience = None
+    if url.get_backend_name() == "postgresql":
+        from psycopg import conninfo, pq
+
+        # Wait while the server accepts no connections; whatever else is wrong is said when it is opened.
+        patience, began = Patience(WAIT_SECONDS), time.monotonic()
+        _, parameters = url.get_dialect()().create_connect_args(url)
+        address = conninfo.make_conninfo(**parameters).encode()
+        while pq.PGconn.ping(address) in {pq.Ping.REJECT, pq.Ping.NO_RESPONSE}:
+            if not patience.wait(ConnectionError("PostgreSQL accepts no connections"), began):
+                break
+        else:
+            patience.end_wait(time.monotonic())
     store = replace(open_store(chosen_database(), create=create), patience=patience)
     if is_new:
         echo(f"created the folder {folder}", err=True)

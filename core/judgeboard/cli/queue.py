@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Unpack, cast
 
 import click
 from click.core import ParameterSource
@@ -300,8 +300,15 @@ def _created_lines(created: "CreatedQueue") -> Iterator[str]:
     yield f"{queue.name}: {counted(created.joined, queue.rules.subject.removesuffix('s'))}{sampled}{short}"
     if created.again_sentence is not None:
         yield created.again_sentence
-    if not created.joined:
-        yield _empty_words(queue.plan)
+    if created.joined:
+        return
+    plan = queue.plan
+    if plan is None or not any(stratum["answers"] for stratum in plan["strata"]):
+        yield "Nothing matches the filter, so the queue is empty."
+    elif plan["other_judge"] is None:
+        yield "Each answer that matches has a label in a random sample already, so the queue is empty."
+    else:
+        yield f"{plan['judge']} and {plan['other_judge']} differ on no answer without a label, so the queue is empty."
 
 
 def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, max_items: int | None) -> None:
@@ -311,14 +318,6 @@ def _check_plan(plan: str, judge_versions: Sequence[str], preset: str | None, ma
         raise MissingOption("--plan needs the number of answers: add --n", "--n", "200")
     if preset is not None and PRESETS[preset].rules["order"] is not QueueOrder.RANDOM:
         raise BadInput(f"--plan draws answers at random, and --preset {preset} does not: remove one of them")
-
-
-def _empty_words(plan: dict[str, Any] | None) -> str:
-    if plan is None or not any(stratum["answers"] for stratum in plan["strata"]):
-        return "Nothing matches the filter, so the queue is empty."
-    if plan["other_judge"] is None:
-        return "Each answer that matches has a label in a random sample already, so the queue is empty."
-    return f"{plan['judge']} and {plan['other_judge']} differ on no answer without a label, so the queue is empty."
 
 
 @options.command(
@@ -335,30 +334,19 @@ def list_(name: str | None, only_open: bool) -> None:
     With NAME, show the rules and the progress of this queue. The progress shows, for each reviewer, the number of
     reviews and the median time per item in seconds.
     """
-    if name is None:
-        _list_queues(only_open=only_open)
-    else:
-        _show_queue(name)
-
-
-def _list_queues(*, only_open: bool) -> None:
     from judgeboard.reviews.queues import queue_progress
     from judgeboard.store.queues import list_queues
 
     with options.open_store().reading() as connection:
+        if name is not None:
+            progress = queue_progress(connection, name)
+            options.show(progress, _progress_lines(progress))
+            return
         queues = list_queues(connection, only_open=only_open)
-        progress = [queue_progress(connection, queue, with_people=False) for queue in queues]
-    lines = [f"{each.queue.name}  {each.queue.state}  {_counts(each)}" for each in progress]
+        each_progress = [queue_progress(connection, queue, with_people=False) for queue in queues]
+    lines = [f"{each.queue.name}  {each.queue.state}  {_counts(each)}" for each in each_progress]
     none = "There are no queues yet. To create one: `judgeboard queue create NAME --where FIELD=VALUE`"
-    options.show({"queues": progress}, lines or [none])
-
-
-def _show_queue(name: str) -> None:
-    from judgeboard.reviews.queues import queue_progress
-
-    with options.open_store().reading() as connection:
-        progress = queue_progress(connection, name)
-    options.show(progress, _progress_lines(progress))
+    options.show({"queues": each_progress}, lines or [none])
 
 
 @options.command("judgeboard queue export legal --reviewer mara@example.org --limit 50 mara.jsonl", group=queue_command)

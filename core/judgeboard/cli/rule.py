@@ -21,7 +21,7 @@ from judgeboard.text import counted, money
 if TYPE_CHECKING:
     from judgeboard.cli.push import PushKeywords
     from judgeboard.runs.judging_rules import RuleProgress
-    from judgeboard.store.alerts import AlertEvent, AlertRule, Delivery
+    from judgeboard.store.alerts import AlertEvent, AlertRule
     from judgeboard.store.engine import Store
     from judgeboard.tools.push import TargetProgress
 
@@ -549,13 +549,10 @@ def rule_test(name: str) -> int:
     from judgeboard.alerts.events import send_test
 
     deliveries = send_test(options.open_store(), name, options.actor())
-    options.show({"deliveries": deliveries}, _delivery_lines(deliveries))
-    return int(any(delivery.state != "sent" for delivery in deliveries))
-
-
-def _delivery_lines(deliveries: "Iterable[Delivery]") -> Iterator[str]:
-    """Yield messages as lines for a terminal."""
+    lines = []
     for each in deliveries:
         why = f": {each.error}" if each.error else ""
         made = f"{each.state} after {counted(each.attempts, 'attempt')}{why}"
-        yield f"{each.at:%Y-%m-%d %H:%M} UTC {each.rule} ({each.kind.value}) to {each.destination}: {made}"
+        lines.append(f"{each.at:%Y-%m-%d %H:%M} UTC {each.rule} ({each.kind.value}) to {each.destination}: {made}")
+    options.show({"deliveries": deliveries}, lines)
+    return int(any(delivery.state != "sent" for delivery in deliveries))

@@ -12,7 +12,6 @@ from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.agreement.calibration import CalibrationResult
-    from judgeboard.agreement.confident_verdicts import ConfidentVerdicts
     from judgeboard.agreement.thresholds import ThresholdResult
     from judgeboard.stats.calibration_maps import How
     from judgeboard.store.engine import Readable
@@ -122,7 +121,10 @@ def stand_command(agreement: float, delta: float, jury: str | None, judge_versio
         result = measure_confident_verdicts(
             connection, agreement, delta=delta, judge_version=judge_version, jury=members
         )
-    options.show(result, _confident_lines(result, one_judge=jury is None))
+    lines = [f"{result.judge_version}: {result.sentence}", *_left_out(result.left_out)]
+    if jury is None and result.confident:
+        lines.append(REVIEW_THE_REST)
+    options.show(result, lines)
 
 
 @options.command(
@@ -186,13 +188,6 @@ def _next_lines(store: "Readable", result: "ThresholdResult") -> Iterator[str]:
     else:
         flags = f"{counted(superseded, 'open flag')}, because {'its' if superseded == 1 else 'their'} reason"
         yield f"{NEXT} Then run `judgeboard flags apply --yes`. It supersedes {flags} no longer holds."
-
-
-def _confident_lines(result: "ConfidentVerdicts", *, one_judge: bool) -> Iterator[str]:
-    yield f"{result.judge_version}: {result.sentence}"
-    yield from _left_out(result.left_out)
-    if one_judge and result.confident:
-        yield REVIEW_THE_REST
 
 
 def _calibration_lines(result: "CalibrationResult") -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Arrow streams and files, as Hugging Face's `datasets` (and so ragas) saves tables."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import ipc
 
@@ -10,9 +11,10 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Row
 from judgeboard.formats.parquet import first_line, rows_of_batches
-from judgeboard.formats.parquet_pages import BATCH_ROWS
+from judgeboard.formats.parquet_pages import BATCH_ROWS, MOST_PAGES
 
 _FILE = b"ARROW1"  # other tables begin with the length of a message
+_CODECS = (0x184D2204, 0xFD2FB528)  # how a buffer begins that LZ4 or Zstandard compressed, after its length
 
 
 def recognises(source: ByteSource) -> bool:
@@ -38,6 +40,9 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
 def _opened(source: ByteSource) -> Any:
     file: Any = source.seekable()
+    size = file.seek(0, 2)
+    if _unpacked(file) > size + MOST_PAGES:
+        raise BadInput(f"{source.name} unpacks to far more than its own size: save it without compression")
     return ipc.open_file(file) if source.peek().startswith(_FILE) else ipc.open_stream(file)
 
 
@@ -47,3 +52,16 @@ def _batches(reader: Any) -> Iterator[Any]:
     for batch in whole:
         for start in range(0, batch.num_rows, BATCH_ROWS):
             yield batch.slice(start, BATCH_ROWS)
+
+
+def _unpacked(file: BinaryIO) -> int:
+    """Return how many bytes the compressed buffers have unpacked: PyArrow unpacks a batch whole. Ends at the start."""
+    file.seek(0)
+    total, before = 0, b""
+    while len(piece := before + file.read(1 << 20)) > len(before):
+        words = np.frombuffer(piece, dtype="<i8", count=len(piece) // 8)
+        codecs = np.flatnonzero(np.isin(words[1:] & 0xFFFFFFFF, _CODECS))
+        total += int(np.maximum(words[codecs], 0).clip(max=1 << 40).sum())
+        before = words[-1:].tobytes()
+    file.seek(0)
+    return total

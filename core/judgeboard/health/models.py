@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from pydantic_core import ErrorDetails
 
 from judgeboard.errors import BadInput
-from judgeboard.text import MOST_TOML, file_text
+from judgeboard.text import file_text
 
 # Matches "70b", "1.5B" and "8x7b" as a word of a name, but not "a3b", the active part of a mixture of experts.
 _BILLIONS = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![a-z0-9])")
@@ -65,7 +65,7 @@ def model_table(file: Path | None = None) -> ModelTable:
     known = shipped_models()
     if file is None:
         return known
-    text = file_text(file, f"the table of models {file}", most=MOST_TOML)
+    text = file_text(file, f"the table of models {file}")
     own = _parse(text, str(file))
     # A pattern of the user also replaces each longer shipped pattern that it matches.
     return ModelTable(

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -231,7 +232,7 @@ def read_replies(path: Path) -> dict[str, list[str]]:
 
 def lines_of(path: Path, what: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers; ``what`` names the lines in BadInput."""
-    lines = file_text(path, f"the file of {what} {path}").split("\n")
+    lines = file_text(path, f"the file of {what} {path}", most=math.inf).split("\n")
     yield from ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
 
 

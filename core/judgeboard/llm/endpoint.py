@@ -22,7 +22,7 @@ from judgeboard.registry.plugins import Plugin, Registry
 from judgeboard.settings.masking import masked
 from judgeboard.settings.model import load_settings
 from judgeboard.settings.sections import Price
-from judgeboard.text import MOST_TOML, file_text
+from judgeboard.text import file_text
 
 _DATE = re.compile(r"-20\d\d-\d\d-\d\d\Z")
 
@@ -69,7 +69,7 @@ def price_of(model: str, own: Path | None = None, host: str | None = None) -> Pr
     if (price := load_settings().price_of(model)) is not None:
         return price
     if own is not None:
-        lists.insert(0, _parse(file_text(own, f"the price file {own}", most=MOST_TOML), str(own)))
+        lists.insert(0, _parse(file_text(own, f"the price file {own}"), str(own)))
     names = {model.casefold(), _DATE.sub("", model.casefold())}
     for prices in lists:
         fitting = [pattern for pattern in prices if any(fnmatchcase(name, pattern.casefold()) for name in names)]

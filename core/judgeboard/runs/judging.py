@@ -20,7 +20,7 @@ from judgeboard.judges.judge import (
     fingerprint,
 )
 from judgeboard.judges.kinds import JUDGES, OFFLINE
-from judgeboard.judges.prompt import PROMPTS, built_in_prompt, load_prompt
+from judgeboard.judges.prompt import PROMPTS, Example, built_in_prompt, example_responses, load_prompt
 from judgeboard.judges.rubric_file import Rubric, stored_dimensions
 from judgeboard.llm.chat import earlier_turns
 from judgeboard.llm.endpoint import ModelEndpoint
@@ -43,7 +43,7 @@ from judgeboard.store.anchor_judgments import insert_anchor_judgments
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.grades import stored_examples
+from judgeboard.store.grades import possible_examples
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.judgments import NewJudgment
@@ -229,9 +229,18 @@ def options_of_version(connection: Connection, version: StoredVersion) -> dict[s
     options: dict[str, Any] = {"kind": version.kind, "name": version.name}
     known = {"model": version.model, **params}.items()
     options |= {name: value for name, value in known if name in JudgeKeywords.__annotations__ and value}
-    options["examples"] = stored_examples(connection, params)
     if "dimensions" in params:
         options["rubric"] = Rubric(stored_dimensions(params), version.name)
+    # Examples of a file are stored with the version; of those from the log it has the hash alone.
+    dimensions = options["rubric"].weights if "rubric" in options else None
+    candidates = possible_examples(connection, example_responses(params), dimensions)
+    by_param = {(each.response_id, each.as_param()["sha256"]): each for each in candidates}
+    options["examples"] = tuple(
+        by_param.get((param["response"], param["sha256"])) if "response" in param else Example(**param)
+        for param in params.get("examples", ())
+    )
+    if None in options["examples"]:
+        raise BadInput("the texts or the grades of its examples were changed or forgotten")
     # The prompt of an earlier release is part of the version; it was stored with the words before the examples.
     own = None if version.prompt is None else version.prompt.removesuffix(load_prompt("examples").text)
     for prompt in (None, own):

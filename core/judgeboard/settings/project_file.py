@@ -16,7 +16,7 @@ from typing import Any
 
 from judgeboard.errors import BadInput, UnconfirmedFile
 from judgeboard.settings.masking import masked
-from judgeboard.text import MOST_TOML, file_text
+from judgeboard.text import file_text
 
 _log = logging.getLogger("judgeboard.settings")
 CONFIG = "JUDGEBOARD_CONFIG"
@@ -146,12 +146,12 @@ def project_file() -> ProjectFile | None:
     """
     if named := os.environ.get(CONFIG):
         path = Path(named).expanduser().absolute()
-        return _read(path, file_text(path, most=MOST_TOML))
+        return _read(path, file_text(path))
     for path in _paths():
         if not path.is_file():
             continue
         if _is_own(path):
-            return _read(path, file_text(path, most=MOST_TOML))
+            return _read(path, file_text(path))
         _warn_once(f"{path} is ignored, because another user can change it. To use it: --config {path}")
     return None
 

@@ -264,28 +264,11 @@ def examples_from_reviews(
     return tuple(_example(connection, review) for review in _in_turn(usable, count))
 
 
-def stored_examples(connection: Connection, params: Mapping[str, Any]) -> "tuple[Example, ...]":
-    """Return the examples of a judge version with these parameters, also where their reviews were replaced since.
-
-    Raises BadInput if the texts of an example were changed or forgotten.
-    """
-    from judgeboard.judges.prompt import Example, example_responses
-
-    dimensions = [each["name"] for each in params["dimensions"]] if "dimensions" in params else None
-    reviews: dict[int, list[_Graded]] = defaultdict(list)
-    for review in _graded(connection, dimensions, example_responses(params)):
-        reviews[review.response_id].append(review)
-    examples = []
-    for param in params.get("examples", ()):
-        if "response" not in param:  # of a file: the version has its texts
-            examples.append(Example(**param))
-            continue
-        candidates = (_example(connection, review) for review in reviews[param["response"]])
-        example = next((each for each in candidates if each.as_param() == param), None)
-        if example is None:
-            raise BadInput("the texts or the grades of its examples were changed or forgotten")
-        examples.append(example)
-    return tuple(examples)
+def possible_examples(
+    connection: Connection, responses: Collection[int], dimensions: Collection[str] | None = None
+) -> "Iterator[Example]":
+    """Yield the examples that all reviews of these answers make, also replaced ones, the newest first."""
+    return (_example(connection, review) for review in _graded(connection, dimensions, responses))
 
 
 def _graded(

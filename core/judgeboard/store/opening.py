@@ -3,7 +3,6 @@
 import re
 import shutil
 import sqlite3
-import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from pathlib import Path
@@ -35,7 +34,7 @@ from judgeboard.store.engine import (
     missing,
 )
 from judgeboard.store.migrations import HEAD, OLDEST
-from judgeboard.store.outages import Patience, reason_of
+from judgeboard.store.outages import reason_of
 
 _REVISION = re.compile(r"\d{4}", re.ASCII)
 
@@ -59,22 +58,6 @@ def open_store(database: str | Path | None = None, *, create: bool = False) -> S
         store.close()
         raise
     return store
-
-
-def await_server(url: URL, patience: Patience) -> None:
-    """Wait while a server of PostgreSQL accepts no connections; what else is wrong is told by `open_store`."""
-    if url.get_backend_name() != "postgresql":
-        return
-    from psycopg.conninfo import make_conninfo
-    from psycopg.pq import PGconn, Ping
-
-    _, parameters = url.get_dialect()().create_connect_args(url)
-    address = make_conninfo(**parameters).encode()
-    began = time.monotonic()
-    while PGconn.ping(address) in {Ping.REJECT, Ping.NO_RESPONSE}:
-        if not patience.wait(ConnectionError("PostgreSQL accepts no connections"), began):
-            return
-    patience.end_wait(time.monotonic())
 
 
 def _remove_without_schema(store: Store) -> None:

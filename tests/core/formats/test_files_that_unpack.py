@@ -10,7 +10,7 @@ import zipfile
 
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import ipc, parquet
 
 from judgeboard.domain import Rejected, Response
 from judgeboard.errors import BadInput
@@ -107,6 +107,21 @@ def test_a_parquet_text_that_many_rows_share_is_read_for_each(reading):
     assert [(len(each.query), each.answer, each.passages) for each in responses] == [
         (len(text), letter, ("p", "p")) for letter in "abcde"
     ]
+
+
+@pytest.mark.parametrize("codec", ["lz4", "zstd"])
+def test_a_compressed_arrow_file_that_unpacks_to_far_more_is_refused(reading, codec):
+    for new in (ipc.new_file, ipc.new_stream):
+        for letters, usable in ((1, True), (64 * MB, False)):
+            table = pa.table({"query": ["q"] * 3, "answer": ["a" * letters] * 3})
+            file = io.BytesIO()
+            with new(file, table.schema, options=ipc.IpcWriteOptions(compression=codec)) as writer:
+                writer.write_table(table)
+            if usable:
+                assert [each.answer for each in reading(file.getvalue(), "log.arrow")] == ["a"] * 3
+            else:
+                with pytest.raises(BadInput):
+                    list(reading(file.getvalue(), "log.arrow"))
 
 
 def test_a_sample_of_an_archive_that_is_too_long_is_rejected(reading):

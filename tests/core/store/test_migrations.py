@@ -408,6 +408,7 @@ CHANGED_ON_PURPOSE: dict[str, str] = {
     r"/figures/agreement by people/(sentence|notes/\d+/text)": "They say which answers they are about.",
     r"/figures/agreement of pairs/sentence": "A strength is named only if the whole interval has it.",
     r"/figures/rate( by type(/slices/\d+)?)?/labels_only/(low|high|method|unit|reason)": "Some labels are no sample.",
+    r"/figures/stand/(confidence|test|stages)": "One judge or the mean of several; no stages.",
     r"/figures/stand/sentence": "No threshold was found: there may be one.",
     r"/figures/calibrate/": "A map that is worse than the scores is not shown. Weights are of answers with a score.",
     r"/figures/health/checks/14/state": "An interval that includes chance shows nothing.",
