@@ -15,6 +15,7 @@ import pytest
 
 from engines import on_sqlite
 from forked_commands import ReadCommand
+from graded_log import GradedLog
 from held_endpoint import held_endpoint
 from job_steps import working
 from judgeboard.cli.app import run
@@ -416,3 +417,19 @@ def _reading(terminal: int) -> Iterator[str]:
     with contextlib.suppress(OSError):
         while text := os.read(terminal, 1 << 16):
             yield re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", text.decode(errors="replace"))
+
+
+def test_flags_at_stake_are_counted_before_a_rejudge_and_can_be_kept(
+    sqlite_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = GradedLog(sqlite_store)
+    ids = log.answers(2)
+    judging = ["judge", "--judge", "lexical", "--db", address(sqlite_store)]
+    assert run(judging) == 0
+    for groundedness in (0.0, 1.0):  # at least one of both differs
+        log.say_all(log.version(f"judge {groundedness}"), ids, groundedness=groundedness)
+    capsys.readouterr()
+    assert run([*judging, "--rejudge", "all"]) == 0
+    assert "keep-flags" in capsys.readouterr().err
+    assert run([*judging, "--rejudge", "keep-flags"]) == 0
+    assert "keep-flags" not in capsys.readouterr().err
