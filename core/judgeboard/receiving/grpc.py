@@ -21,8 +21,8 @@ from judgeboard.traces import otlp
 from judgeboard.traces.elements import Elements
 from judgeboard.traces.spans import LogRecord, Span
 
-MESSAGE_MB = 32  # gRPC holds a message whole, and Python a copy of it; 20,000 spans of 50 attributes have less
-AT_ONCE = 2  # messages that are read at a time: their bytes are counted only when they are there
+MESSAGE_MB = 8  # as sent, twice what collectors take: gRPC holds a message whole, and Python a copy of it
+AT_ONCE = 4  # messages that are read at a time: their bytes are counted only when they are there
 GRACE_SECONDS = 5.0  # for calls under way when the server stops
 
 _Read = Callable[[bytes, str], Sequence[Span | LogRecord]]

@@ -82,7 +82,8 @@ class JsonElements(_Counter):
             outside, self._start = b"".join(parts[::2]), b"" if len(parts) % 2 else b'"'
         self._commas += outside.count(b",")
         self._containers += outside.count(b"{") + outside.count(b"[")
-        brackets = self._colon + outside.translate(None, _NO_BRACKETS)
+        # What follows the headers of a part is no value, though they end in a colon and a string.
+        brackets = self._colon + outside.replace(b"\r\n\r\n{", b"[]{").translate(None, _NO_BRACKETS)
         self._colon = b":" if brackets.endswith(b":") else b""
         level, record_levels = self._level, self._record_levels
         brackets = brackets.replace(b":{", b"(").replace(b":", b"")
