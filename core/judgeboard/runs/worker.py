@@ -135,11 +135,13 @@ class _Writes:
 
     def __init__(self, store: Store) -> None:
         self._connection = sqlite3.connect(str(store.engine.url.database), check_same_thread=False)
+        self._lock = threading.Lock()  # SQLite ends the process if a connection is closed while a thread uses it
         self._version: int | None = None
 
     def are_new(self) -> bool:
         """Return whether anything was written since the last look."""
-        with suppress(sqlite3.OperationalError):  # it is locked: somebody writes
+        # The file is locked, because somebody writes, or the connection is closed.
+        with self._lock, suppress(sqlite3.OperationalError, sqlite3.ProgrammingError):
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
             if version != self._version:
                 self._version = version
@@ -148,7 +150,8 @@ class _Writes:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        with self._lock:
+            self._connection.close()
 
 
 class _Turn:

@@ -1,6 +1,7 @@
 """A worker does what was asked for: all of it, what it may, and no more once somebody cancels."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,14 @@ def test_the_same_job_asked_for_again_goes_on_with_a_stopped_run(sqlite_log: Sto
     assert set(endpoint.asked.values()) == {1}
     first = job_progress(sqlite_log, limited)
     assert (first.state, first.why) == ("stopped", "a later job continued it")
+
+
+@on_sqlite
+def test_a_look_for_writes_after_the_end_of_a_worker_sees_none(store: Store) -> None:
+    writes = worker._Writes(store)
+    assert writes.are_new()
+    with ThreadPoolExecutor(4) as looks:
+        seen = [looks.submit(writes.are_new) for _ in range(200)]
+        writes.close()
+        seen += [looks.submit(writes.are_new) for _ in range(200)]
+    assert not any(each.result() for each in seen)
