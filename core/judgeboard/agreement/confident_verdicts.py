@@ -24,9 +24,9 @@ from judgeboard.text import counted
 class ConfidentVerdicts:
     """The verdicts that need no review: those with a ``confidence`` at or above this.
 
-    The confidence of a verdict is the larger of groundedness and 1 - groundedness. It is None if no threshold reaches
-    the agreement. ``confident`` counts these verdicts, of ``judged`` ones. The half of the labels that did not choose
-    the threshold measures ``agreement`` of these verdicts with people, and their ``share``.
+    The confidence of a verdict is the larger of groundedness and 1 - groundedness. ``confidence`` is None if no
+    threshold reaches the agreement. ``confident`` counts these verdicts, of ``judged`` ones. The half of the labels
+    that did not choose the threshold measures ``agreement`` of these verdicts with people, and their ``share``.
     """
 
     judge_version: str

@@ -198,11 +198,10 @@ def load_sample(
 ) -> ScoredSample:
     """Return the sampled labels with the scores of a judge version, or with the mean scores of several.
 
-    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. Answers
-    without a score of each version are left out.
-    Raises NotFound if none is left. With ``flags``, the evidence groups of all answers are read, and which answers the
-    rule low_groundedness excuses. This takes longer, because it reads the texts of the answers. ``loaded`` are the
-    answers of the first version if they are known already.
+    Several versions count as one judge that calls an answer bad if its mean badness is above 0.5. An answer counts
+    if each version has a score of it. Raises NotFound if no answer counts. With ``flags``, the evidence groups of
+    all answers are read, and which answers the rule low_groundedness excuses. This takes longer, because it reads
+    the texts of the answers. ``loaded`` are the answers of the first version if they are known already.
     """
     title = " + ".join(version.title for version in versions)
     in_force = thresholds(connection)

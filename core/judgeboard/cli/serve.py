@@ -4,6 +4,7 @@ import os
 import shlex
 import signal
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
 import click
@@ -40,7 +41,7 @@ def worker_command() -> None:
 
     log_with_time()
     load_settings()  # raises an error if the project file is not in force
-    store = options.open_store()
+    store = replace(options.open_store(), patience=None)  # a worker has its own way through an outage
     click.echo(f"waiting for jobs in {store.shown_url}   (Ctrl-C stops)", err=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # systemd and containers send SIGTERM
     end_in_time()

@@ -1,5 +1,7 @@
 """The group `sources`: what assistants send, and how it is read."""
 
+from dataclasses import replace
+
 import click
 
 from judgeboard.cli import options
@@ -112,7 +114,7 @@ def sources_receive(host: str, port: int) -> None:
 
     log_with_time()
     asked = asked_transports()
-    store = options.open_store(create=True)
+    store = replace(options.open_store(create=True), patience=None)  # senders are told to try again, and do not wait
     for transport, address in asked:
         click.echo(f"receiving {transport.title} at {address}", err=True)
     click.echo(f"receiving at http://{host}:{port} for {store.shown_url}   (Ctrl-C stops)", err=True)
