@@ -22,6 +22,7 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, Run
 def recognises(source: ByteSource) -> bool:
     """Whether a ZIP file has the samples of a log."""
     try:
+        # Nothing public tells how long the directory is before all of it is read.
         end = zipfile._EndRecData(source.seekable())  # type: ignore[attr-defined]  # noqa: SLF001
         if end and end[zipfile._ECD_SIZE] > MOST_DIRECTORY:  # type: ignore[attr-defined]  # noqa: SLF001
             raise BadInput(f"{source.name} has too many files: its directory is longer than {MOST_DIRECTORY >> 20} MB")

@@ -5,6 +5,7 @@ import ctypes
 import threading
 import time
 import zlib
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 
@@ -67,14 +68,15 @@ class Body:
     """
 
     def __init__(self, *, most: int, memory: Memory) -> None:
-        self._compressed = False
+        self._is_compressed = False
         self._most = most
         self._memory = memory
-        self._taken = 0
-        self._sent: bytes | bytearray = b""
-        self._counted = 0  # bytes of it whose elements are counted, after decompression
-        self._pieces: Iterator[bytes] = iter(())
-        self._content = bytearray()  # what is decompressed of it
+        self._taken = self._sent = 0
+        self._chunks: deque[bytes] = deque()  # as they were sent, until they are decompressed and counted
+        self._pieces = self._unpacked()
+        self._stream: zlib._Decompress | None = None
+        self._members = 0
+        self._content = bytearray()
         self._closed = False
 
     async def read(self, chunks: AsyncIterator[bytes], encoding: str | None, elements: Elements) -> None:
@@ -85,44 +87,41 @@ class Body:
         if encoding is not None and encoding.strip().lower() not in _ENCODINGS:
             raise Refused(415, f"the content encoding {encoding!r} is not supported: use gzip")
         self._elements = elements
-        self._compressed = encoding is not None and _ENCODINGS[encoding.strip().lower()]
+        self._is_compressed = encoding is not None and _ENCODINGS[encoding.strip().lower()]
         now, enough = asyncio.get_running_loop().time, _PROGRESS
         try:
             async with asyncio.timeout(STALLED_SECONDS) as limit:
                 async for chunk in chunks:
-                    self._take(len(self._sent), chunk)
-                    if not self._sent:
-                        self._sent = chunk  # without a copy: over gRPC it is the whole body
-                        self._compressed |= encoding is None and chunk.startswith(_FIRST_BYTES)
-                    else:
-                        self._sent = self._sent if isinstance(self._sent, bytearray) else bytearray(self._sent)
-                        self._sent += chunk
-                    if len(self._sent) >= enough:
-                        enough = len(self._sent) + _PROGRESS
+                    if encoding is None and not self._sent:
+                        self._is_compressed = chunk.startswith(_FIRST_BYTES)
+                    self._take(self._sent, chunk)
+                    self._sent += len(chunk)
+                    self._chunks.append(chunk)
+                    del chunk  # over gRPC it is the whole body
+                    if self._sent >= enough:
+                        if sum(map(len, self._chunks)) >= LARGE_BYTES:
+                            await run_in_threadpool(self.is_unpacked)
+                        enough = self._sent + _PROGRESS
                         limit.reschedule(now() + STALLED_SECONDS)
-                    if not self._compressed and len(self._sent) - self._counted >= LARGE_BYTES:
-                        await run_in_threadpool(self.is_unpacked)
         except TimeoutError:
             raise Refused(408, f"the body did not come on for {STALLED_SECONDS:g} s: send it again") from None
-        if self._compressed:
-            self._pieces = _decompressed(self._sent)
 
     def is_unpacked(self, most: int = 2**63) -> bool:
         """Decompress and count the body up to about ``most`` bytes, and return whether it has no more of them.
 
         Call it in a thread. Raises Refused, and the errors of the elements.
         """
-        for piece in self._pieces if self._compressed else self._sent_pieces():
+        for piece in self._pieces:
             if self._closed:
                 raise Refused(400, "the sender has not waited for the reply")
             self._elements.count(piece)
-            if self._compressed:
+            if self._is_compressed:
                 self._take(len(self._content), piece)
-                self._content += piece
-            self._counted += len(piece)
-            if self._counted > most:
+            self._content += piece
+            if len(self._content) > most:
                 return False
-        return self._counted <= most
+        self._pieces = self._unpacked()  # of what comes after this
+        return len(self._content) <= most
 
     def whole(self) -> bytes:
         """Return the decompressed body. A large one takes long, so call it in a thread.
@@ -130,23 +129,20 @@ class Body:
         Raises Refused, and the errors of the elements.
         """
         self.is_unpacked()
-        return bytes(self._content if self._compressed else self._sent)
+        if self._stream is not None and not self._stream.eof:
+            raise Refused(400, "the compressed body ends too early")
+        return bytes(self._content)
 
     def close(self) -> None:
         """Release the memory; nobody waits for the body any more."""
         self._memory.release(self._taken)
         was_large = self._taken > LARGE_BYTES
         self._taken, self._closed = 0, True
-        self._sent, self._content, self._pieces = b"", bytearray(), iter(())
+        self._chunks, self._content, self._pieces = deque(), bytearray(), iter(())
         if was_large:
             timer = threading.Timer(_FREED_SECONDS, return_freed_memory)
             timer.daemon = True
             timer.start()
-
-    def _sent_pieces(self) -> Iterator[bytes]:
-        """Yield the pieces of a body without compression that are not counted yet."""
-        while self._counted < len(self._sent):
-            yield bytes(self._sent[self._counted : self._counted + PIECE])
 
     def _take(self, before: int, part: bytes) -> None:
         if before + len(part) > self._most:
@@ -154,24 +150,26 @@ class Body:
         self._memory.take(len(part))
         self._taken += len(part)
 
+    def _unpacked(self) -> Iterator[bytes]:
+        """Yield the pieces of the chunks, decompressed."""
+        while self._chunks:
+            chunk = self._chunks.popleft()
+            for start in range(0, len(chunk), PIECE):
+                piece = chunk[start : start + PIECE]
+                yield from self._decompressed(piece) if self._is_compressed else (piece,)
 
-def _decompressed(body: bytes | bytearray) -> Iterator[bytes]:
-    """Yield the parts of a compressed body. A gzip file may have several members, but each of them costs time."""
-    members, stream = 1, zlib.decompressobj(_AUTOMATIC)
-    for start in range(0, len(body), PIECE):
-        data = bytes(body[start : start + PIECE])
+    def _decompressed(self, data: bytes) -> Iterator[bytes]:
+        """Yield the parts of compressed data. A gzip file may have several members, but each of them costs time."""
         while data:
-            if stream.eof:
-                members, stream = members + 1, zlib.decompressobj(_AUTOMATIC)
-            if members > MOST_MEMBERS:
+            if self._stream is None or self._stream.eof:
+                self._members, self._stream = self._members + 1, zlib.decompressobj(_AUTOMATIC)
+            if self._members > MOST_MEMBERS:
                 raise Refused(400, f"the body has more than {MOST_MEMBERS:,} members of gzip: compress it as one")
             try:
-                yield stream.decompress(data, PIECE)
+                yield self._stream.decompress(data, PIECE)
             except zlib.error:
                 raise Refused(400, "the body cannot be decompressed") from None
-            data = stream.unused_data if stream.eof else stream.unconsumed_tail
-    if body and not stream.eof:
-        raise Refused(400, "the compressed body ends too early")
+            data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
 
 
 def return_freed_memory() -> None:

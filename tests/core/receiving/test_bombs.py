@@ -1,11 +1,12 @@
 """Requests that are small to send and large in memory: each is refused before it is whole in memory."""
 
 import asyncio
+import gzip
 import json
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -19,7 +20,7 @@ import pytest
 from sqlalchemy import func, select
 
 from judgeboard.errors import TooLarge
-from judgeboard.receiving import receiver
+from judgeboard.receiving import limits, receiver
 from judgeboard.store.engine import Store
 from judgeboard.store.tables import RESPONSE, SPAN
 from judgeboard.tools import langsmith
@@ -213,3 +214,18 @@ def test_the_work_for_a_sender_who_is_gone_is_dropped(sqlite_store: Store, held:
         asyncio.run(send(http.app))
     assert statuses == [400]
     assert count(sqlite_store, SPAN) == 0
+
+
+def test_a_compressed_body_is_counted_while_it_comes() -> None:
+    some = Random(1)
+    sent = gzip.compress(b"[" + b",".join(b'"%d"' % some.getrandbits(60) for _ in range(400_000)))
+    chunks = iter([sent[start : start + 2**16] for start in range(0, len(sent), 2**16)])
+
+    async def coming() -> AsyncIterator[bytes]:
+        for chunk in chunks:
+            yield chunk
+
+    body = limits.Body(most=2**26, memory=limits.Memory(2**26))
+    with pytest.raises(TooLarge, match="keys and entries"):
+        asyncio.run(body.read(coming(), "gzip", JsonElements()))
+    assert list(chunks)  # the rest was not waited for
