@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from judgeboard.cli.app import run
 
 IMAGES = Path(__file__).with_name("images")
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SERVE = "import sys; from judgeboard_dashboard.server import serve; serve(sys.argv[1], port=int(sys.argv[2]))"
 WIDTH, HEIGHT = 1440, 900
 COLOURS = 128

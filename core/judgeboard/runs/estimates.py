@@ -11,6 +11,7 @@ from judgeboard.settings.sections import Price
 from judgeboard.text import cost_words, counted
 
 CHARACTERS_A_TOKEN = 4
+LOOKED_AT = 50  # tasks whose requests are made to estimate those of all
 
 
 def flag_words(flags: int) -> str | None:
@@ -20,9 +21,6 @@ def flag_words(flags: int) -> str | None:
     return (
         f"{counted(flags, 'open flag')} of audits and of other judges: a verdict that changes may supersede its flag."
     )
-
-
-LOOKED_AT = 50  # tasks whose requests are made to estimate those of all
 
 
 @dataclass(frozen=True, slots=True)
