@@ -3,6 +3,7 @@
 from sqlalchemy import update
 
 from app_pages import markup, shown
+from graded_log import GradedLog
 from held_endpoint import HeldEndpoint
 from job_steps import ask, ended, rag, working
 from judgeboard.domain import Status, Verdict
@@ -43,6 +44,18 @@ def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store: Store) 
     assert page.query_params["job"] in (job.id, [job.id])
     assert "none is running" in markup(page)
     assert "judgeboard worker" in markup(page)
+
+
+def test_open_flags_of_other_judges_are_kept_by_a_checkbox(page_store, open_page) -> None:
+    log = GradedLog(page_store)
+    ids = log.answers(2)
+    judge_pending(page_store, make_judge("lexical"))
+    for groundedness in (0.0, 1.0):  # at least one of both differs
+        log.say_all(log.version(f"judge {groundedness}"), ids, groundedness=groundedness)
+    page = open_page("rejudge")
+    page.checkbox(key="rejudge_keep_flags").check().run()
+    page.button(key="rejudge_start").click().run()
+    assert recent_jobs(page_store)[0].mode == "keep-flags"
 
 
 def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
