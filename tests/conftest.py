@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,8 @@ from judgeboard.store.opening import open_store
 
 hypothesis.settings.register_profile("shared machine", deadline=None)
 hypothesis.settings.load_profile("shared machine")
+# A shell starts what it runs in the background with Ctrl-C ignored, and commands inherit that; the tests press Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # These need real tools, which pin older packages: they have an environment of their own (see CONTRIBUTING.md).
 collect_ignore_glob = [] if shutil.which("phoenix") and shutil.which("mlflow") else ["integrations/*"]
