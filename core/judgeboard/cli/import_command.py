@@ -1,5 +1,6 @@
 """``judgeboard import``: stores files of answers, grades, verdicts or pairs in the database."""
 
+import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -11,19 +12,19 @@ import click
 from judgeboard.cli import options
 from judgeboard.cli.groups import CommandWithArguments
 from judgeboard.domain import Rejected
-from judgeboard.errors import BadInput
+from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.formats.files import AUTO, FORMATS
 from judgeboard.imports.dates import DateOrder
-from judgeboard.imports.fields import EXTRA, parse_mapping, simple_name
-from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, NOT_IMPORTED, TABLE_KINDS, OfAnotherKind, kind_class
+from judgeboard.imports.fields import parse_mapping
+from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, NOT_IMPORTED, TABLE_KINDS, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.registry.tools import IMPORTS
-from judgeboard.text import counted, shortened
+from judgeboard.text import counted
 
 if TYPE_CHECKING:
     from judgeboard.imports.importing import ImportSummary
-    from judgeboard.imports.questions import Question
+    from judgeboard.imports.mapping import FileMapping
     from judgeboard.imports.reading import ImportRequest
     from judgeboard.store.engine import Store
     from judgeboard.store.storing import ImportBatch
@@ -31,10 +32,8 @@ if TYPE_CHECKING:
 
 ALL_IN, SOME_REJECTED, NOTHING_USABLE = 0, 1, 2
 MAX_COLUMNS = 30  # names of columns in one line
-MAX_EXAMPLE = 40  # characters of a first value
 MAX_ROWS = 3  # rejected rows in the output
 MAX_KEPT = 20  # ids of answers that stay
-_LABELS = ("label", "human_label", "gold_label")  # names of columns with labels of people
 
 
 def mapping_option(help_text: str) -> Callable[[options.F], options.F]:
@@ -111,17 +110,16 @@ Exports of other tools are recognised by their content: Phoenix, Langfuse, MLflo
 ragas, DeepEval, promptfoo, Inspect, Label Studio, Argilla and OpenAI chat logs. Their answers are imported first, then
 their scores and grades.
 
-If it is not clear which column is the question or the answer, or whether the day or the month comes first in dates,
-nothing is stored. `judgeboard import` then prints the columns of the file, and the command that you can run instead.
+If it is not certain which column is which field, `judgeboard import` shows the columns, each with two values as they
+would be stored. In a terminal, press Enter to take them, or choose another column first. In a script, nothing is stored
+and the command that takes them is printed. Verdicts and grades beside the answers are imported too.
 
 Importing the same file again changes nothing. Exit code 0: all rows are stored; 1: some rows were rejected; 2: no row
 could be used, the columns or dates are not clear, or a file could not be read to its end.
 """,
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@options.with_default(
-    "--kind", type=_KindChoice([*KINDS]), default="responses", help="Kind of file; --help describes each."
-)
+@click.option("--kind", type=_KindChoice([*KINDS]), help="Kind of file (default: as its columns show).")
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
     "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an object "
@@ -180,9 +178,8 @@ def import_command(files: tuple[str, ...], **request: "Unpack[ImportRequest]") -
     if code < NOTHING_USABLE and not request["dry_run"]:
         _warn_of_primary_judge(store)
         label_set = request["label_set"]
-        next_step = _next_step(store, request["kind"], {end.export for end in ends})
-        if not any(end.is_to_read_again for end in ends):  # the summary names the commands
-            options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
+        next_step = _next_step(store, ends[-1].kind, {end.export for end in ends})
+        options.suggest(*(next_step if label_set is None else ("agreement", "--schema", label_set)))
     return code
 
 
@@ -202,7 +199,7 @@ def _read_as_the_project_says(request: "ImportRequest") -> None:
     from judgeboard.settings.model import load_settings
 
     about = load_settings().sources.get(request["source"] or DEFAULT_SOURCE)
-    if about is None or request["kind"] != "responses":
+    if about is None or request["kind"] not in {None, "responses"}:
         return
     request["mapping"] = request["mapping"] or dict(about.map)
     request["dates"] = request["dates"] or about.dates
@@ -294,24 +291,22 @@ def _next_step(store: "Store", kind: str, exports: Collection[str | None]) -> tu
 
 
 class FileEnd(NamedTuple):
-    """The exit code of a file, and what it was recognised as, if it is an export of another tool.
-
-    ``is_to_read_again``: its summary names columns that were not read, and the commands to import it again.
-    """
+    """The exit code of a file, its kind, and what it was recognised as, if it is an export of another tool."""
 
     code: int
+    kind: str = "responses"
     export: str | None = None
-    is_to_read_again: bool = False
 
 
 def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
     """Import one file, and print what was stored."""
     from judgeboard.imports.importing import import_file
-    from judgeboard.imports.questions import UnclearFile
+    from judgeboard.imports.reading import UnclearFile
 
-    if request["kind"] != "responses" and Path(file).is_file() and not Path(file).stat().st_size:
+    kind = request.get("kind")
+    if kind not in {None, "responses"} and Path(file).is_file() and not Path(file).stat().st_size:
         options.echo(f"{file}: no rows")  # `judgeboard export all` writes such a file for an empty table
-        return FileEnd(ALL_IN)
+        return FileEnd(ALL_IN, str(kind))
     try:
         with options.progress(Path(file).name, "{task.fields[units]:,} rows", units=0) as update:
             summary = import_file(
@@ -321,9 +316,8 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
                 **request | {"actor": options.actor()},
             )
     except UnclearFile as unclear:
-        for line in question_lines(unclear.question, file):
-            options.echo(line, err=True, verbatim=True)
-        return FileEnd(NOTHING_USABLE)
+        answered = _ask(unclear.mapping, file, request)
+        return FileEnd(NOTHING_USABLE) if answered is None else import_one(store, file, answered)
     except BadInput as error:  # the other files are still imported
         options.echo(f"judgeboard: {error}", err=True)
         return FileEnd(NOTHING_USABLE)
@@ -333,11 +327,62 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
     code = SOME_REJECTED if summary.rejected else ALL_IN
     if summary.others and not summary.dry_run and summary.kind == "responses":
         if file != "-" and Path(file).is_file():
-            codes = [code, *(_further(store, file, request, kind) for kind in summary.others)]
-            return FileEnd(max(codes), summary.export, bool(_likely_fields(summary)))
-        again = " and ".join(f"--kind {kind}" for kind in summary.others)
-        options.echo(f"  a pipe can be read only once; for the other rows, import it again with {again}")
-    return FileEnd(code, summary.export, bool(_likely_fields(summary)))
+            beside = request | {"beside": summary.export is None}
+            code = max(code, *(_further(store, file, beside, kind) for kind in summary.others))
+        else:
+            again = " and ".join(f"--kind {kind}" for kind in summary.others)
+            options.echo(f"  a pipe can be read only once; for the other rows, import it again with {again}")
+    return FileEnd(code, summary.kind, summary.export)
+
+
+def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "ImportRequest | None":
+    """Show a mapping. In a terminal, return the request that takes it, or that has another column; otherwise None."""
+    for line in mapping_lines(mapping):
+        options.echo(line, err=True, verbatim=True)
+    dates = [None] if mapping.asks_dates is None else [*DateOrder]
+    if not sys.stdin.isatty() or file == "-":
+        if mapping.is_usable:
+            options.echo("To import it like this, run:", err=True)
+        typed = {*(request.get("mapping") or ()), *(request.get("constants") or ())}
+        words = mapping.words(typed, kind=request.get("kind") is None)
+        for order in dates if mapping.is_usable else ():
+            options.echo(
+                _command(file, *words, *(() if order is None else ("--dates", order))), err=True, verbatim=True
+            )
+        return None
+    columns, constants = dict(mapping.columns), dict(mapping.constants)
+    while answer := click.prompt("Enter: import. COLUMN=FIELD: change. q: stop", default="", show_default=False):
+        if answer.strip() == "q":
+            return None
+        theirs, equals, ours = answer.rpartition("=")
+        if equals:
+            columns = {name: each for name, each in columns.items() if each != ours.strip()} | {theirs: ours.strip()}
+            return request | {"kind": mapping.kind, "mapping": columns, "constants": constants}
+    order = None
+    if mapping.asks_dates is not None:
+        order = click.prompt("Which comes first in the dates?", type=click.Choice([each.value for each in DateOrder]))
+    more: ImportRequest = {"kind": mapping.kind, "mapping": columns, "constants": constants}
+    return request | more | ({} if order is None else {"dates": order})
+
+
+def mapping_lines(mapping: "FileMapping") -> list[str]:
+    """Return a mapping as a table: each field, its column, and two values as they would be stored."""
+    lines = [f"judgeboard: {mapping.sentence}"]
+    if mapping.other_step is not None:
+        return lines
+    rows = [("field", "column", "values as they would be stored")]
+    rows += [
+        (each.ours, _plain(each.theirs) if each.theirs else "(all rows)", " | ".join(each.values))
+        for each in mapping.fields
+    ]
+    rows += [(ours, "?", "no column fits") for ours in mapping.missing]
+    widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
+    lines += [f"  {ours:{widths[0]}}  {theirs:{widths[1]}}  {values}" for ours, theirs, values in rows]
+    if mapping.left_over:
+        lines.append(f"  left over: {', '.join(map(_plain, mapping.left_over[:MAX_COLUMNS]))}")
+    if mapping.asks_dates is not None:
+        lines.append(f"Is {mapping.asks_dates.example} a date with the day or the month first? Choose one.")
+    return lines
 
 
 def _further(store: "Store", file: str, request: "ImportRequest", kind: str) -> int:
@@ -350,7 +395,6 @@ def _further(store: "Store", file: str, request: "ImportRequest", kind: str) -> 
 
 def open_target(files: Iterable[str], request: "ImportRequest") -> "Store":
     """Open the database. A missing one is created for a readable file; otherwise, a temporary database is used."""
-    from judgeboard.errors import MissingDatabase
     from judgeboard.store.opening import open_store
 
     try:
@@ -364,55 +408,16 @@ def open_target(files: Iterable[str], request: "ImportRequest") -> "Store":
 
 
 def _is_readable(file: str, request: "ImportRequest") -> bool:
-    from judgeboard.imports.reading import clear_records
+    from judgeboard.imports.reading import UnclearFile, clear_records
 
     try:
         if file != "-":  # standard input can be read only once
             clear_records(file, request).close()
+    except UnclearFile:
+        return sys.stdin.isatty()
     except BadInput:
         return False
     return True
-
-
-def question_lines(question: "Question", file: str) -> list[str]:
-    """Return what a file leaves open as lines: its columns, each with its likely field, and the command to run."""
-    lines = [f"judgeboard: {question.sentence}"]
-    if question.other_step is not None:
-        return lines
-    if question.kind_alone is not None:
-        return [*lines, "To import them, run:", _command(file, "--kind", question.kind_alone)]
-    answers: list[str] = []
-    if question.missing:
-        lines += [f"  {line}" for line in _column_lines(question)]
-        likely = [*question.proposed.items(), *(("COLUMN", ours) for ours in question.unproposed)]
-        answers += [word for theirs, ours in likely for word in ("--map", f"{theirs}={ours}")]
-        lines += [f"No column looks like {ours}: replace COLUMN by its name." for ours in question.unproposed]
-    if question.dates is not None:
-        lines.append(f"Is {question.dates.example} a date with the day or the month first? Choose one:")
-        lines += [_command(file, *answers, "--dates", order) for order in DateOrder]
-    else:
-        lines += ["If these fields are right, run this. Otherwise, change them first:", _command(file, *answers)]
-    if question.missing:
-        lines.append(f"Fields: {', '.join(question.fields)}. {EXTRA} means no field.")
-    if question.other_kind is not None:
-        title = KINDS[question.other_kind].title.lower()
-        lines += [f"If the rows are {title} instead, run:", _command(file, "--kind", question.other_kind)]
-    return lines
-
-
-def _column_lines(question: "Question") -> list[str]:
-    uses = {use.theirs: use for use in question.columns}
-    rows = [("column", "first value", "field")]
-    for theirs in question.names[:MAX_COLUMNS]:
-        use = uses.get(theirs)
-        likely = question.proposed.get(theirs)
-        field = f"{likely} (likely)" if likely is not None else (use.ours if use is not None else None) or "-"
-        example = "" if use is None or use.example is None else " ".join(str(use.example).split())
-        rows.append((_plain(theirs), shortened(example, MAX_EXAMPLE), field))
-    widths = [max(len(row[at]) for row in rows) for at in (0, 1)]
-    lines = [f"{name:{widths[0]}}  {example:{widths[1]}}  {field}" for name, example, field in rows]
-    more = len(question.names) - MAX_COLUMNS
-    return [*lines, f"and {more:,} more"] if more > 0 else lines
 
 
 def _command(file: str, *more: str) -> str:
@@ -452,8 +457,9 @@ def _counts(summary: "ImportSummary") -> str:
         rows = "its row is" if summary.unchanged == 1 else f"all {summary.unchanged:,} rows are"
         return f"{summary.file}: nothing new, {rows} already stored{since}"
     differ = "differs" if summary.differing == 1 else "differ"
+    noun = "row" if summary.kind == "responses" else KINDS[summary.kind].noun
     return (
-        f"{summary.file}: {counted(summary.rows, 'row')} of {summary.format}: {summary.new:,} {would}new, "
+        f"{summary.file}: {counted(summary.rows, noun)} of {summary.format}: {summary.new:,} {would}new, "
         f"{summary.unchanged:,} unchanged, {summary.rejected:,} rejected"
         + (f" ({summary.differing:,} of them {differ} from the stored row)" if summary.differing else "")
         + (f", {summary.feedback_added:,} feedback added" if summary.feedback_added else "")
@@ -479,16 +485,22 @@ def _recognised(summary: "ImportSummary") -> list[str]:
 
 def _columns(summary: "ImportSummary", file: str) -> list[str]:
     """Return which column was read as which field, and which columns were ignored."""
-    if not summary.names:  # without a readable row, the columns are unknown
+    beside = summary.mapping is not None and summary.mapping.kind != summary.kind
+    if beside or not summary.names:  # without a readable row, the columns are unknown
         return []
     taken: dict[str, list[str]] = {}
+    constants = {} if summary.mapping is None else summary.mapping.constants
     for use in summary.columns:
-        if use.ours and use.theirs:
+        if use.ours and use.theirs and use.ours not in constants:
             taken.setdefault(use.ours, []).append(use.theirs)
     read = [f"{ours} from {_one_or_several(theirs)}" for ours, theirs in taken.items()]
+    read += [f"{ours} is {value}" for ours, value in constants.items()]
     lines = [f"  read: {', '.join(read)}" if read else "  read: no column was recognised"]
-    if not any(isinstance(row, OfAnotherKind) for row in summary.first_rejected):  # these need --kind, not --map
-        lines += _unread(summary, file)
+    lines += _unread(summary)
+    if summary.mapping is not None and summary.mapping.further is not None:
+        label, ours = summary.mapping.further
+        again = _command(file, "--map", f"{label}={ours}", "--set", "grades.annotator=human").strip()
+        lines.append(f"  {_plain(label)} may be a person's label of each answer: to read it too, run `{again}`")
     if summary.id_from_content and summary.new and summary.not_read:
         lines.append("  no id column: ids are derived from the content, so another --map would import these rows again")
     for use in summary.columns:
@@ -522,58 +534,22 @@ def _flags(summary: "ImportSummary") -> list[str]:
     return [f"  {flags} would be raised" if summary.dry_run else f"  {flags} raised: `judgeboard flags list`"]
 
 
-def _unread(summary: "ImportSummary", file: str) -> list[str]:
-    if not summary.not_read:
-        return []
-    fate = kind_class(summary.kind).left_over
-    names = _named(summary, [*summary.not_read], summary.not_read)
-    lines = [f"  not read: {names} ({fate}; to read one, use --map {_example(summary)})"]
-    labels = _label_columns(summary)
-    if labels:
-        grades = _command(file, "--kind", "grades", "--set", "annotator=known").strip()
-        lines.append(f"  {_plain(labels[0])} may be a person's label of each answer: to read it too, run `{grades}`")
-    if scores := _score_columns(summary):
-        named = {simple_name(name) for name in summary.not_read} & {*kind_class("verdicts").columns["judge"]}
-        verdicts = _command(file, "--kind", "verdicts", *(() if named else ("--set", "judge=NAME"))).strip()
-        names = " and ".join(map(_plain, scores))
-        lines.append(f"  {names} may be the verdicts of a judge: to read these too, run `{verdicts}`")
-    if likely_fields := _likely_fields(summary):
-        likely = " and ".join(f"{_plain(theirs)} may be {ours}" for theirs, ours in likely_fields.items())
-        answers = [word for theirs, ours in likely_fields.items() for word in ("--map", f"{theirs}={ours}")]
-        undo = "" if summary.number is None else f"`judgeboard import undo {summary.number}`, then "
-        lines.append(f"  {likely}: to read this, run {undo}`{_command(file, *answers).strip()}`")
+def _unread(summary: "ImportSummary") -> list[str]:
+    """Return the columns that are not read, and the values of fields that could not be read."""
+    lines = []
+    if summary.not_read:
+        names = _named(summary, [*summary.not_read], summary.not_read)
+        lines.append(f"  not read: {names} ({kind_class(summary.kind).left_over})")
+    for theirs, unread in summary.unread.items():
+        values = counted(unread.times, "value")
+        lines.append(
+            f"  {_plain(theirs)}: {values} not read as {unread.ours}, kept in metadata (first: {unread.reason})"
+        )
+    if summary.left_out:
+        lines.append(f"  left out, beside the rows: {', '.join(map(_plain, summary.left_out[:MAX_COLUMNS]))}")
+    if summary.encoding is not None:
+        lines.append(f"  encoding: {summary.encoding}")
     return lines
-
-
-def _likely_fields(summary: "ImportSummary") -> dict[str, str]:
-    """Return the columns that were not read and are likely fields of ours, without labels of people."""
-    labels = _label_columns(summary)
-    return {theirs: ours for theirs, ours in summary.likely.items() if theirs not in labels}
-
-
-def _label_columns(summary: "ImportSummary") -> list[str]:
-    """Return the columns of a file of answers with labels of people; a grade finds its answer by the id column."""
-    if summary.kind != "responses" or summary.id_from_content or summary.export is not None:
-        return []
-    return [name for name in summary.not_read if simple_name(name) in _LABELS]
-
-
-def _score_columns(summary: "ImportSummary") -> list[str]:
-    """Return the columns of a file of answers with scores of a judge; a verdict finds its answer by the id column."""
-    if summary.kind != "responses" or summary.id_from_content or summary.export is not None:
-        return []
-    known = kind_class("verdicts").columns
-    return [name for name in summary.not_read if simple_name(name) in {*known["groundedness"], *known["quality"]}]
-
-
-def _example(summary: "ImportSummary") -> str:
-    """Return a mapping for one of the columns that are not read: of a key in messages with a known name, its field."""
-    for name in summary.not_read:
-        inner = simple_name(name.rpartition(".")[2])
-        fields = kind_class(summary.kind).columns.items() if name.startswith("messages[].") else ()
-        if ours := next((ours for ours, called in fields if inner in called), None):
-            return f"{f'{name}={ours}'!r}"
-    return "THEIRS=ours"
 
 
 def _differing(summary: "ImportSummary", file: str) -> list[str]:

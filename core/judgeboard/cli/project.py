@@ -1,20 +1,22 @@
 """The commands `init` and `config`: write the project file, and show every setting."""
 
+import itertools
 import json
 import shlex
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from judgeboard.cli import options
 from judgeboard.errors import BadInput
-from judgeboard.imports.dates import DateOrder
 
+if TYPE_CHECKING:
+    from judgeboard.imports.mapping import FileMapping
+
+_ROWS = 100  # of an export, whose keys are shown
 EXAMPLE_MODELS = {"openai": "gpt-4o-mini", "anthropic": "claude-haiku-4-5"}
 PLAIN_KEYS = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 
@@ -55,41 +57,17 @@ def init_command(files: tuple[str, ...], source: str) -> None:
     options.suggest("judge", *config)
 
 
-class _Log(NamedTuple):
-    """How the columns of a log are read: by their names, and those that the project file must name."""
+def _log(file: str) -> "FileMapping":
+    """Return how an import would read the columns of a log."""
+    from judgeboard.imports.mapping import FileMapping, MappedField
+    from judgeboard.imports.reading import read_records
 
-    file: str
-    read: Mapping[str, str]
-    proposed: Mapping[str, str]
-    missing: tuple[str, ...] = ()
-    dates: str | None = None
-
-
-def _log(file: str) -> _Log:
-    """Read a log as an import would, into a database that is thrown away."""
-    from judgeboard.imports.importing import import_file
-    from judgeboard.imports.questions import UnclearFile
-    from judgeboard.store.opening import open_store
-
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        closing(open_store(Path(folder) / "log.db", create=True)) as store,
-    ):
-        proposed: dict[str, str] = {}
-        dates = None
-        try:
-            summary = import_file(store, file, kind="responses", dry_run=True)
-        except UnclearFile as unclear:
-            question = unclear.question
-            read = {use.theirs: use.ours for use in question.columns if use.theirs and use.ours}
-            proposed = dict(question.proposed)
-            dates = None if question.dates is None else question.dates.example
-            if question.unproposed:
-                return _Log(file, read, proposed, question.unproposed, dates)
-            order = None if dates is None else DateOrder.DAY_FIRST  # the file says neither; the user may change it
-            summary = import_file(store, file, kind="responses", dry_run=True, mapping=proposed, dates=order)
-    read = {use.theirs: use.ours for use in summary.columns if use.theirs and use.ours}
-    return _Log(file, read, proposed | dict(summary.likely), dates=dates)
+    with read_records(file, kind="responses") as reading:
+        if reading.mapping is not None:
+            return reading.mapping
+        list(itertools.islice(reading, _ROWS))  # the keys of an export are known once they are read
+        uses = (use for use in reading.columns() if use.ours and use.theirs)
+        return FileMapping(file, "responses", tuple(MappedField(str(use.ours), use.theirs, ()) for use in uses))
 
 
 def _judge_lines() -> Iterator[str]:
@@ -148,25 +126,24 @@ EXAMPLES = """\
 """
 
 
-def _source_lines(source: str, logs: list[_Log]) -> Iterator[str]:
+def _source_lines(source: str, logs: "list[FileMapping]") -> Iterator[str]:
     if not logs:
         return
     yield f"[sources.{_key(source)}]"
     yield from (f"# {log.file}: {_columns(log)}" for log in logs)
-    if any(log.dates for log in logs):
-        example = next(log.dates for log in logs if log.dates)
-        yield f'dates = "day-first"  # {example}: or month-first'
+    if dates := next((log.asks_dates for log in logs if log.asks_dates is not None), None):
+        yield f'dates = "day-first"  # {dates.example}: or month-first'
     yield ""
     yield f"[sources.{_key(source)}.map]  # column = our field"
     proposed: dict[str, str] = {}
     for log in logs:
-        proposed |= log.proposed
+        proposed |= log.columns
         yield from (f'# COLUMN = "{ours}"  # no column of {log.file} looks like this' for ours in log.missing)
     yield from (f'{_key(theirs)} = "{ours}"' for theirs, ours in proposed.items())
 
 
-def _columns(log: _Log) -> str:
-    read = ", ".join(f"{theirs} is {ours}" for theirs, ours in log.read.items())
+def _columns(log: "FileMapping") -> str:
+    read = ", ".join(f"{each.theirs} is {each.ours}" for each in log.fields if each.theirs not in {None, *log.columns})
     return " ".join(read.split()) or "no column is known by its name"
 
 

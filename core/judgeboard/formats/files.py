@@ -1,5 +1,6 @@
 """FORMATS lists the file formats. `ByteSource` reads a file once; `write_whole` writes it whole or not at all."""
 
+import codecs
 import errno
 import itertools
 import json
@@ -135,6 +136,7 @@ class ByteSource(AbstractContextManager["ByteSource"]):
             self._raw = _opened(Path(file), self.name)
         self.size = _size(self._raw)
         self.unpacked = 0  # bytes after decompression
+        self.encoding: str | None = None  # of a text, by the name of its codec; None for ASCII
         self._position = 0
         self._share: float | None = None
         self._on_read = on_read
@@ -206,6 +208,19 @@ class ByteSource(AbstractContextManager["ByteSource"]):
         for piece in self._plain:
             self.note(len(piece))
             yield piece
+
+    def text_chunks(self) -> Iterator[bytes]:
+        """Yield all bytes after decompression, in UTF-8. The first bytes that are not ASCII show the encoding."""
+        decoder = None
+        for chunk in self.chunks():
+            if self.encoding is None and not chunk.isascii():
+                self.encoding = encoding_of(chunk)
+            if decoder is None and self.encoding not in {None, UTF_8}:
+                decoder = codecs.getincrementaldecoder(str(self.encoding))("surrogateescape")
+            try:
+                yield chunk if decoder is None else decoder.decode(chunk).encode("utf-8", "surrogateescape")
+            except UnicodeError:
+                raise Unreadable(f"it is not {self.encoding}") from None
 
     def seekable(self) -> BinaryIO:
         """Return the bytes as a seekable file. A gzipped file or a pipe is first copied to a temporary file.
@@ -383,12 +398,31 @@ def _replace(path: Path, write: Callable[[BinaryIO], T], *, private: bool) -> T:
     return result
 
 
+UTF_8 = "utf-8"
+# The encodings in which spreadsheets and databases write texts.
+_ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949", "mac_roman"]
+
+
+def encoding_of(data: bytes) -> str:
+    """Return the name of the codec of a text. Some bytes that are not UTF-8 do not change the encoding of a file."""
+    if data.startswith(_BOMS_16):
+        return "utf-16"
+    marks = len(data) - len(data.decode("ascii", "ignore"))
+    valid = data.decode(UTF_8, "ignore")
+    if 2 * (len(valid.encode()) - len(valid.encode("ascii", "ignore"))) >= marks:
+        return UTF_8
+    from charset_normalizer import from_bytes  # few files need it
+
+    best = from_bytes(data, cp_isolation=_ENCODINGS).best()
+    return UTF_8 if best is None else best.encoding
+
+
 AUTO = "auto"
 _BOMS_16 = (b"\xff\xfe", b"\xfe\xff")
 _HEAD_BYTES = 4096  # bytes at the start that show whether a file is text
 _CONTROL_BYTES = tuple(bytes([mark]) for mark in range(32) if mark not in b"\t\n\f\r\x1b")
 _NOT_ROWS = (
-    (b"PK\x03\x04", "'PK', like a ZIP or Excel file. Unpack a ZIP file first; save an Excel sheet as CSV."),
+    (b"PK\x03\x04", "'PK', like a ZIP file. Unpack it first."),
     (b"PK\x05\x06", "'PK', like an empty ZIP file."),
     (b"\x89PNG", "'PNG', like a picture. A picture contains no rows."),
     (b"\xff\xd8\xff", "the bytes of a JPEG picture. A picture contains no rows."),
@@ -447,6 +481,7 @@ def format_titles() -> str:
 
 
 _TOOL_FILES = (
+    (b"PK\x03\x04", Format("Excel", (".xlsx",), "judgeboard.formats.xlsx", textual=True)),
     (b"PK\x03\x04", Format("an Inspect log", (".eval",), "judgeboard.formats.inspect_archive")),
     *(
         (start, Format("an Arrow file", (".arrow", ".feather"), "judgeboard.formats.arrow"))
@@ -454,7 +489,7 @@ _TOOL_FILES = (
     ),
     (_SQLITE, Format("a TruLens database", (".sqlite", ".db"), "judgeboard.formats.trulens_database")),
 )
-# Binary files of other tools by their first bytes. They can only be read, and are recognised by their content.
+# Binary files by their first bytes. They can only be read, and are recognised by their content.
 
 
 def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
@@ -471,7 +506,8 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
     for start, what in _NOT_ROWS:
         if head.startswith(start):
             raise BadInput(f"{source.name} is not {title}: it starts with {what}")
-    if head.startswith(_BOMS_16) or (name not in binary and head[:200].count(0) * 3 > len(head[:200])):
+    head = head.decode("utf-16", "ignore").encode() if head.startswith(_BOMS_16) else head
+    if name not in binary and head[:200].count(0) * 3 > len(head[:200]):
         raise BadInput(f"{source.name} is not {title} in UTF-8: it looks like UTF-16. Save it as UTF-8.")
     no_text = sum(head[:_HEAD_BYTES].count(mark) for mark in _CONTROL_BYTES)
     if by_bytes is None and name not in binary and no_text > max(10, len(head[:_HEAD_BYTES]) / 20):
@@ -485,7 +521,7 @@ def find_format(source: ByteSource, wanted: str = AUTO) -> Format:
         advice = "export it again, or rename it with the right ending" if wanted == AUTO else "use --format auto"
         is_what = f"not {title}" if by_bytes is None else FORMATS[by_bytes].title
         raise BadInput(f"{source.name} is {is_what}: {advice}")
-    if wanted == AUTO and name in {None, "json"}:
+    if wanted == AUTO and name in {None, "json", "jsonl"}:
         name = _by_content(head, source.name, name)
     return FORMATS[str(name)]
 
@@ -503,13 +539,15 @@ def format_by_ending(file: str) -> str | None:
 
 def _by_content(head: bytes, file: str, expected: str | None) -> str:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    first, _, rest = start.partition(b"\n")
+    if expected == "jsonl":  # a value may stand on several lines
+        return "json" if first.strip() + rest.lstrip()[:1] in {b'{"', b"[{"} else "jsonl"
     if start.startswith(b"["):
         return "json"
     if start.startswith(b"{"):
         return "jsonl" if _is_line_of_json(start, sure=expected is None) else "json"
     if expected is not None:
         return expected
-    first = start.partition(b"\n")[0]
     if any(mark in first for mark in (b",", b";", b"\t")):
         return "csv"
     raise BadInput(f"{file}: neither the name nor the content shows the format: rename it to .jsonl, .json or .csv")

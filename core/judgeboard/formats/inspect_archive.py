@@ -4,7 +4,7 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from judgeboard.domain import Rejected
@@ -21,22 +21,27 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, Run
 
 def recognises(source: ByteSource) -> bool:
     """Whether a ZIP file has the samples of a log."""
+    return bool(_samples(files_in(source)))
+
+
+def files_in(source: ByteSource) -> list[zipfile.ZipInfo]:
+    """Return the files in a ZIP file, none if it is damaged. Raises BadInput if its directory is too long."""
     try:
         # Nothing public tells how long the directory is before all of it is read.
         end = zipfile._EndRecData(source.seekable())  # type: ignore[attr-defined]  # noqa: SLF001
         if end and end[zipfile._ECD_SIZE] > MOST_DIRECTORY:  # type: ignore[attr-defined]  # noqa: SLF001
             raise BadInput(f"{source.name} has too many files: its directory is longer than {MOST_DIRECTORY >> 20} MB")
         with zipfile.ZipFile(source.seekable()) as archive:
-            return bool(_samples(archive))
+            return archive.infolist()
     except (zipfile.BadZipFile, OSError):
-        return False
+        return []
 
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield the samples of a log as rows."""
     file = source.seekable()
     with zipfile.ZipFile(file) as archive:
-        samples = _samples(archive)
+        samples = _samples(archive.infolist())
         for number, info in enumerate(samples, start=1):
             try:
                 data = _unpacked(archive, info, file, source.most_row + 1)
@@ -46,8 +51,8 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
             yield too_long(number, data, source.most_row) if len(data) > source.most_row else parse_row(number, data)
 
 
-def _samples(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    return [info for info in archive.infolist() if info.filename.startswith("samples/") and info.file_size]
+def _samples(files: Sequence[zipfile.ZipInfo]) -> list[zipfile.ZipInfo]:
+    return [info for info in files if info.filename.startswith("samples/") and info.file_size]
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo, file: BinaryIO, most: int) -> bytes:

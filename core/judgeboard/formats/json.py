@@ -25,7 +25,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
 
     An object without such an array is a row itself. A file may have several top-level values.
     """
-    for number, piece in enumerate(_elements(_Cutter(source.chunks(), lambda: source.most_row)), start=1):
+    for number, piece in enumerate(_elements(_Cutter(source.text_chunks(), lambda: source.most_row)), start=1):
         yield parse_row(number, piece)
 
 

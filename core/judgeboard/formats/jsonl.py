@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from judgeboard.domain import Rejected
 from judgeboard.formats.files import ByteSource, Column, ColumnType, Row, TooLong, byte_lines, too_long
@@ -15,7 +15,7 @@ _BOM = b"\xef\xbb\xbf"
 
 def read(source: ByteSource) -> Iterator[Row | Rejected]:
     """Yield every line as a row. Each line is decoded by itself, so a wrong encoding rejects only this line."""
-    for number, line in enumerate(byte_lines(source.chunks(), lambda: source.most_row), start=1):
+    for number, line in enumerate(byte_lines(source.text_chunks(), lambda: source.most_row), start=1):
         data = line.removeprefix(_BOM) if number == 1 else line
         if isinstance(line, TooLong):
             yield too_long(number, data, source.most_row)
@@ -103,8 +103,8 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"not JSON: {constant} is not a JSON value; write null where nothing was measured")
+def _nothing(_constant: str) -> None:
+    """Read NaN and Infinity, which are no JSON, as no value: evaluators write them where nothing was measured."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # One decoder for all rows: a new decoder per row would cost more time than the check for duplicate keys.
-_DECODER = json.JSONDecoder(parse_constant=_refused, parse_int=_whole, object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(parse_constant=_nothing, parse_int=_whole, object_pairs_hook=_object)
 
 
 def _shown(data: bytes) -> str:

@@ -1,11 +1,14 @@
-"""Dates with the year last, such as 03/04/2026: which number is the day, and the date with the year first."""
+"""Times as people and spreadsheets write them: which number is the day, months by name, and named time zones."""
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
+
+from judgeboard.text import as_utc
 
 
 class DateOrder(StrEnum):
@@ -15,12 +18,12 @@ class DateOrder(StrEnum):
     MONTH_FIRST = "month-first"
 
 
-_YEAR_LAST = re.compile(
-    r"\s*(\d{1,2})([./-])(\d{1,2})\2(\d{4})"
-    r"(?:[ ,T]+(\d{1,2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?\s*(?:([AaPp])\.?[Mm]\.?)?)?"
-    r"\s*(Z|UTC|[+-]\d{2}:?\d{2})?\s*",
-    re.ASCII,
-)
+_YEAR_LAST = re.compile(r"\s*(\d{1,2})([./-])(\d{1,2})\2(\d{4})\b", re.ASCII)
+_MONTH_BY_NAME = re.compile(r"(?=.*\b\d{4}\b).*[A-Za-z]{3}", re.DOTALL)
+# Hours from UTC. CST and IST are left out: each names several zones.
+_ZONES = {"UTC": 0, "GMT": 0, "Z": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "MEZ": 1, "MESZ": 2, "EET": 2}
+_ZONES |= {"EEST": 3, "MSK": 3, "JST": 9, "EST": -5, "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
+_SECONDS = {zone: hours * 3600 for zone, hours in _ZONES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +58,56 @@ def orders_of(value: Any) -> list[DateOrder]:
 
     Dates with dots, such as 03.04.2026, have the day first everywhere.
     """
-    match = _matched(value)
+    match = _YEAR_LAST.match(value) if isinstance(value, str) else None
     if match is None:
         return []
-    orders = [DateOrder.DAY_FIRST] if match[2] == "." else [*DateOrder]
-    return [order for order in orders if _exists(_day_of(match, order))]
+    first, second, year = int(match[1]), int(match[3]), int(match[4])
+    days = {DateOrder.DAY_FIRST: (second, first)}
+    if match[2] != ".":
+        days[DateOrder.MONTH_FIRST] = (first, second)
+    return [order for order, (month, day) in days.items() if _exists(year, month, day)]
 
 
-def is_impossible_date(value: Any) -> bool:
-    """Whether a value is a date with the year last that does not exist, such as 31/02/2026."""
-    return _matched(value) is not None and not orders_of(value)
-
-
-def _matched(value: Any) -> re.Match[str] | None:
-    return _YEAR_LAST.fullmatch(value) if isinstance(value, str) else None
-
-
-def _day_of(match: re.Match[str], order: DateOrder) -> str:
-    day, month = (match[1], match[3]) if order is DateOrder.DAY_FIRST else (match[3], match[1])
-    return f"{match[4]}-{int(month):02}-{int(day):02}"
-
-
-def _exists(day: str) -> bool:
+def _exists(year: int, month: int, day: int) -> bool:
     try:
-        date.fromisoformat(day)
+        date(year, month, day)
     except ValueError:
         return False
     return True
 
 
-def with_year_first(value: Any, order: DateOrder | None) -> Any:
-    """Return a date with the year last as ISO 8601, "2026-04-03T09:30:00"; any other value is unchanged."""
-    match = _matched(value)
-    if match is None or order is None:
-        return value
-    day = _day_of(match, order)
-    hour, minute, second, fraction, half, zone = match.groups()[4:]
-    if hour is None:
-        return day
-    hours = int(hour) if half is None else int(hour) % 12 + (12 if half in "pP" else 0)
-    time = f"{hours:02}:{minute}:{second or '00'}{fraction or ''}"
-    return f"{day}T{time}{'Z' if zone == 'UTC' else zone or ''}"
+def read_time(value: Any, order: DateOrder | None = None) -> datetime:
+    """Return a time in UTC. ``order`` is that of dates with the year last, if the file shows it.
+
+    Raises ValueError, with a message for the user, if ``value`` is not a time.
+    """
+    try:
+        return as_utc(value)
+    except ValueError:
+        orders = orders_of(value)
+        if orders and order not in (None, *orders):
+            raise ValueError(f"{value!r} is not a {order} date, as the others of this file are") from None
+        order = orders[0] if len(orders) == 1 else order
+        by_name = isinstance(value, str) and not _YEAR_LAST.match(value) and _MONTH_BY_NAME.match(value)
+        if not (by_name or (orders and order)):
+            raise
+    moment = _written(value, day_first=order is DateOrder.DAY_FIRST)
+    if moment is None:
+        raise ValueError(f"{value[:60]!r} is not a time")
+    return as_utc(moment)
+
+
+def _written(text: str, *, day_first: bool) -> datetime | None:
+    """Return the time in a text, None unless the text has a day, a month, a year and a known zone."""
+    from dateutil import parser  # few files need it
+
+    moments = set()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # for an unknown zone
+            # What the text leaves out comes from the default: then the two times differ.
+            for default in (datetime(2000, 1, 1), datetime(2001, 2, 2)):  # noqa: DTZ001 - the text may have a zone
+                moments.add(parser.parse(text, default=default, dayfirst=day_first, tzinfos=_SECONDS))
+    except (ValueError, OverflowError, Warning):
+        return None
+    return moments.pop() if len(moments) == 1 else None

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.jsonl import json_kind
-from judgeboard.imports.dates import DateOrder, is_impossible_date, orders_of, with_year_first
+from judgeboard.imports.dates import DateOrder, read_time
 from judgeboard.imports.values import MISSING, Meanings, is_missing, spelled_number, word_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
-from judgeboard.text import MAX_NAME, as_utc
+from judgeboard.text import MAX_NAME
 
 ColumnNames = Mapping[str, tuple[str, ...]]
 Plan = tuple[Mapping[str, str], tuple[str, ...]]
@@ -127,9 +127,7 @@ class Columns:
     ) -> None:
         self._fields = fields
         self._own_export_only = own_export_only
-        self._parts = {
-            theirs: part for theirs, ours in (mapping or {}).items() if (part := _part(fields, theirs, ours))
-        }
+        self._parts = {theirs: part for theirs, ours in (mapping or {}).items() if (part := _part(fields, ours))}
         whole = {theirs: ours for theirs, ours in (mapping or {}).items() if theirs not in self._parts}
         self._mapping = {theirs: field_meant(fields, theirs, ours) for theirs, ours in whole.items()}
         self._nested = dict(_nested_paths([*self._mapping, *self._parts]))
@@ -174,8 +172,15 @@ class Columns:
                 inner, value = _object_in(row.get(ours)), row[theirs]
                 if not is_missing(value):
                     inner = {**inner, name: spelled_number(value) if isinstance(value, str) else value}
-                row = {**{each: kept for each, kept in row.items() if each != theirs}, ours: inner}
+                row = {**{each: kept for each, kept in row.items() if each != theirs or is_beside(ours)}, ours: inner}
         return {**row, **self._constants} if self._constants else row
+
+    def parts_of(self, row: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Yield the values in fields of `PARTS`, such as ``scores.fluency``, of an unfolded row."""
+        for ours, name in self._parts.values():
+            value = _object_in(row.get(ours)).get(name)
+            if value is not None:
+                yield f"{ours}.{name}", value
 
     def plan(self, values: Mapping[str, Any], *, counts: bool = True) -> Plan:
         """Return the plan for a row with these columns, and add the row to the report.
@@ -193,14 +198,17 @@ class Columns:
 
     def report(self) -> tuple[ColumnUse, ...]:
         """Return a line for every field, and for every column that is not a field."""
-        lines = []
-        persons = [ours for ours in self._mapping.values() if ours.partition(".")[1]]
+        lines: list[ColumnUse] = []
+        folded = {ours for ours, _ in self._parts.values()}
+        persons = [ours for ours in self._mapping.values() if ours != EXTRA and ours not in self._fields]
         for ours in (*self._fields, *persons):
-            uses = [self._line(column) for column in self._seen.values() if column.ours == ours]
-            lines += uses or [ColumnUse(ours, None, "not in the file")]
+            uses = [self._line(column) for column in self._seen.values() if column.ours == ours and ours not in folded]
+            lines += uses or ([ColumnUse(ours, None, "not in the file")] if self._fields.get(ours) else [])
+        parts = {theirs: part for theirs, part in self._parts.items() if theirs not in self._unseen_parts}
+        lines += [ColumnUse(f"{ours}.{name}", theirs, _BY_MAP) for theirs, (ours, name) in parts.items()]
         read = self._reads_left_over({column.ours for column in self._seen.values() if column.ours is not None})
         for theirs, column in self._seen.items():
-            if column.ours is None:
+            if column.ours is None and theirs not in parts:
                 unasked = column.example is not None and theirs not in self._mapping and not read
                 lines.append(replace(column, unasked=unasked))
         return tuple(lines)
@@ -238,7 +246,10 @@ class Columns:
                 self._seen[name] = ColumnUse(uses.get(name), name, how.get(name, self._left_over))
             elif known is not None and known.ours is None and name in uses:
                 known.ours, known.how = uses[name], how[name]
-        return taken, tuple(name for name in names if name not in uses)
+        # The metadata of an answer also keep the columns of verdicts and grades: other mappings are the same answer.
+        return taken, tuple(
+            name for name in names if (name not in uses or is_beside(uses[name])) and not is_beside(name)
+        )
 
     def _note(self, values: Mapping[str, Any], times: int) -> None:
         for name, value in values.items():
@@ -249,7 +260,7 @@ class Columns:
             if column.example is None:
                 column.example = value if not isinstance(value, str) else value[:200]
             if column.ours == "feedback" and may_be_either(value) and word_of(value) not in self._meant:
-                self._unsure.setdefault(name, set()).add(int(value))
+                self._unsure.setdefault(name, set()).add(int(spelled_number(str(value))))
 
 
 def _object_in(value: Any) -> dict[str, Any]:
@@ -260,17 +271,26 @@ def _object_in(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-PARTS = frozenset({"aspects", "scores", "fields"})
+BESIDE = ("verdicts", "grades")
+"""The kinds of rows that a file may have beside its answers. Their fields have the name of the kind before them."""
+
+
+def is_beside(ours: str) -> bool:
+    """Whether a field is one of a verdict or a grade beside an answer, such as ``verdicts.label``."""
+    return ours.startswith(tuple(f"{kind}." for kind in BESIDE))
+
+
+PARTS = ("verdicts.scores", "grades.aspects", "aspects", "scores", "fields")
 """Fields with values by name."""
 
 
-def _part(fields: ColumnNames, theirs: str, ours: str) -> tuple[str, str] | None:
+def _part(fields: ColumnNames, ours: str) -> tuple[str, str] | None:
     """Return the field and the name of a value in it, such as ``scores.fluency``; None for a whole field."""
-    field, _, name = ours.partition(".")
-    if not name:
-        return None
-    known = field_meant(fields, theirs, field)
-    return (known, name) if known in PARTS else None
+    for part in PARTS:
+        field = next((each for each in fields if part == each or part in fields[each]), None)
+        if field is not None and ours.startswith(f"{part}."):
+            return field, ours.removeprefix(f"{part}.")
+    return None
 
 
 def field_meant(fields: ColumnNames, theirs: str, ours: str, option: str = "--map") -> str:
@@ -284,7 +304,8 @@ def field_meant(fields: ColumnNames, theirs: str, ours: str, option: str = "--ma
     if not meant:
         given = f"--map {theirs}={ours}" if option == "--map" else f"{option} {ours}=…"
         others = f" or {EXTRA}" if option == "--map" else ""
-        raise BadInput(f"{given}: there is no field {ours!r}; choose {', '.join(fields)}{others}")
+        named = ", ".join(name for name, called in fields.items() if called)
+        raise BadInput(f"{given}: there is no field {ours!r}; choose {named}{others}")
     return meant[0]
 
 
@@ -299,6 +320,7 @@ NOT_JSON = "a text that is not JSON"
 
 Choice = TypeVar("Choice", bound=StrEnum)
 Value = TypeVar("Value")
+Default = TypeVar("Default")
 
 
 class Unusable(Exception):
@@ -314,9 +336,10 @@ class Unusable(Exception):
 class Cells:
     """One row, with the columns of its fields. Its methods raise Unusable for a value of the wrong type.
 
-    ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value, and numbers are read
-    from texts. In other formats, the text "3" is not a number. ``parsed`` has the values read from texts, by column.
-    ``meanings`` has the values that replace words. With ``dates``, dates with the year last are read in this order.
+    ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value. ``parsed`` has the
+    values read from texts, by column. ``meanings`` has the values that replace words. With ``dates``, dates with the
+    year last are read in this order. ``unread`` has, by column, the field and the reason of optional values that cannot
+    be read.
     """
 
     values: Mapping[str, Any]
@@ -326,6 +349,7 @@ class Cells:
     parsed: dict[str, Any] = field(default_factory=dict)
     meanings: Meanings = field(default_factory=dict)
     dates: DateOrder | None = None
+    unread: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Cells":
@@ -350,6 +374,16 @@ class Cells:
         value, meanings = self.raw(field), self.meanings.get(field.partition(".")[0], {})
         value = meanings.get(word_of(value) or "", value) if meanings else value
         return None if meanings and value == "" else value
+
+    def optional(self, field: str, read: Callable[[str], Value], default: Default) -> Value | Default:
+        """Return an optional field, or the ``default`` if it cannot be read: `metadata_in` then keeps it."""
+        if field not in self.taken:
+            return default
+        try:
+            return read(field)
+        except Unusable as error:
+            self.unread[self.taken[field]] = (field, error.reason)
+            return default
 
     def text(self, field: str) -> str | None:
         """Return a text, unchanged."""
@@ -382,14 +416,14 @@ class Cells:
         return _required(field, self.name(field, limit))
 
     def number(self, field: str) -> Any:
-        """Return a value that the caller checks as a number. In CSV, the number is read from the text."""
+        """Return a value that the caller checks as a number. A text that consists of a number is this number."""
         value = self.get(field)
         if isinstance(value, str) and (not value.strip() or value.strip().casefold() in MISSING):
             self.parsed[self.taken.get(field, field)] = None
             return None
-        if (self.textual or field in self.meanings) and isinstance(value, str):
+        if isinstance(value, str):
             value = spelled_number(value)
-            if _fault(value) is None:
+            if self.textual and _fault(value) is None:
                 self.parsed[self.taken[field]] = value
         return value
 
@@ -409,13 +443,7 @@ class Cells:
         value = self.get(field)
         if value is None:
             return None
-        if is_impossible_date(value):
-            raise Unusable(field, f"{value!r} does not exist")
-        orders = orders_of(value)
-        if orders and self.dates not in (None, *orders):
-            raise Unusable(field, f"{value!r} is not a {self.dates} date, as the others of this file are")
-        order = orders[0] if len(orders) == 1 else self.dates
-        return checked(field, as_utc, with_year_first(value, order))
+        return checked(field, lambda time: read_time(time, self.dates), value)
 
     def choice(self, field: str, choices: type[Choice]) -> Choice | None:
         """Return the member of an enumeration for a word in upper or lower case."""
@@ -544,9 +572,10 @@ def json_text(value: Any) -> str | None:
 
 
 def metadata_in(cells: Cells, more: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """Return the row's metadata, with the columns that are not fields and the values of ``more``."""
-    metadata = dict(cells.object("metadata") or {})
-    for name, value in {**{name: cells.values[name] for name in cells.extra}, **(more or {})}.items():
+    """Return the row's metadata, with the columns that are not fields or not readable, and the values of ``more``."""
+    own: dict[str, Any] | None = cells.optional("metadata", cells.object, None)
+    metadata = dict(own or {})
+    for name, value in {**{name: cells.values[name] for name in (*cells.extra, *cells.unread)}, **(more or {})}.items():
         if value is not None and not (cells.textual and value == ""):
             key = name
             while key in metadata:

@@ -12,21 +12,24 @@ from typing import Any, BinaryIO, Unpack
 from sqlalchemy import Connection
 
 from judgeboard.domain import Action, Rejected
+from judgeboard.errors import BadInput
 from judgeboard.formats.files import HELD_BYTES
 from judgeboard.imports.dates import DatesOfColumn
 from judgeboard.imports.fields import (
     MAX_COLUMNS,
     ColumnUse,
 )
-from judgeboard.imports.kinds import ImportKind, Stored
+from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Stored
 from judgeboard.imports.labels import LabelWord
-from judgeboard.imports.reading import RESPONSES, ImportRequest, Reading, clear_records
+from judgeboard.imports.mapping import FileMapping
+from judgeboard.imports.reading import RESPONSES, ImportRequest, Reading, UnclearFile, Unread, clear_records
 from judgeboard.imports.rejected_rows import RejectedFile, is_rejected_file, rejected_path
 from judgeboard.people.permissions import Actor, actor_name, allowed
 from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
 from judgeboard.store.flags import count_raised, latest_flag
 from judgeboard.store.outages import tried_again
+from judgeboard.store.settings import remember_mapping, remembered_mapping
 from judgeboard.store.storing import ASPECTS_ADDED, finish_batch, same_file_before, start_batch
 from judgeboard.store.withdrawals import ImportUndo, withdraw_import
 
@@ -53,7 +56,7 @@ class ImportSummary:
     traces; ``others`` counts its rows of other kinds.
     ``tool_source`` is the source of its answers, if none was chosen.
     ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
-    ``likely``, ``{theirs: ours}``, has the likely fields of columns that are not read. ``dates`` shows how dates with
+    ``mapping``, ``left_out``, ``unread`` and ``encoding`` are those of the `Reading`. ``dates`` shows how dates with
     the year last were read, if the file decided it. ``flags`` counts the flags that the new rows raised. ``number`` is
     that of the import, None if it stored nothing. ``earlier`` has the numbers of the imports with the differing rows.
     """
@@ -67,7 +70,10 @@ class ImportSummary:
     of_traces: bool = False
     others: Mapping[str, int] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
-    likely: Mapping[str, str] = field(default_factory=dict)
+    mapping: FileMapping | None = None
+    left_out: tuple[str, ...] = ()
+    unread: Mapping[str, Unread] = field(default_factory=dict)
+    encoding: str | None = None
     dates: DatesOfColumn | None = None
     flags: int = 0
     number: int | None = None
@@ -152,14 +158,14 @@ def import_file(
     """
     digest = _sha256(file)
     dry_run = request.get("dry_run", False)
-    summary = ImportSummary(file="", kind=request.get("kind", RESPONSES), dry_run=dry_run)
+    summary = ImportSummary(file="", kind=request.get("kind") or RESPONSES, dry_run=dry_run)
 
     def note(share: float | None) -> None:
         if on_progress is not None:
             on_progress(summary.rows, share)
 
-    with clear_records(file, request, note) as reading:
-        summary.file, summary.format = reading.name, reading.format.title
+    with _opened(store, file, request, note) as reading:
+        summary.file, summary.format, summary.kind = reading.name, reading.format.title, reading.kind_name
         if digest is not None:
             with store.reading() as connection:
                 summary.before = same_file_before(connection, digest, summary.kind)
@@ -180,10 +186,13 @@ def import_file(
             rows.flush()
             rows.finish(whole=batch is None)
             summary.number = opened.id
+            if summary.new and not dry_run and reading.mapping is not None:
+                _remember(store, reading.kind_name, request)
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
         summary.messages = (*reading.kind.messages(), *(reading.export.messages() if reading.export else ()))
-        summary.dates, summary.likely = reading.dates, reading.likely
+        summary.dates, summary.others, summary.unread = reading.dates, dict(reading.others), reading.unread
+        summary.mapping, summary.left_out, summary.encoding = reading.mapping, reading.left_out, reading.encoding
         if reading.export is not None:
             summary.export, summary.others = reading.export.title, dict(reading.export.others)
             summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces
@@ -195,6 +204,44 @@ def import_file(
             with suppress(OSError):  # another user's file; this import is done
                 summary.older_file = target if is_rejected_file(target) else None
     return summary
+
+
+_SAID = ("mapping", "constants", "values", "dates")
+"""The parts of a request that map columns, which are remembered."""
+
+
+def _opened(
+    store: Store, file: str | Path | BinaryIO, request: ImportRequest, note: Callable[[float | None], None]
+) -> Reading:
+    """Open a file. If its mapping is not certain, the mapping that its source had before is taken, if it fits."""
+    start = None if isinstance(file, str | Path) or not file.seekable() else file.tell()
+    try:
+        return clear_records(file, request, note)
+    except UnclearFile:
+        with store.reading() as connection:
+            remembered = remembered_mapping(connection, _source(request))
+        if remembered is None or request.get("mapping"):
+            raise
+        try:
+            if not isinstance(file, str | Path):
+                file.seek(start or 0)
+            return clear_records(file, {**request, **remembered}, note)  # type: ignore[typeddict-item]
+        except BadInput:  # the file has other columns
+            pass
+        raise
+
+
+def _remember(store: Store, kind: str, request: ImportRequest) -> None:
+    said: dict[str, Any] = {name: value for name in _SAID if (value := request.get(name))}
+    if "mapping" in said:
+        with store.writing() as connection:
+            remember_mapping(
+                connection, _source(request), said | {"kind": kind}, actor_name(request.get("actor", "library"))
+            )
+
+
+def _source(request: ImportRequest) -> str:
+    return request.get("source") or DEFAULT_SOURCE
 
 
 @dataclass(slots=True)

@@ -5,16 +5,15 @@ The help lists the kinds, and `judgeboard --help` loads no SQLAlchemy: the store
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from judgeboard.domain import Rejected
 from judgeboard.errors import check_known
-from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, simple_name
+from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames
 from judgeboard.imports.labels import LabelWords
 from judgeboard.registry.methods import Kind, with_methods
 
@@ -336,49 +335,29 @@ class RowOutcomes:
         return Stored(new, self._rows - new - len(problems), problems=problems)
 
 
-class SeenIds:
-    """A set of texts that keeps 64-bit hashes, about 70 bytes for an id of any length.
+_SHORT = [*range(4096)]  # each number once in memory, however many texts have it
 
-    Two ids share a hash in about one of 40 million files with a million ids.
+
+class SeenIds:
+    """Texts that were seen, as 64-bit hashes, with a short hash of what belongs to each: about 100 bytes a text.
+
+    Two texts share a hash in about one of 40 million files with a million texts.
     """
 
     def __init__(self) -> None:
         from hashlib import blake2b  # it loads OpenSSL, which the list of kinds does not need
 
-        self._hashes: set[int] = set()
+        self._hashes: dict[int, int] = {}
         self._blake2b = blake2b
 
     def add(self, key: str) -> bool:
-        """Add an id and return whether it is new."""
+        """Add a text and return whether it is new."""
+        return self.same(key, 0) is None
+
+    def same(self, key: str, content: int) -> bool | None:
+        """Add a text; None if it is new, otherwise whether the hash of its content is that of the first time."""
         before = len(self._hashes)
         digest = self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        self._hashes.add(int.from_bytes(digest))
-        return len(self._hashes) > before
-
-
-class OfAnotherKind(Rejected):
-    """A rejected row with the columns of another kind."""
-
-    __slots__ = ()
-
-
-def kind_meant(chosen: type["ImportKind[Any]"], taken: Collection[str], columns: Iterable[str]) -> str | None:
-    """Return a kind other than ``chosen`` whose required fields are among the columns of a row.
-
-    Return None if ``taken`` (the fields with a column) has all required fields of ``chosen``, or if no other kind fits.
-    Kinds with answers are tried first, then kinds with more required fields. A log with thumbs whose answer has an
-    unknown name is still a log: where a required field of ``chosen`` is found, another kind needs a field that
-    ``chosen`` does not have.
-    """
-    if all(name in taken for name in chosen.needed):
-        return None
-    partly = any(name in taken for name in chosen.needed)
-    names = {simple_name(column) for column in columns}
-    classes = [(kind, kind_class(kind)) for kind in KINDS]
-    classes.sort(key=lambda item: (not item[1].brings_answers, -len(item[1].needed)))
-    for kind, other in classes:
-        if partly and chosen.columns.keys() >= set(other.needed):
-            continue
-        if other is not chosen and not any(names.isdisjoint(other.columns[name]) for name in other.needed):
-            return kind
-    return None
+        short = _SHORT[content % len(_SHORT)]
+        first = self._hashes.setdefault(int.from_bytes(digest), short)
+        return None if len(self._hashes) > before else first == short

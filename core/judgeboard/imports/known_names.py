@@ -34,4 +34,8 @@ JUDGE_VERSION = ("judge_version", "fingerprint")
 REASONING = ("reasoning", "explanation", "rationale", "reason", "critique", "comment")
 RAW = ("raw", "raw_output", "raw_reply", "raw_response", "judge_output")
 ERROR = ("error", "error_message")
+CONVERSATION = (
+    *("conversation_id", "conversation", "thread_id", "thread", "session_id", "session", "chat_id"),
+    *("dialogue_id", "dialog_id"),
+)
 METADATA = ("metadata", "meta")

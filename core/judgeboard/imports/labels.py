@@ -189,6 +189,12 @@ def other_way(words: Sequence[LabelWord]) -> str:
     return " ".join(map_option(each.word, turned[each.label]) for each in words if not each.sure and each.label)
 
 
+def label_of(value: Any, column: str) -> Label | None:
+    """Return the label that a word in a column means, None for an unknown word."""
+    word = word_of(value)
+    return None if word is None else _known(word, column)
+
+
 def _short(value: Any) -> str:
     word = word_of(value)
     if word is None:

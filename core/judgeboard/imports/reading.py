@@ -1,15 +1,17 @@
 """Reads the records of a file of any kind: `read_records` opens it as a `Reading`."""
 
-import itertools
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
+from shlex import join
 from typing import Any, BinaryIO, TypedDict, Unpack
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
-from judgeboard.formats.files import AUTO, HELD_BYTES, ByteSource, Row, Unreadable, find_format, first_items
-from judgeboard.imports.dates import DateOrder, DatesOfColumn
+from judgeboard.formats.files import AUTO, HELD_BYTES, UTF_8, ByteSource, Row, Unreadable, find_format, first_items
+from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of
 from judgeboard.imports.exports.entry import IN_MESSAGES
 from judgeboard.imports.exports.export import (
     AnswersOfExport,
@@ -19,19 +21,22 @@ from judgeboard.imports.exports.export import (
     has_needed,
     recognised,
 )
-from judgeboard.imports.fields import (
-    Cells,
-    Columns,
-    ColumnUse,
-    Unusable,
-    fault_in,
-    field_meant,
-)
-from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, OfAnotherKind, kind_class, kind_meant
+from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_in, field_meant
+from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, kind_class
 from judgeboard.imports.labels import check_label_set
-from judgeboard.imports.questions import FirstRows, Question, UnclearFile
+from judgeboard.imports.mapping import (
+    TIMES,
+    FileMapping,
+    FirstRows,
+    beside_cells,
+    columns_of,
+    fields_of,
+    kinds_of,
+    mapping_of,
+)
 from judgeboard.imports.rejected_rows import rejected_before
-from judgeboard.imports.values import Meanings, meanings_of
+from judgeboard.imports.shapes import MessageRows, PassageRows, Rows, inner_rows, unwrapped
+from judgeboard.imports.values import meanings_of
 from judgeboard.people.permissions import Actor, actor_name
 from judgeboard.text import MAX_NAME, counted
 
@@ -44,7 +49,7 @@ LABELLED = ("grades", "verdicts")  # kinds of files with labels
 class ImportRequest(TypedDict, total=False):
     """How a file is imported.
 
-    ``kind`` is one of `KINDS` (default: ``responses``), ``format`` is ``auto`` (the default) or one of `FORMATS`,
+    ``kind`` is one of `KINDS` (default: as the columns show), ``format`` is ``auto`` (the default) or one of `FORMATS`,
     ``mapping`` is ``{theirs: ours}`` for columns that are not recognised. ``values``, ``{field: {word: value}}``, has
     the values of words in a field; an empty value means missing. ``constants``, ``{field: value}``, has the values of
     fields that are the same in all rows.
@@ -53,12 +58,13 @@ class ImportRequest(TypedDict, total=False):
     column ``source`` is the source also in files without a column ``external_id``. With a ``label_set``, the labels of
     grades and verdicts are options of a label schema with this name. ``dates`` is the order of day and month in dates
     with the year last (default: as the file shows). ``export`` reads the rows of another tool (default: it is
-    recognised). With ``newer_counts``, a verdict that differs from the stored one is stored as a newer one.
+    recognised). With ``beside``, the rows are those of ``kind`` beside the answers of the file. With ``newer_counts``,
+    a verdict that differs from the stored one is stored as a newer one.
     ``name`` names a stream in messages. ``actor`` is who imports (default: ``library``). A ``dry_run`` stores and
     writes nothing. ``rejected`` is the file of the rejected rows (default: ``FILE.rejected.jsonl``).
     """
 
-    kind: str
+    kind: str | None
     format: str
     mapping: Mapping[str, str] | None
     values: Mapping[str, Mapping[str, str]] | None
@@ -68,6 +74,7 @@ class ImportRequest(TypedDict, total=False):
     label_set: str | None
     dates: DateOrder | str | None
     export: Export | None
+    beside: bool
     newer_counts: bool
     name: str | None
     actor: Actor
@@ -75,53 +82,81 @@ class ImportRequest(TypedDict, total=False):
     rejected: Path | None
 
 
+class UnclearFile(BadInput):
+    """A file whose `mapping` must be looked at before it is imported; nothing was stored."""
+
+    def __init__(self, mapping: FileMapping) -> None:
+        fields = ", ".join(f"{each.ours} from {each.theirs!r}" for each in mapping.fields if each.theirs is not None)
+        order = () if mapping.asks_dates is None else ("--dates", DateOrder.DAY_FIRST)
+        words = (*mapping.words(), *order)
+        advice = f" To import it so ({fields}), use {join(words)}" if mapping.is_usable else ""
+        super().__init__(f"{mapping.sentence}{advice}")
+        self.mapping = mapping
+
+
 class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     """Reads an import file: an iterator over its records and its `Rejected` rows.
 
     If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the reason. ``line`` is
     the number of the last line or row, ``row`` its values. In a file of rejected rows, the original rows are read.
+    ``mapping`` says how the columns are read, None for an export of another tool. ``others`` counts the rows of other
+    kinds beside the answers so far. ``left_out`` has the parts of a file around its rows. ``unread`` counts the
+    optional values that could not be read, by column, field and reason of the first one.
     """
 
-    def __init__(self, source: ByteSource, kind: ImportKind[Any], meanings: Meanings, request: ImportRequest) -> None:
+    def __init__(self, source: ByteSource, request: ImportRequest) -> None:
         self.name = source.name
-        self.kind = kind
         self.unreadable: str | None = None
         self.line = 0
         self.row: dict[str, Any] = {}
+        self.others: Counter[str] = Counter()
+        self.unread: dict[str, Unread] = {}
+        self.left_out: tuple[str, ...] = ()
+        self.dates: DatesOfColumn | None = None
+        self.mapping: FileMapping | None = None
+        self.export: ExportRows | None = None
         self._source = source
-        self._meanings = meanings
-        mapping, constants = request.get("mapping") or {}, request.get("constants")
-        format_, export, dates = request.get("format", AUTO), request.get("export"), request.get("dates")
-        of_keys = any(theirs.startswith(IN_MESSAGES) for theirs in mapping)
+        self._request = request
+        self._mapped = request.get("mapping") or {}
+        self.format = find_format(source, request.get("format", AUTO))
+        self._rows_of_file = self._noting_the_end(self.format.read(source))
+        # The first rows show what the file is.
+        ahead, rows = first_items(self._rows_of_file, LOOK_AHEAD, self._is_full)
+        first = [item.values for item in ahead if isinstance(item, Row)]
+        of_keys = any(theirs.startswith(IN_MESSAGES) for theirs in self._mapped)
+        constants = request.get("constants") or {}
         # A format or a mapping says how to read the file, so that nothing has to be recognised. A mapping of keys of
         # messages is for the log of conversations that the file must be.
-        self._recognises = of_keys or (format_ == AUTO and not mapping and not constants)
-        self._key_mapping = {
-            theirs: field_meant(kind.columns, theirs, ours) for theirs, ours in mapping.items() if of_keys
-        }
-        self.format = find_format(source, format_)
-        self._columns = Columns(
-            kind.columns,
-            {} if of_keys else mapping,
-            left_over=kind.left_over,
-            reads_left_over=kind.reads_left_over,
-            meanings=meanings,
-            constants=constants,
-            own_export_only=kind.own_export_only - ({"source"} if request.get("names_source") else set()),
-        )
-        self.kind_name = request.get("kind", RESPONSES)
-        self.export = None if export is None else ExportRows(export, self.kind_name)
-        self._any_source = request.get("source") is None
-        self._answers: AnswersOfExport | None = None
-        self._first = FirstRows(type(kind), self._columns, None if dates is None else DateOrder(dates))
-        self.dates: DatesOfColumn | None = None
-        self._rows_of_file = self._noting_the_end(self.format.read(source))
-        self._items = self._opened()
+        recognises = of_keys or (request.get("format", AUTO) == AUTO and not self._mapped and not constants)
+        export = request.get("export")
+        if export is None and recognises:
+            export = self._recognised(first, with_mapping=of_keys)
+        if export is None and request.get("format", AUTO) == AUTO:
+            rows, first = self._shaped(rows, first)
+            export = self._recognised(first, with_mapping=of_keys) if recognises else None
+        if of_keys and export is None and first:
+            raise BadInput(
+                f"--map {next(iter(self._mapped))}: {self.name} is not a log of conversations. "
+                "Each row needs a list `messages` whose messages have role and content."
+            )
+        self._open(first, export, of_keys=of_keys)
+        if self.export is not None:
+            rows = self.export.rows(rows)
+            if of_keys:
+                _, rows = first_items(rows, LOOK_AHEAD, self._is_full)
+        elif request.get("format", AUTO) == AUTO and self.kind_name == RESPONSES and len(taken := self._texts()) == 3:
+            passages = PassageRows(*taken)
+            rows = passages.rows(rows) if passages.fit(first) else rows
+        self._check_mapped(len(first))
+        self._items = rows
 
     def __next__(self) -> Any:
-        item = next(self._items)
-        self.line = item.line
-        return item if isinstance(item, Rejected) else self._record(item)
+        while True:
+            item = next(self._items)
+            self.line = item.line
+            record = item if isinstance(item, Rejected) else self._record(item)
+            if record is not None:
+                return record
 
     def __exit__(self, *_error: object) -> None:
         self.close()
@@ -137,63 +172,108 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return self._source.unpacked
 
     @property
-    def question(self) -> Question | None:
-        """What must be known before the file can be imported, by its first rows. None for an export."""
-        return None if self.export is not None else self._first.question(self.name)
-
-    @property
-    def likely(self) -> Mapping[str, str]:
-        """The likely fields of columns that are not read, ``{theirs: ours}``."""
-        return {} if self.export is not None else self._first.proposed(())
-
-    def decide_dates(self) -> DatesOfColumn | None:
-        """Read on until a date shows the order of day and month. Return its column, or None if no date does."""
-        for item in self._items:
-            if isinstance(item, Row):
-                self._first.add_dates(self._columns.unfolded(item.values))
-            if self._first.decided is not None:
-                break
-        return self._first.decided
+    def encoding(self) -> str | None:
+        """The encoding of a text that is not UTF-8."""
+        return self._source.encoding if self._source.encoding != UTF_8 else None
 
     def columns(self) -> tuple[ColumnUse, ...]:
         """Return how the columns of the rows read so far are used."""
         report = self._columns.report()
         return report if self.export is None else self.export.columns(report, self.kind.left_over)
 
+    def decide_dates(self) -> DatesOfColumn | None:
+        """Read on until a date shows the order of day and month. Return its column, or None if no date does."""
+        for _ in self:
+            if self._order is not None:
+                return self.dates
+        return None
+
     def close(self) -> None:
         """Close the file. Reading it to the end closes it too."""
         self._rows_of_file.close()
         self._source.close()
 
-    def _opened(self) -> Iterator[Row | Rejected]:
-        """Read the first rows, until all mapped columns are found and the file is clear, so that it fails at once."""
-        items = self._rows_of_file
-        ahead: list[Row | Rejected] = []
-        for item in itertools.islice(items, LOOK_AHEAD):
-            ahead.append(item)
-            if isinstance(item, Row):
-                self._first.add(self._columns.unfolded(item.values))
-            if not self._unseen and (self.export is not None or self._first.is_clear):
-                break
-            if self.unpacked > HELD_BYTES:
-                break
-        self.dates = self._first.decided
-        if missing := self._unseen:
+    def _is_full(self) -> bool:
+        return self.unpacked > HELD_BYTES
+
+    def _recognised(self, first: list[dict[str, Any]], *, with_mapping: bool) -> Export | None:
+        kind = self._request.get("kind") or RESPONSES
+        for rows in (first[:FIRST_ROWS], first):  # the first of them may be empty or damaged
+            export = recognised(rows, kind, with_mapping=with_mapping)
+            if export is not None or any(has_needed(row, kind) for row in rows):
+                return export
+        return None
+
+    def _shaped(self, rows: Rows, first: list[dict[str, Any]]) -> tuple[Rows, list[dict[str, Any]]]:
+        """Return the rows inside an object, or the conversations of messages, if the rows of the file are such."""
+        of_answers = self._request.get("kind") in {None, RESPONSES}
+        if of_answers and (path := inner_rows(first)) is not None and not kinds_of(first[0]):
+            self.left_out = tuple(name for name in first[0] if name != path[0])
+            shape = unwrapped(path)
+        elif first and not self._mapped and (messages := MessageRows(first[0])).fit(first):
+            shape = messages.rows
+        else:
+            return rows, first
+        ahead, rows = first_items(shape(rows), LOOK_AHEAD, self._is_full)
+        return rows, [item.values for item in ahead if isinstance(item, Row)]
+
+    def _open(self, first: list[dict[str, Any]], export: Export | None, *, of_keys: bool) -> None:
+        """Choose the kind of the rows, and the columns of its fields."""
+        request, constants = self._request, self._request.get("constants") or {}
+        kind = request.get("kind")
+        answers = RESPONSES if request.get("beside") else kind or RESPONSES
+        class_ = kind_class(answers)
+        meanings = meanings_of(request.get("values") or {}, fields_of(class_), class_.choices, self._mapped)
+        order = request.get("dates")
+        self._order = None if order is None else DateOrder(order)
+        mapped = {} if of_keys else self._mapped
+        if export is None:
+            rows = FirstRows(self.name, first, self.format.textual, meanings, self._order)
+            self.mapping = mapping_of(rows, answers if request.get("beside") else kind, mapped, constants)
+            if request.get("format", AUTO) == AUTO:
+                mapped, constants = self.mapping.columns, self.mapping.constants
+            answers = self.mapping.kind
+            if self.mapping.dates is not None and self.mapping.asks_dates is None:
+                self.dates, self._order = self.mapping.dates, self.mapping.dates.order
+        self.kind_name = kind or answers
+        self._meanings = meanings
+        self._columns = columns_of(
+            kind_class(answers), mapped, constants, meanings, names_source=request.get("names_source", False)
+        )
+        for row in first if export is None else ():
+            self._columns.plan(self._columns.unfolded(row), counts=False)
+        self.kind = _kind(self.kind_name, request)
+        self._answers = AnswersOfExport(self.format.textual) if export is not None else None
+        self._answer_kind = None if self.kind_name == answers else _kind(answers, request)
+        if export is not None:
+            keys = {
+                theirs: field_meant(self.kind.columns, theirs, ours) for theirs, ours in self._mapped.items() if of_keys
+            }
+            self.export = ExportRows(export, self.kind_name, keys)
+            self.kind.of_traces = export.of_traces
+            if request.get("source") is None:
+                self.kind.tool_source = export.source
+                self.kind.source = export.source if self.kind.brings_answers else None
+
+    def _texts(self) -> list[str]:
+        """Return the columns of question, answer and passages."""
+        fields = () if self.mapping is None else self.mapping.fields
+        columns = {each.ours: each.theirs for each in fields if each.theirs is not None}
+        return [columns[name] for name in ("query", "answer", "context") if name in columns]
+
+    def _check_mapped(self, rows: int) -> None:
+        unseen = self.export.unseen if self.export is not None else self._columns.unseen
+        if missing := [theirs for theirs in unseen if theirs in self._mapped]:
             names = self._columns.known(nested="." in missing[0]) if self.export is None else self.export.names
             raise BadInput(
-                f"--map: {self.name} has no column {missing[0]!r} in its first {counted(len(ahead), 'row')}; "
+                f"--map: {self.name} has no column {missing[0]!r} in its first {counted(rows, 'row')}; "
                 f"it has {', '.join(names) or 'no columns'}"
             )
-        return itertools.chain(ahead, items)
-
-    @property
-    def _unseen(self) -> list[str]:
-        return self._columns.unseen + ([] if self.export is None else self.export.unseen)
 
     def _noting_the_end(self, items: Iterator[Row | Rejected]) -> Generator[Row | Rejected]:
         last = 0
         try:
-            for item in self._of_export(items):
+            for item in items:
                 last = item.line
                 yield rejected_before(item)
         except Unreadable as error:
@@ -201,33 +281,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             yield Rejected(last + 1, None, self.unreadable, None)
         self._source.close()
 
-    def _of_export(self, items: Iterator[Row | Rejected]) -> Iterator[Row | Rejected]:
-        """Yield the rows of the kind; if the file is an export of another tool, they are read from its rows."""
-        if self._recognises and self.export is None:
-            for count in (FIRST_ROWS, LOOK_AHEAD):
-                ahead, items = first_items(items, count, lambda: self.unpacked > HELD_BYTES)
-                first = [item.values for item in ahead if isinstance(item, Row)]
-                export = recognised(first, self.kind_name, with_mapping=bool(self._key_mapping))
-                if export is not None:
-                    self.export = ExportRows(export, self.kind_name, self._key_mapping)
-                if export is not None or any(has_needed(row, self.kind_name) for row in first):
-                    break  # otherwise, all of them may be empty or damaged
-            if self._key_mapping and self.export is None and first:
-                raise BadInput(
-                    f"--map {next(iter(self._key_mapping))}: {self.name} is not a log of conversations. "
-                    "Each row needs a list `messages` whose messages have role and content."
-                )
-        if self.export is None:
-            return items
-        self.kind.of_traces = self.export.of_traces
-        if self._any_source:
-            self.kind.tool_source = self.export.source
-            self.kind.source = self.export.source if self.kind.brings_answers else None
-        return self.export.rows(items)
-
     def _record(self, row: Row) -> Any:
-        if isinstance(row, ExportedRow) and row.answer is not None:
-            self._answers = self._answers or AnswersOfExport(self.format.textual)
+        """Return the record of a row, the row as rejected, or None if it has nothing of the kind."""
+        if isinstance(row, ExportedRow) and row.answer is not None and self._answers is not None:
             answer = self._answers.of(row.answer, row.line)
             if isinstance(answer, Rejected):
                 return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
@@ -238,20 +294,58 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             theirs, reason = fault
             ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
-        order = self._first.order
-        cells = Cells(values, taken, others, self.format.textual, meanings=self._meanings, dates=order)
+        cells = Cells(
+            values, taken, others, self.format.textual, meanings=self._meanings, dates=self._order_of(values, taken)
+        )
         try:
+            if self._answer_kind is not None:
+                answer = self._answer_kind.build(cells)
+                self.kind.file_answers[answer.external_id] = answer
+                own = beside_cells(cells, self.kind_name, answer)
+                if own is None:
+                    return None
+                cells = own
             record = self.kind.build(cells)
         except Unusable as error:
-            other = kind_meant(type(self.kind), taken, row.values)
-            if other is None:
-                return Rejected(row.line, error.field, error.reason, cells.as_json())
-            reason = f"{error.reason}; the row looks like the kind {other}: use --kind {other}"
-            return OfAnotherKind(row.line, error.field, reason, cells.as_json())
+            return Rejected(row.line, error.field, error.reason, cells.as_json())
         self.row = cells.as_json()
+        for theirs, (ours, reason) in cells.unread.items():
+            self.unread.setdefault(theirs, Unread(ours, reason)).times += 1
+        if self.kind_name == RESPONSES and self.export is None:
+            self.others.update(kind for kind in BESIDE if beside_cells(cells, kind, record) is not None)
         if isinstance(row, ExportedRow) and row.earlier:
             self.kind.earlier[record.external_id] = row.earlier
         return record
+
+    def _order_of(self, values: Mapping[str, Any], taken: Mapping[str, str]) -> DateOrder | None:
+        """Return the order of day and month, which the first date that is possible in one order only decides."""
+        for theirs in (taken[ours] for ours in TIMES & taken.keys() if self._order is None):
+            shown = dates_of(theirs, [values.get(theirs)])
+            if shown is not None and shown.order is not None:
+                self.dates, self._order = shown, shown.order
+        return self._order
+
+
+@dataclass(slots=True)
+class Unread:
+    """The optional values of a column that could not be read: the field, the first reason, and how many."""
+
+    ours: str
+    reason: str
+    times: int = 0
+
+
+def _kind(name: str, request: ImportRequest) -> ImportKind[Any]:
+    """Return what builds and stores the rows of a kind."""
+    class_, source, label_set = kind_class(name), request.get("source"), request.get("label_set")
+    if source is None and class_.brings_answers:
+        source = DEFAULT_SOURCE
+    if label_set is not None and name not in LABELLED:
+        raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
+    kind = class_(source, actor_name(request.get("actor", "library")))
+    kind.labels.label_set = label_set
+    kind.newer_counts = request.get("newer_counts", False)
+    return kind
 
 
 def read_records(
@@ -263,24 +357,17 @@ def read_records(
     """
     if unknown := request.keys() - ImportRequest.__optional_keys__:
         raise TypeError(f"unexpected keyword argument {min(unknown)!r}: {', '.join(ImportRequest.__annotations__)}")
-    kind, source, label_set = request.get("kind", RESPONSES), request.get("source"), request.get("label_set")
-    chosen = kind_class(kind)
+    source, label_set = request.get("source"), request.get("label_set")
     check_known("--dates", request.get("dates"), [*DateOrder])
-    if source is None and chosen.brings_answers:
-        source = DEFAULT_SOURCE
     if source is not None and (not source.strip() or len(source) > MAX_NAME or fault_in({"source": source})):
         raise BadInput(f"--source must be a name of 1 to {MAX_NAME} characters")
-    if label_set is not None and kind not in LABELLED:
-        raise BadInput(f"--label-set is for the kinds {' and '.join(LABELLED)}")
     if label_set is not None:
         check_label_set(label_set)
-    importing = chosen(source, actor_name(request.get("actor", "library")))
-    importing.labels.label_set = label_set
-    importing.newer_counts = request.get("newer_counts", False)
-    meanings = meanings_of(request.get("values") or {}, chosen.columns, chosen.choices, request.get("mapping") or {})
+    if request.get("kind") is not None:
+        kind_class(str(request["kind"]))
     opened = ByteSource(file, request.get("name"), on_read)
     try:
-        return Reading(opened, importing, meanings, request)
+        return Reading(opened, request)
     except BaseException:
         opened.close()
         raise
@@ -289,22 +376,23 @@ def read_records(
 def clear_records(
     file: str | Path | BinaryIO, request: ImportRequest, on_read: Callable[[float | None], None] | None = None
 ) -> Reading:
-    """Read a file of one kind lazily, if nothing is open.
+    """Read a file lazily whose mapping is certain, or was said by a person.
 
     If the first dates do not show the order of day and month, the file is read to the first date that does.
-    Raises UnclearFile if a required field has no column, or no date shows the order.
+    Raises UnclearFile if the mapping must be looked at.
     """
-    start = None if isinstance(file, str | Path) or not file.seekable() else file.tell()
     reading = read_records(file, on_read, **request)
-    question = reading.question
-    if question is None:
+    mapping = reading.mapping
+    if mapping is None or mapping.is_certain or not mapping.rows:
         return reading
-    dates = None if question.missing else reading.decide_dates()
+    if mapping.is_usable and mapping.asks_dates is None and (request.get("mapping") or request.get("constants")):
+        return reading  # a person said how to read it
+    # Later dates may show the order of day and month. A pipe can be read only once.
+    dates = None
+    seekable = isinstance(file, str | Path) and Path(file).is_file()
+    if seekable and mapping.is_usable and mapping.asks_dates is not None:
+        dates = reading.decide_dates()
     reading.close()
-    if dates is None or (start is None and not Path(str(file)).is_file()):  # a pipe can be read only once
-        raise UnclearFile(question)
-    if not isinstance(file, str | Path):
-        file.seek(start or 0)
-    again = read_records(file, on_read, **request | {"dates": dates.order})
-    again.dates = dates
-    return again
+    if dates is None:
+        raise UnclearFile(mapping)
+    return clear_records(file, request | {"dates": dates.order}, on_read)

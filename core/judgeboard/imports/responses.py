@@ -28,7 +28,7 @@ from judgeboard.imports.fields import (
     simple_name,
 )
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, Problem, RowOutcomes, Stored
-from judgeboard.imports.values import python_list, spelled_number
+from judgeboard.imports.values import is_missing, python_list, spelled_number
 from judgeboard.store.filters import metadata_field
 from judgeboard.store.responses import (
     Giver,
@@ -86,7 +86,7 @@ class ResponseImport(ImportKind[Response]):
         "asked_at": (
             *("asked_at", "ts", "timestamp", "created_at", "time", "date", "datetime", "start_time", "logged_at"),
             *("requested_at", "request_time", "created_on", "created_date", "date_time", "date_and_time", "started_at"),
-            *("sent_at", "received_at", "event_time", "message_timestamp", "timestamp_utc", "query_time"),
+            *("sent_at", "received_at", "event_time", "message_timestamp", "timestamp_utc", "query_time", "at"),
         ),
         "metadata": known_names.METADATA,
         "thumbs": ("thumbs", "thumb", "thumbs_up", "thumbsup", "user_thumbs", "liked", "is_liked", "upvoted"),
@@ -101,6 +101,7 @@ class ResponseImport(ImportKind[Response]):
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
+        self._repeated: list[Response] = []  # answers of the next batch that earlier rows have too
         self._copies: dict[str, int] = {}  # the last number used for each hash of several rows
         self._beside_feedback: Counter[str] = Counter()  # the keys of feedback objects that are not stored
         self._built, self._with_passages = 0, 0
@@ -122,40 +123,49 @@ class ResponseImport(ImportKind[Response]):
         self._beside_feedback.update(_beside_feedback(cells))
         if not response.external_id:
             return replace(response, external_id=self._free_id(response))
-        if not self.seen.add(f"{response.source}\0{response.external_id}"):
-            raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
+        # An answer may be repeated, for example for each of its raters.
+        texts = hash((response.query, response.answer, response.passages))
+        match self.seen.same(f"{response.source}\0{response.external_id}", texts):
+            case True:
+                self._repeated.append(response)
+            case False:
+                raise Unusable("external_id", f"an earlier row of this file has the id {response.external_id!r} too")
         return response
 
     def _response(self, cells: Cells) -> Response:
-        passages, details = passages_in(cells)
-        log_fields: dict[str, Any] = {name: cells.name(name) for name in LOG_FIELDS}
+        # The metadata come last: optional values that cannot be read are kept there.
+        passages, details = cells.optional("context", lambda _field: passages_in(cells), (None, None))
+        log_fields: dict[str, Any] = {name: cells.optional(name, cells.name, None) for name in LOG_FIELDS}
         return Response(
             source=cells.name("source") or self.source or "",
-            external_id=cells.name("external_id", MAX_ID) or "",
+            external_id=cells.optional("external_id", lambda field: cells.name(field, MAX_ID), None) or "",
             query=cells.required_text("query"),
             answer=cells.required_text("answer"),
             passages=passages,
-            query_type=cells.name("query_type") or "unspecified",
-            generator_cost=_cost(cells),
-            messages=_messages(cells),
-            reference=_reference(cells),
-            asked_at=cells.time("asked_at"),
-            metadata=metadata_in(cells, {"context_details": details}),
+            query_type=cells.optional("query_type", cells.name, None) or "unspecified",
+            generator_cost=cells.optional("generator_cost", lambda _field: _cost(cells), None),
+            messages=cells.optional("messages", lambda _field: _messages(cells), None),
+            reference=cells.optional("reference", lambda _field: _reference(cells), None),
+            asked_at=cells.optional("asked_at", cells.time, None),
             kind=cells.choice("kind", ResponseKind) or ResponseKind.LOG,
             feedback=feedback_in(cells),
             **log_fields,
+            metadata=metadata_in(cells, {"context_details": details}),
         )
 
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
         """Store new responses, and new feedback on stored responses."""
+        repeated, self._repeated = {id(each) for each in self._repeated}, []
+        again = {index for index, record in enumerate(records) if id(record) in repeated}
         elsewhere: dict[int, int] = {}
         if self.of_traces:
             elsewhere = self._stored_elsewhere(connection, records)
+            again -= elsewhere.keys()
         elif self.tool_source is not None or self.earlier:
             records = self._as_stored_earlier(connection, records)
-        own = [index for index in range(len(records)) if index not in elsewhere]
+        own = [index for index in range(len(records)) if index not in elsewhere and index not in again]
         stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
-        result = Stored(len(stored.new), stored.unchanged + len(elsewhere), stored.feedback_added)
+        result = Stored(len(stored.new), stored.unchanged + len(elsewhere) + len(again), stored.feedback_added)
         differing_ids = {own[place]: stored.ids[place] for place in stored.differing}
         if self.of_traces:
             contents = stored_contents(connection, differing_ids.values())
@@ -345,7 +355,7 @@ def passages_in(cells: Cells) -> tuple[tuple[str, ...] | None, list[dict[str, An
     if value is None:
         return None, None
     if isinstance(value, str):
-        return ((value,) if value.strip() else ()), None
+        return (() if is_missing(value) or value.strip() == "[]" else (value,)), None
     if isinstance(value, dict):
         return (_json_text(value),), None
     if not isinstance(value, list):
@@ -383,13 +393,30 @@ def _json_text(value: Any) -> str:
 _UP = frozenset(
     {
         *("up", "thumbs up", "thumbs_up", "thumbsup", "👍", "true", "yes", "positive", "like", "liked", "good"),
-        *("helpful", "upvote", "upvoted"),
+        *(
+            "helpful",
+            "upvote",
+            "upvoted",
+            "gut",
+            "ja",
+            "positiv",
+            "hilfreich",
+            "oui",
+            "bon",
+            "utile",
+            "bien",
+            "sí",
+            "si",
+        ),
+        *("bueno", "positivo", "útil", "sim", "bom", "goed", "buono"),
     }
 )
 _DOWN = frozenset(
     {
         *("down", "thumbs down", "thumbs_down", "thumbsdown", "👎", "false", "no", "negative", "dislike", "disliked"),
-        *("bad", "unhelpful", "not helpful", "not_helpful", "downvote", "downvoted"),
+        *("bad", "unhelpful", "not helpful", "not_helpful", "downvote", "downvoted", "schlecht", "nein", "negativ"),
+        *("nicht hilfreich", "non", "mauvais", "inutile", "malo", "mal", "negativo", "inútil", "não", "mau", "nee"),
+        *("slecht", "cattivo"),
     }
 )
 _SKIN_TONES = dict.fromkeys(range(0x1F3FB, 0x1F400))
@@ -414,15 +441,20 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
     """
     feedback: list[Feedback] = []
     for field, scale in _FIELDS:
-        value = _feedback_value(cells, field)
-        if isinstance(value, list | dict):
-            items = value if isinstance(value, list) else [value]
-            if not all(isinstance(item, dict) for item in items):
-                raise Unusable(field, "a list of feedback may contain only objects")
-            feedback += [feedback_of_object(field, item) for item in items]
-        elif value is not None and (scale is not None or not may_be_either(value)):
-            feedback.append(_from_value(field, value, scale))
+        feedback += cells.optional(field, lambda field: _feedback_of(cells, field, scale), [])  # noqa: B023 - called here
     return tuple(feedback)
+
+
+def _feedback_of(cells: Cells, field: str, scale: FeedbackKind | None) -> list[Feedback]:
+    value = _feedback_value(cells, field)
+    if isinstance(value, list | dict):
+        items = value if isinstance(value, list) else [value]
+        if not all(isinstance(item, dict) for item in items):
+            raise Unusable(field, "a list of feedback may contain only objects")
+        return [feedback_of_object(field, item) for item in items]
+    if value is None or (scale is None and may_be_either(value)):
+        return []
+    return [_from_value(field, value, scale)]
 
 
 def _feedback_value(cells: Cells, field: str) -> Any:
@@ -433,7 +465,7 @@ def _feedback_value(cells: Cells, field: str) -> Any:
 def _beside_feedback(cells: Cells) -> Iterator[str]:
     """Yield the names of keys in feedback objects that are not read, such as ``feedback.comment``."""
     for field, _ in _FIELDS:
-        value = _feedback_value(cells, field)
+        value = cells.optional(field, lambda field: _feedback_value(cells, field), None)
         for item in value if isinstance(value, list) else [value]:
             if isinstance(item, dict):
                 yield from (metadata_field((cells.taken[field], name)) for name in unread_keys(item))

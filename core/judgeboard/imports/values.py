@@ -25,14 +25,17 @@ NO_VERDICT = frozenset(
 """Words (`word_of`) with which judges say that they gave no usable verdict. "failed" may be the verdict bad."""
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?(0,\d+|\d+,(?!\d{3}$)\d+)", re.ASCII)  # 1,234 may be a thousand
 _JOINED = re.compile(r"(?<=[^\W\d_])[-_](?=[^\W\d_])")
 _PYTHON_TEXT = re.compile(r"""\s*('(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")\s*,?""", re.DOTALL)
 
 
 def spelled_number(text: str) -> Any:
-    """Return the number in a text ("3" is 3, "3.0" is 3.0), or the text if it is not a number."""
+    """Return the number in a text ("3" is 3, "3.0" and "3,0" are 3.0), or the text if it is not a number."""
     if _INTEGER.fullmatch(text.strip()):
         return int(text)
+    if _DECIMAL_COMMA.fullmatch(text.strip()):
+        text = text.replace(",", ".")
     try:
         return float(text)
     except ValueError:

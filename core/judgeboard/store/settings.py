@@ -23,6 +23,7 @@ from judgeboard.store.tables import JUDGMENT, RESPONSE, SETTING, VERSION
 from judgeboard.text import some_of
 
 PRIMARY_JUDGE = "primary_judge"
+_MAPPING = "mapping:"  # and the source
 SETTING_KEYS: tuple[str, ...] = (*THRESHOLDS, PRIMARY_JUDGE)
 
 # Built once, because storing a batch always reads the settings.
@@ -146,6 +147,19 @@ def set_setting(connection: Connection, key: str, value: Any, by: str, now: date
     row = {"key": key, "value": list(value) if isinstance(value, tuple) else value, "by": by}
     connection.execute(insert(SETTING), row | {"at": now or utc_now()})
     record_event(connection, "set_setting", by, details={"key": key, "value": row["value"]}, now=now)
+
+
+def remember_mapping(connection: Connection, source: str, mapping: Mapping[str, Any], by: str) -> None:
+    """Keep how a person mapped the columns of a source's file. A mapping that is kept already is not kept again."""
+    if mapping != remembered_mapping(connection, source):
+        row = {"key": f"{_MAPPING}{source}", "value": dict(mapping), "by": by, "at": utc_now()}
+        connection.execute(insert(SETTING), row)
+
+
+def remembered_mapping(connection: Connection, source: str) -> dict[str, Any] | None:
+    """Return the latest mapping of a source's file, as `remember_mapping` keeps it."""
+    query = select(SETTING.c.value).where(SETTING.c.key == f"{_MAPPING}{source}").order_by(SETTING.c.id.desc())
+    return connection.execute(query.limit(1)).scalar()
 
 
 def _checked(key: str, value: Any) -> Thresholds:

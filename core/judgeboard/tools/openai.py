@@ -21,19 +21,15 @@ from judgeboard.imports.exports.entry import (
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.turns import Path, Turn, paths_of, reply_ids, turns_in
 from judgeboard.imports.fields import EXTRA, simple_name
+from judgeboard.imports.messages import MESSAGES_NAMES, as_messages, key_named
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import metadata_field, metadata_path, value_at
 from judgeboard.tools.tool import Tool
 
-_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _ENVELOPES = ("body", "request", "response", "data", "completion", "kwargs", "input", "output")
 """The keys of objects that may hold a request or its reply."""
-_READ = frozenset({"messages", "choices", "usage", "metadata", *_ENVELOPES})  # unless they are texts or numbers
-_CONVERSATION = (
-    *("conversation_id", "conversation", "thread_id", "thread", "session_id", "session", "chat_id"),
-    *("dialogue_id", "dialog_id"),
-)
+_READ = frozenset({"choices", "usage", "metadata", *MESSAGES_NAMES, *_ENVELOPES})  # unless they are texts or numbers
 # What a row has for its final reply only: it was retrieved, rated or paid for this one.
 _OF_FINAL = ("context", "reference", "thumbs", "stars", "feedback", "generator_cost")
 # Fields that the chat format itself has in a row, in its request or in its reply.
@@ -68,9 +64,9 @@ def _levels(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _messages(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the messages of a conversation or a request."""
     for level in _levels(row):
-        for name in ("messages", "input"):
-            messages = objects(level.get(name))
-            if messages and all(str(message.get("role")) in _ROLES for message in messages):
+        keys = (key_named(level, (name,)) for name in MESSAGES_NAMES)
+        for name in (*(key for key in keys if key is not None), "input"):
+            if messages := as_messages(level.get(name)):
                 instructions = level.get("instructions")
                 first = [{"role": "system", "content": instructions}] if isinstance(instructions, str) else []
                 return [*first, *messages]
@@ -269,7 +265,7 @@ class _Log:
         return next(of_chats, None) or _key_named(self._values, ResponseImport.columns.get(ours, ()))
 
     def _id_key(self, external_id: str) -> str | None:
-        own = ("custom_id", *ResponseImport.columns["external_id"], *_CONVERSATION)
+        own = ("custom_id", *ResponseImport.columns["external_id"], *known_names.CONVERSATION)
         ids = (name for name in self._values if simple_name(name) in own)
         return next((name for name in ids if f"{external_id}-".startswith(f"{self._values[name]}-")), None)
 
@@ -288,7 +284,7 @@ class _Log:
         """Yield the keys of the row that a mapping names or that are only kept in the metadata."""
         yield from (use for use in self._uses if use.value is not None)
         for name, value in self._others.items():
-            is_named = name in _CONVERSATION or name in known_names.METADATA
+            is_named = name in known_names.CONVERSATION or name in known_names.METADATA
             if name in metadata and metadata[name] == value and not is_named and value not in (None, "", [], {}):
                 yield KeyUse(name, None, value)
 
@@ -327,7 +323,7 @@ def _key_named(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
 
 def _conversation(row: Mapping[str, Any]) -> str | None:
     """Return the id of the conversation of a row, if it has one beside that of the row."""
-    own = named(row, _CONVERSATION)
+    own = named(row, known_names.CONVERSATION)
     return str(own) if isinstance(own, str | int) and not isinstance(own, bool) else None
 
 
@@ -339,7 +335,7 @@ def _present(row: Mapping[str, Any]) -> dict[str, Any]:
 _CHATS = Export(
     "OpenAI chat logs",
     "openai",
-    (Keys(("messages", "choices", *_ENVELOPES), holds=_is_chat_log),),
+    (Keys(("choices", *MESSAGES_NAMES, *_ENVELOPES), holds=_is_chat_log),),
     read,
     takes_mapping=True,
 )

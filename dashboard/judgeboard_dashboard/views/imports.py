@@ -11,12 +11,12 @@ from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.files import format_titles
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.exports.entry import IN_MESSAGES
-from judgeboard.imports.fields import ColumnUse, nested_names
+from judgeboard.imports.fields import EXTRA, nested_names
 from judgeboard.imports.importing import ImportSummary, OnProgress, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import in_other_words, labels_sentence
-from judgeboard.imports.questions import Question, UnclearFile
-from judgeboard.imports.reading import ImportRequest
+from judgeboard.imports.mapping import FileMapping
+from judgeboard.imports.reading import ImportRequest, UnclearFile
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import schema_named
 from judgeboard.store.reviewers import Reviewer
@@ -39,12 +39,12 @@ from judgeboard_dashboard.widgets.imports import (
     dry_details,
     dry_lead,
     field_words,
-    file_rows,
     first_rows,
     import_all,
     likely_keys,
+    mapping_lead,
+    mapping_table,
     not_read_words,
-    question_lead,
     recognised_words,
     required,
     try_file,
@@ -62,6 +62,7 @@ _KEPT = "import_mapping"
 _FILLED = "import_filled"
 _KEPT_DATES = "import_dates"
 _QUESTION = "import_question"
+_KEPT_CONSTANTS = "import_constants"
 _MOST_KEPT = 10  # ids of answers in a sentence
 TEXTS = ("query", "answer", "reference")
 REJECTED_COLUMNS: Columns[Rejected] = {
@@ -114,12 +115,14 @@ def imports() -> None:
         trial = _tried(choice, stream)
         if isinstance(trial, Imported) and (filled := _likely_chosen(choice, trial)) != choice:
             choice, trial = filled, _tried(filled, stream)
-        if isinstance(trial, Question):
-            _question_card(trial)
+        if isinstance(trial, FileMapping):
+            with st.container(border=True, key="import_card"):
+                show(tag("div", tag("b", mapping_lead(trial)), cls="jb-say"))
+                show(tag("div", "Nothing is stored yet.", cls="jb-cap"))
         elif trial is not None:
             _card(trial, stream)
     with right:
-        if isinstance(trial, Question):
+        if isinstance(trial, FileMapping):
             _ask_file(choice, trial)
         elif trial is not None:
             _understood(trial)
@@ -190,9 +193,15 @@ def _ask_undo(number: int) -> None:
 
 def _upload() -> tuple[Choice, BinaryIO] | None:
     kind = st.selectbox(
-        "Kind of file", list(KINDS), format_func=lambda kind: KINDS[kind].title, key="kind", bind="query-params"
+        "Kind of file",
+        list(KINDS),
+        index=None,
+        placeholder="as its columns show",
+        format_func=lambda kind: KINDS[kind].title,
+        key="kind",
+        bind="query-params",
     )
-    brings_answers = kind_class(kind).brings_answers
+    brings_answers = kind is None or kind_class(kind).brings_answers
     expect_upload()
     upload = st.file_uploader("File", key="import_file", help=f"{format_titles()}. Files may be gzipped.")
     source = st.text_input(
@@ -212,6 +221,7 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
         "kind": kind,
         "source": source.strip() or None,
         "mapping": dict(_answers(upload.file_id, kind)),
+        "constants": _constants(upload.file_id),
         "values": {"label": labels} if labels else {},
         "label_set": st.session_state.get(label_set_key(upload.file_id, kind)),
         "dates": st.session_state.get(_dates_key(upload.file_id)),
@@ -219,20 +229,26 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     return Choice(upload.file_id, request), cast("BinaryIO", upload)
 
 
-def _tried(choice: Choice, stream: BinaryIO) -> Imported | Question | None:
+def _constants(file_id: str) -> dict[str, str]:
+    """Return the values of fields that are the same in all rows of a file, as a person took them."""
+    kept: dict[str, dict[str, str]] = st.session_state.setdefault(_KEPT_CONSTANTS, {})
+    return kept.setdefault(file_id, {})
+
+
+def _tried(choice: Choice, stream: BinaryIO) -> Imported | FileMapping | None:
     """Return the trial import of this choice, or what is open. The file is read once; both are kept for the session."""
     kept: Imported | None = st.session_state.get(_TRIAL)
     if kept is not None and kept.choice == choice:
         return kept
-    asked: tuple[Choice, Question] | None = st.session_state.get(_QUESTION)
+    asked: tuple[Choice, FileMapping] | None = st.session_state.get(_QUESTION)
     if asked is not None and asked[0] == choice:
         return asked[1]
     progress = st.empty()
     try:
         trial = try_file(stream, choice, _progress(progress, "read"), kept)
     except UnclearFile as unclear:
-        st.session_state[_QUESTION] = (choice, unclear.question)
-        return unclear.question
+        st.session_state[_QUESTION] = (choice, unclear.mapping)
+        return unclear.mapping
     except BadInput as error:
         problem(str(error))
         return None
@@ -242,71 +258,44 @@ def _tried(choice: Choice, stream: BinaryIO) -> Imported | Question | None:
     return trial
 
 
-def _question_card(question: Question) -> None:
-    """Show what is not clear in the file, and the button for another kind of file."""
-    with st.container(border=True, key="import_card"):
-        show(tag("div", tag("b", question_lead(question)), cls="jb-say"))
-        show(tag("div", "Nothing is stored yet.", cls="jb-cap"))
-        if question.other_kind is not None:
-            title = KINDS[question.other_kind].title
-            main = question.kind_alone is not None
-            st.button(
-                f"Read as {title.lower()}",
-                key="import_other_kind",
-                type="primary" if main else "secondary",
-                on_click=_set_kind,
-                args=(question.other_kind,),
-                wrap=False,
-            )
-
-
-def _set_kind(kind: str) -> None:
-    st.session_state["kind"] = kind
-
-
-def _ask_file(choice: Choice, question: Question) -> None:
-    """Show a form with the likely column of each field, and the first rows of the file."""
-    heading(f"First {count(len(question.rows), 'row')} of the file")
-    table(file_rows(question), key=f"import_file_rows_{choice.file_id}_{choice.kind}", name="file_rows", most=3)
-    if question.kind_alone is not None:
-        return
+def _ask_file(choice: Choice, mapping: FileMapping) -> None:
+    """Show a mapping that must be looked at: each field with its column and values, boxes to change it, one button."""
+    heading("Columns")
+    table(mapping_table(mapping), key=f"import_mapping_{choice.file_id}_{choice.kind}", name="mapping", most=12)
     with st.form("import_ask"):
-        columns = _column_boxes(choice, question) if question.missing else {}
+        columns = column_boxes(
+            f"import_ask_{choice.file_id}_{choice.kind}",
+            {
+                **dict.fromkeys(mapping.missing),
+                **{each.ours: each.theirs for each in mapping.fields if each.theirs is not None},
+            },
+            [*(each.theirs for each in mapping.fields if each.theirs is not None), *mapping.left_over],
+            "no column",
+        )
         order = None
-        if question.dates is not None:
+        if mapping.asks_dates is not None:
             order = st.radio(
-                f"The date {as_label(question.dates.example)} has the",
+                f"The date {as_label(mapping.asks_dates.example)} has the",
                 list(ORDERS),
                 index=None,
                 format_func=ORDERS.__getitem__,
                 key=f"import_ask_{choice.file_id}_dates",
                 horizontal=True,
             )
-        pressed = st.form_submit_button("Use these columns" if columns else "Use this order", type="primary")
+        pressed = st.form_submit_button("Use these columns", type="primary")
     if not pressed:
         return
-    reason = _why_open(question, columns, order)
+    reason = _why_open(mapping, columns, order)
     if reason is not None:
         problem(reason)
         return
-    _answers(choice.file_id, choice.kind).update({theirs: ours for ours, theirs in columns.items() if theirs})
+    chosen = {theirs: ours for ours, theirs in columns.items() if theirs}
+    dropped = {each.theirs: EXTRA for each in mapping.fields if each.theirs is not None and each.theirs not in chosen}
+    _answers(choice.file_id, choice.kind).update({**dropped, **chosen})
+    _constants(choice.file_id).update(mapping.constants)
     if order is not None:
         st.session_state[_dates_key(choice.file_id)] = order.value
     st.rerun()
-
-
-def _column_boxes(choice: Choice, question: Question) -> dict[str, str | None]:
-    """Show a field for each required or likely field; return the chosen columns."""
-    likely = {ours: theirs for theirs, ours in question.proposed.items()}
-    free = (use for use in question.columns if use.ours is None or use.ours in question.missing)
-    names = [use.theirs for use in free if use.theirs is not None and not isinstance(use.example, dict)]
-    names += nested_names(question.rows[0])
-    return column_boxes(
-        f"import_ask_{choice.file_id}_{choice.kind}",
-        {ours: likely.get(ours) for ours in (*question.missing, *likely)},
-        names,
-        "no column",
-    )
 
 
 def _ask_keys(trial: Imported) -> None:
@@ -329,13 +318,13 @@ def _likely_chosen(choice: Choice, trial: Imported) -> Choice:
     return choice.changed(mapping=dict(chosen))
 
 
-def _filled() -> set[tuple[str, str]]:
+def _filled() -> set[tuple[str, str | None]]:
     """Return the files with keys of messages, by id and kind, whose boxes got the likely keys."""
-    filled: set[tuple[str, str]] = st.session_state.setdefault(_FILLED, set())
+    filled: set[tuple[str, str | None]] = st.session_state.setdefault(_FILLED, set())
     return filled
 
 
-def _drop_columns_alone(file_id: str, kind: str) -> None:
+def _drop_columns_alone(file_id: str, kind: str | None) -> None:
     """Drop a mapping without a key of messages: with it, a conversation would be read by its columns."""
     chosen = _answers(file_id, kind)
     if (file_id, kind) in _filled() and not any(theirs.startswith(IN_MESSAGES) for theirs in chosen):
@@ -344,13 +333,13 @@ def _drop_columns_alone(file_id: str, kind: str) -> None:
         chosen.clear()
 
 
-def _why_open(question: Question, columns: Mapping[str, str | None], order: DateOrder | None) -> str | None:
+def _why_open(mapping: FileMapping, columns: Mapping[str, str | None], order: DateOrder | None) -> str | None:
     """Return what is still to be chosen, or chosen twice; None if the question is answered."""
     if (twice := chosen_twice(columns)) is not None:
         return twice
-    if absent := next((ours for ours in question.missing if columns.get(ours) is None), None):
+    if absent := next((ours for ours in mapping.missing if columns.get(ours) is None), None):
         return f"Choose the column of the {field_words(absent)}."
-    if question.dates is not None and order is None:
+    if mapping.asks_dates is not None and order is None:
         return "Choose whether the day or the month is first."
     return None
 
@@ -385,14 +374,13 @@ def _understood(trial: Imported) -> None:
     heading("Columns")
     if trial.summary.export is not None:
         caption(recognised_words(trial.summary))
-    columns = columns_table(trial.choice.kind, trial.summary.columns)
+    columns = columns_table(trial.summary.kind, trial.summary.columns)
     table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
     dates = trial.summary.dates
     if dates is not None and dates.order is not None:
         caption(f"Dates have the {ORDERS[dates.order]}, as {dates.example} in {dates.column} shows.")
     if trial.summary.export is None:  # the columns of an export have their meaning
-        _offer_likely(trial)
-        _ask_columns(trial.choice.file_id, trial.choice.kind, trial.unmapped)
+        _ask_columns(trial)
     elif unread_keys(trial.unmapped):
         _ask_keys(trial)
     ask_label_set(trial)
@@ -416,34 +404,17 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
     table(Table.of(rejected, REJECTED_COLUMNS), key="import_rejected_rows", name="rejected", most=6)
 
 
-def _offer_likely(trial: Imported) -> None:
-    """Show a button for each likely field of a column that is not read."""
-    file_id, kind = trial.choice.file_id, trial.choice.kind
-
-    def read(theirs: str, ours: str) -> None:
-        _answers(file_id, kind)[theirs] = ours
-        st.session_state[_field_key(file_id, kind, ours)] = theirs
-
-    for theirs, ours in trial.summary.likely.items():
-        st.button(
-            f"Read {as_label(theirs)} as {field_words(ours)}",
-            key=f"import_likely_{file_id}_{kind}_{ours}",
-            on_click=read,
-            args=(theirs, ours),
-            wrap=False,
-        )
-
-
-def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
+def _ask_columns(trial: Imported) -> None:
     """Show a field for each column or field that is not clear.
 
-    ``columns`` do not contain the chosen mapping, so that a field stays on the page after it was used.
+    The columns do not contain the chosen mapping, so that a field stays on the page after it was used.
     """
+    file_id, kind, columns = trial.choice.file_id, trial.choice.kind, trial.unmapped
     unsure = [use for use in columns if not use.sure and use.theirs is not None]
     free = [use.theirs for use in columns if use.ours is None and use.theirs is not None]
     free += nested_names({use.theirs: use.example for use in columns if use.theirs is not None})
     missing = [use.ours for use in columns if use.theirs is None and use.ours is not None]
-    wanted = required(kind, columns)
+    wanted = required(trial.summary.kind, columns)
     # If a text field contains an object, the text is inside the object.
     objects = [use.ours for use in columns if use.ours in TEXTS and isinstance(use.example, dict)]
     needed = [*(field for field in missing if field in wanted), *(field for field in objects if field is not None)]
@@ -461,7 +432,7 @@ def _ask_columns(file_id: str, kind: str, columns: Sequence[ColumnUse]) -> None:
                     _ask_field(file_id, kind, field, free)
 
 
-def _ask_scale(file_id: str, kind: str, number: int, theirs: str) -> None:
+def _ask_scale(file_id: str, kind: str | None, number: int, theirs: str) -> None:
     key = f"import_scale_{file_id}_{kind}_{number}"
     answers = _answers(file_id, kind)
 
@@ -478,7 +449,9 @@ def _ask_scale(file_id: str, kind: str, number: int, theirs: str) -> None:
     )
 
 
-def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None], placeholder: str = "no column") -> None:
+def _ask_field(
+    file_id: str, kind: str | None, ours: str, free: Sequence[str | None], placeholder: str = "no column"
+) -> None:
     """Show the box with the column of a field. A column that another field had is taken from it."""
     answers = _answers(file_id, kind)
     before = [theirs for theirs, field in answers.items() if field == ours]
@@ -501,7 +474,7 @@ def _ask_field(file_id: str, kind: str, ours: str, free: Sequence[str | None], p
     )
 
 
-def _field_key(file_id: str, kind: str, ours: str) -> str:
+def _field_key(file_id: str, kind: str | None, ours: str) -> str:
     return f"import_field_{file_id}_{kind}_{ours}"
 
 
@@ -513,9 +486,9 @@ def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None,
         answers[theirs] = ours
 
 
-def _answers(file_id: str, kind: str) -> dict[str, str]:
+def _answers(file_id: str, kind: str | None) -> dict[str, str]:
     """Return the chosen mapping of a file: our fields by its columns. A new upload starts without a mapping."""
-    kept: dict[tuple[str, str], dict[str, str]] = st.session_state.setdefault(_KEPT, {})
+    kept: dict[tuple[str, str | None], dict[str, str]] = st.session_state.setdefault(_KEPT, {})
     return kept.setdefault((file_id, kind), {})
 
 

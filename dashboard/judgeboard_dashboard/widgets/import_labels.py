@@ -20,7 +20,7 @@ _MOST_WORDS = 12  # words for labels that can be mapped on the page
 def ask_label_set(trial: Imported) -> None:
     """Ask whether labels are good or bad, or the options of a stored label set."""
     has_labels = any(use.ours == "label" and use.theirs is not None for use in trial.summary.columns)
-    if trial.choice.kind not in LABELLED or not has_labels:
+    if trial.summary.kind not in LABELLED or not has_labels:
         return
     with reading() as connection:
         label_sets = list_label_sets(connection)
@@ -37,12 +37,12 @@ def ask_label_set(trial: Imported) -> None:
         )
 
 
-def label_set_key(file_id: str, kind: str) -> str:
+def label_set_key(file_id: str, kind: str | None) -> str:
     """Return the key of the box for the label set."""
     return f"import_label_set_{file_id}_{kind}"
 
 
-def ask_labels(file_id: str, kind: str, words: Sequence[LabelWord]) -> None:
+def ask_labels(file_id: str, kind: str | None, words: Sequence[LabelWord]) -> None:
     """Show the label of each word that is not the name of a label, so that a person can change it."""
     others = list({each.word: each for each in words if each.word not in set(Label)}.values())
     if not others:
@@ -52,7 +52,7 @@ def ask_labels(file_id: str, kind: str, words: Sequence[LabelWord]) -> None:
             _ask_label(file_id, kind, each)
 
 
-def _ask_label(file_id: str, kind: str, each: LabelWord) -> None:
+def _ask_label(file_id: str, kind: str | None, each: LabelWord) -> None:
     key = f"import_label_{file_id}_{kind}_{each.word}"
     labels = chosen_labels(file_id, kind)
 
@@ -73,7 +73,7 @@ def _ask_label(file_id: str, kind: str, each: LabelWord) -> None:
     )
 
 
-def chosen_labels(file_id: str, kind: str) -> dict[str, str]:
+def chosen_labels(file_id: str, kind: str | None) -> dict[str, str]:
     """Return the chosen label of each word in a file."""
-    kept: dict[tuple[str, str], dict[str, str]] = st.session_state.setdefault(_KEPT_LABELS, {})
+    kept: dict[tuple[str, str | None], dict[str, str]] = st.session_state.setdefault(_KEPT_LABELS, {})
     return kept.setdefault((file_id, kind), {})

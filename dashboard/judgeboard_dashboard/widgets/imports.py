@@ -13,11 +13,11 @@ from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, OnProgress, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
-from judgeboard.imports.questions import Question, UnclearFile, propose
-from judgeboard.imports.reading import ImportRequest
+from judgeboard.imports.mapping import FileMapping, MappedField
+from judgeboard.imports.proposals import propose
+from judgeboard.imports.reading import ImportRequest, UnclearFile
 from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
-from judgeboard.store.filters import metadata_path, value_at
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.text import shortened
 from judgeboard_dashboard.session import store
@@ -91,8 +91,8 @@ class Choice:
     request: ImportRequest
 
     @property
-    def kind(self) -> str:
-        """The kind of the file."""
+    def kind(self) -> str | None:
+        """The chosen kind of the file, None if the columns show it."""
         return self.request["kind"]
 
     def changed(self, **changes: Unpack[ImportRequest]) -> "Choice":
@@ -102,7 +102,7 @@ class Choice:
     @property
     def plain(self) -> "Choice":
         """The same file, read without what a person chose for its columns and labels."""
-        return self.changed(mapping={}, values={}, label_set=None)
+        return self.changed(mapping={}, constants={}, values={}, label_set=None)
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ def try_file(stream: BinaryIO, choice: Choice, on_progress: OnProgress, before: 
         try:
             unmapped = import_upload(stream, choice.plain, on_progress, dry_run=True).summary.columns
         except UnclearFile as unclear:
-            unmapped = unclear.question.columns
+            unmapped = tuple(ColumnUse(None, name, "") for name in unclear.mapping.left_over)
     others = () if has_news(trial.summary) else _others(stream, trial, on_progress, dry_run=True)
     return replace(trial, unmapped=unmapped, others=others)
 
@@ -184,7 +184,8 @@ def _others(
     """Import the rows of other kinds in an export whose answers are stored."""
     if answers.summary.kind != "responses" or not answers.summary.usable:
         return ()
-    others = (answers.choice.plain.changed(kind=kind) for kind in answers.summary.others)
+    choice = answers.choice.plain if answers.summary.export is not None else answers.choice.changed(beside=True)
+    others = (choice.changed(kind=kind) for kind in answers.summary.others)
     return tuple(import_upload(stream, choice, on_progress, **more) for choice in others)
 
 
@@ -258,9 +259,6 @@ def not_read_words(summary: ImportSummary) -> str:
             " No id column: ids are derived from the columns that are read. If you choose other columns, rows are "
             "imported again."
         )
-    if summary.likely:
-        likely = " and ".join(f"{theirs} may be the {field_words(ours)}" for theirs, ours in summary.likely.items())
-        words += f" {likely}. To read this, press its button beside the columns."
     return words
 
 
@@ -270,12 +268,12 @@ def unread_keys(columns: Sequence[ColumnUse]) -> list[ColumnUse]:
     return unread if any(str(use.theirs).startswith(IN_MESSAGES) for use in unread) else []
 
 
-def likely_keys(kind: str, columns: Sequence[ColumnUse]) -> dict[str, str | None]:
+def likely_keys(kind: str | None, columns: Sequence[ColumnUse]) -> dict[str, str | None]:
     """Return the fields that a key of a message can be and that have none yet, each with its likely key if any."""
     free = [ours for ours in FIELDS_OF_MESSAGES if any(use.ours == ours and use.theirs is None for use in columns)]
     names = {str(use.theirs).removeprefix(IN_MESSAGES): use for use in unread_keys(columns)}
     examples = {name: [use.example] for name, use in names.items()}
-    proposed = propose(kind_class(kind).columns, (), free, examples)
+    proposed = propose(kind_class(kind or "responses").columns, (), free, examples)
     likely = {ours: names[name].theirs for name, ours in proposed.items()}
     return {ours: likely.get(ours) for ours in sorted(free, key=lambda ours: ours not in likely)}
 
@@ -388,21 +386,26 @@ def shown(value: Any) -> str | None:
     return None if value is None else shortened(" ".join(str(value).split()), _LONGEST)
 
 
-def question_lead(question: Question) -> str:
-    """Return what is not clear in a file: "No column was recognised as question or answer."."""
-    if question.kind_alone is not None:
-        return f"The rows look like another kind of file: {KINDS[question.kind_alone].title.lower()}."
-    if question.missing:
-        return f"No column was recognised as {' or '.join(str(field_words(ours)) for ours in question.missing)}."
-    column = "" if question.dates is None else f" in {question.dates.column}"
-    return f"The dates{column} may have the day or the month first."
+def mapping_lead(mapping: FileMapping) -> str:
+    """Return what is not certain in a file: "No column was recognised as question or answer."."""
+    if mapping.missing:
+        return f"No column was recognised as {' or '.join(str(field_words(ours)) for ours in mapping.missing)}."
+    if mapping.asks_dates is not None:
+        return f"The dates in {mapping.asks_dates.column} may have the day or the month first."
+    return "Look at the columns before they are used."
 
 
-def file_rows(question: Question) -> Table:
-    """Return the first rows of a file with its own columns, and the values inside them that have a likely field."""
-    paths = {theirs: (theirs,) if theirs in question.rows[0] else metadata_path(theirs) for theirs in question.names}
-    columns = tuple(Column(theirs or "(no name)", width=190) for theirs in paths)
-    return Table(columns, tuple(tuple(shown(value_at(row, path)) for path in paths.values()) for row in question.rows))
+def mapping_table(mapping: FileMapping) -> Table:
+    """Return the fields of a mapping, each with its column and two values as they would be stored."""
+    fields = (*mapping.fields, *(MappedField(ours, None, ()) for ours in mapping.missing))
+    left_over = (MappedField("", theirs, ()) for theirs in mapping.left_over)
+    shown_columns: Columns[MappedField] = {
+        Column("Judgeboard", width=150): lambda each: field_words(each.ours) or UNKNOWN,
+        Column("In your file", width=170): lambda each: each.theirs or UNKNOWN,
+        Column("First value", width=280): lambda each: next(iter(each.values), None),
+        Column("Second value", width=280): lambda each: each.values[1] if len(each.values) > 1 else None,
+    }
+    return Table.of([*fields, *left_over], shown_columns)
 
 
 def first_rows(records: Sequence[Any]) -> Table:

@@ -41,8 +41,8 @@ def test_a_single_object_is_one_row(reading):
 @pytest.mark.parametrize(
     ("element", "reason"),
     [
-        (b'{"query": "q", "answer": NaN}', "NaN"),
-        (b'{"query": "q", "answer": "caf\xe9"}', "not UTF-8"),
+        (b'{"query": "q", "answer": NaN}', "no answer"),
+        ('{"query": "ä ö ü ß", "answer": "'.encode() + b'caf\xe9"}', "not UTF-8"),
         (b"3", "not an object but a number"),
         (b"[1]", "not an object but a list"),
         (b'{"query": "q" "answer": "a"}', "not JSON"),
@@ -94,8 +94,7 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
         (b"[1, 2]", None, "not an object but a list"),
         (b"null", None, "not an object but null"),
         (b'"text"', None, "not an object but a text"),
-        (b'{"query": "q", "answer": NaN}', None, "NaN"),
-        (b'{"query": "q", "answer": "a", "x": -Infinity}', None, "-Infinity"),
+        (b'{"query": "q", "answer": NaN}', "answer", "no answer"),
         (b'{"query": "q", "answer": "a", "x": 1e999}', "x", "not finite"),
         (b'{"query": "q", "answer": "a", "x": 36893488147419103232}', "x", "beyond 64 bits"),
         (b'{"query": "q", "answer": "a\0"}', None, "NUL"),
@@ -104,7 +103,7 @@ def test_blank_lines_a_byte_order_mark_and_a_missing_last_line_end_do_not_matter
         (b'{"query": "q", "answer": "a", "x": {"\\u0000": 1}}', "x", "NUL"),
         (b'{"query": "q", "answer": "a", "\\u0000": 1}', "\0", "NUL"),
         (b'{"query": "q", "answer": "a \\ud83d"}', "answer", "U+D83D"),
-        (b'{"query": "q", "answer": "caf\xe9"}', None, "not UTF-8 (byte 30"),
+        ('{"query": "ä ö ü ß", "answer": "'.encode() + b'caf\xe9"}', None, "not UTF-8 (byte 40"),
         (b'{"query": "q", "answer": "a", "x": ' + b"[" * 200 + b"]" * 200 + b"}", "x", "levels deep"),
         (b'{"query": "q", "answer": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", None, "nested too deeply"),
         (b'{"id": "a", "query": "q", "answer": "a", "id": "b"}', "id", "twice"),
@@ -129,8 +128,29 @@ def test_a_bad_line_is_rejected_and_the_good_ones_around_it_come_in(reading, lin
 
 
 def test_a_line_that_is_not_json_is_kept_as_its_text(reading):
-    (bad,) = reading(b"caf\xe9 {\r\n")
-    assert bad.row == "caf\\xe9 {"
+    (bad,) = reading("ä ö ü caf".encode() + b"\xe9 {\r\n")
+    assert bad.row == "ä ö ü caf\\xe9 {"
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "cp1250", "utf-16", "mac_roman"])
+def test_other_encodings_are_read(reading, encoding):
+    rows = [
+        {"query": f"Wie spät ist es, Nr. {n}?", "answer": "Viertel nach fünf, schönen Tag! Grüße, ß."} for n in range(9)
+    ]
+    text = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    records = reading(text.encode(encoding))
+    assert [(each.query, each.answer) for each in records] == [(row["query"], row["answer"]) for row in rows]
+    assert records.encoding is not None
+
+
+def test_a_value_that_was_not_measured_costs_no_answer(reading):
+    (response,) = reading(b'{"query": "q", "answer": "a", "x": -Infinity, "y": [NaN]}')
+    assert response.metadata == {"y": [None]}
+
+
+def test_objects_on_several_lines_one_after_the_other_are_rows(reading):
+    text = "\n".join(json.dumps({"query": f"q{n}", "answer": "a"}, indent=2) for n in range(3))
+    assert [each.query for each in reading(text.encode())] == ["q0", "q1", "q2"]
 
 
 def test_pairs_of_surrogates_are_one_character(reading):

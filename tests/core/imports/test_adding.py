@@ -11,7 +11,6 @@ from judgeboard.cli.import_command import kind_lines
 from judgeboard.formats.files import FORMATS, Format, write_rows, write_whole
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.kinds import KINDS, Kind
-from judgeboard.imports.questions import UnclearFile
 from judgeboard.store.engine import Store
 from judgeboard.store.overview import count_responses
 from judgeboard_dashboard.widgets.imports import columns_table, first_rows
@@ -108,12 +107,11 @@ def test_a_new_kind_is_offered_and_stored_by_the_command(added, command, tmp_pat
     assert "line 2: said: no said" in out
 
 
-def test_a_row_of_a_new_kind_is_recognised_under_another(added, sqlite_store: Store, tmp_path: Path) -> None:
+def test_a_row_of_a_new_kind_is_recognised_by_its_columns(added, sqlite_store: Store, tmp_path: Path) -> None:
     log = tmp_path / "traces.jsonl"
     log.write_text(json.dumps({"trace": "t1", "q": "which wall?", "said": "left"}), encoding="utf-8")
-    with pytest.raises(UnclearFile, match="use --kind traces"):
-        import_file(sqlite_store, log)
-    assert import_file(sqlite_store, log, kind="traces").new == 1
+    summary = import_file(sqlite_store, log)
+    assert (summary.kind, summary.new) == ("traces", 1)
     with sqlite_store.reading() as connection:
         assert count_responses(connection) == 1
 

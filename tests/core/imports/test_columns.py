@@ -10,7 +10,6 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.imports.fields import parse_mapping
 from judgeboard.imports.importing import import_file
-from judgeboard.imports.kinds import OfAnotherKind
 from judgeboard.imports.reading import read_records
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables
@@ -204,24 +203,6 @@ def test_a_path_that_no_row_has_is_refused_with_the_names_there_are(tmp_path: Pa
 RESPONSE = {"id": "a", "question": "q", "response": "a"}
 GRADE = {"response_id": "a", "annotator": "Ada", "label": "grounded"}
 VERDICT = {"response_id": "a", "judge": "one", "quality": 3}
-
-
-@pytest.mark.parametrize(
-    ("row", "said", "meant"),
-    [
-        (GRADE, "responses", "grades"),
-        (VERDICT, "responses", "verdicts"),
-        (RESPONSE, "grades", "responses"),
-        (RESPONSE, "verdicts", "responses"),
-        ({**RESPONSE, "judge": "one"}, "grades", "responses"),
-        (GRADE, "verdicts", "grades"),
-        (VERDICT, "grades", "verdicts"),
-    ],
-)
-def test_a_row_of_another_kind_names_it(one, row, said, meant):
-    rejected = one(row, kind=said)
-    assert isinstance(rejected, OfAnotherKind)
-    assert rejected.reason.endswith(f"the row looks like the kind {meant}: use --kind {meant}")
 
 
 @pytest.mark.parametrize(

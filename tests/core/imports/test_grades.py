@@ -67,7 +67,7 @@ def test_one_part_is_enough(one, part):
         ({"label": "grounded", "label_implied": "perhaps"}, "label_implied"),
         ({"groundedness": 1.01}, "groundedness"),
         ({"groundedness": True}, "groundedness"),
-        ({"groundedness": "0.5"}, "groundedness"),
+        ({"groundedness": "half"}, "groundedness"),
         ({"quality": 3.0}, "quality"),
         ({"quality": 0}, "quality"),
         ({"quality": True}, "quality"),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from judgeboard.domain import Response
-from judgeboard.imports.questions import propose
+from judgeboard.imports.proposals import propose
 from judgeboard.imports.reading import read_records
 from judgeboard.imports.responses import ResponseImport
 
@@ -155,7 +155,8 @@ def test_the_columns_of_another_language_are_proposed() -> None:
     ]
     names = ("ticket", "geöffnet", "kunde", "bot", "wissen", "kanal", "notiz")
     mapping = proposed(*names, rows=rows)
-    assert mapping == {"ticket": "external_id", "kunde": "query", "bot": "answer", "wissen": "context"}
+    fields = {"ticket": "external_id", "geöffnet": "asked_at", "kunde": "query", "bot": "answer", "wissen": "context"}
+    assert mapping == fields
     assert proposed("Kundenfrage", "Botantwort", rows=[("Was?", "Das.")]) == {
         "Kundenfrage": "query",
         "Botantwort": "answer",

@@ -54,10 +54,10 @@ def test_a_second_import_changes_nothing_and_says_since_when(store: Store, log: 
 def test_bad_rows_never_stop_the_good_ones_and_are_kept_with_their_reason(store: Store, tmp_path: Path) -> None:
     path = write(tmp_path / "log.jsonl", answer(1), "{broken", answer(2, answer=7), "", answer(3), answer(1))
     summary = import_file(store, path)
-    assert (summary.new, summary.rejected) == (2, 3)
+    assert (summary.new, summary.unchanged, summary.rejected) == (2, 1, 2)
     assert summary.rejected_file == tmp_path / "log.jsonl.rejected.jsonl"
     rejected = [json.loads(line) for line in summary.rejected_file.read_text().splitlines()]
-    assert [row["line"] for row in rejected] == [2, 3, 6]
+    assert [row["line"] for row in rejected] == [2, 3]
     assert all(row["reason"] for row in rejected)
 
 

@@ -83,17 +83,10 @@ def test_a_list_is_what_people_said(one):
         ({"human": [{"annotator": "x", "scale": "1-5", "depth": 3}]}, "human"),
         ({"human": [{"annotator": "x", "scale": "-2..2 (positive: answer 1 better)", "depth": 1}]}, "human"),
         ({"human": [{"annotator": "x", "depth": "a"}, {"annotator": "x", "depth": "b"}]}, "human"),
-        ({"metadata": 3}, "metadata"),
     ],
 )
 def test_what_is_no_pair_is_rejected_with_its_field(refused, part, field):
     assert refused({**ROW, **part}, kind="pairs")[0] == field
-
-
-def test_other_kinds_are_told_by_their_columns(refused):
-    assert "--kind pairs" in refused(ROW, kind="responses")[1]
-    assert "--kind comparisons" in refused({"pair_id": "p", "judge": "j", "order": "ab"}, kind="pairs")[1]
-    assert "--kind samples" in refused({"id": "q", "question": "?", "samples": ["A"]}, kind="responses")[1]
 
 
 def test_a_csv_says_the_same(reading):

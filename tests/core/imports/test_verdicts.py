@@ -38,7 +38,7 @@ def test_a_verdict_that_could_not_be_used_says_its_status(one):
         ({"status": "refused", "quality": 3}, "status"),
         ({"status": "fine", "quality": 3}, "status"),
         ({"groundedness": 85}, "groundedness"),
-        ({"quality": "3"}, "quality"),
+        ({"quality": "three"}, "quality"),
         ({"label": "maybe"}, "label"),
         ({"quality": 3, "judge": None}, "judge"),
         ({"quality": 3, "reasoning": ["a"]}, "reasoning"),

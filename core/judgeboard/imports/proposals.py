@@ -1,196 +1,20 @@
-"""What must be known before a file can be imported: which column is which field, and the order of day and month.
-
-`propose` guesses the fields of columns whose names are not known, from their names and first values.
-"""
+"""Proposes fields of columns from their names and first values. `mapping` tries what is proposed here."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
-from judgeboard.errors import BadInput
-from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of
-from judgeboard.imports.fields import ColumnNames, Columns, ColumnUse, nested_names, simple_name
-from judgeboard.imports.kinds import KINDS, ImportKind, kind_meant
+from judgeboard.imports.dates import dates_of
+from judgeboard.imports.fields import ColumnNames, Unusable, parsed_json, simple_name
+from judgeboard.imports.grades import GradeImport
+from judgeboard.imports.labels import label_of
+from judgeboard.imports.recorded import VerdictImport
 from judgeboard.imports.responses import thumbs_up
 from judgeboard.imports.values import is_missing, python_list, spelled_number, word_of
-from judgeboard.store.filters import metadata_path, value_at
 from judgeboard.text import as_utc
-
-TIMES = frozenset({"asked_at", "at"})
-_TEXTS = frozenset({"query", "answer"})  # an object in these fields has the text inside
-_TEXTS_OF_LOG = frozenset({"query", "answer", "context"})
-_NAMED = 30  # columns in a message
-_EXAMPLES = 50  # rows from which fields are guessed
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What a file leaves open.
-
-    ``fields`` has all fields of the kind of file, ``missing`` the required ones without a column, ``columns`` how the
-    columns are read so far. ``proposed``,
-    ``{theirs: ours}``, has the likely fields of the other columns. ``other_kind`` is the kind of file that the columns
-    belong to, if all its required fields are there. ``dates`` is a column whose dates may have day or month first.
-    ``rows`` are the first rows of the file, at most 3. ``other_step`` is what to do with such a file in place of an
-    import.
-    """
-
-    file: str
-    fields: tuple[str, ...]
-    missing: tuple[str, ...]
-    columns: tuple[ColumnUse, ...]
-    proposed: Mapping[str, str]
-    other_kind: str | None
-    dates: DatesOfColumn | None
-    rows: Sequence[Mapping[str, Any]]
-    other_step: str | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The columns of the file, and the paths of values inside them that have a likely field."""
-        names = [use.theirs for use in self.columns if use.theirs is not None]
-        return (*names, *(theirs for theirs in self.proposed if theirs not in names))
-
-    @property
-    def unproposed(self) -> tuple[str, ...]:
-        """The required fields that no column fits."""
-        return tuple(ours for ours in self.missing if ours not in self.proposed.values())
-
-    @property
-    def kind_alone(self) -> str | None:
-        """The other kind of file, if only this kind fits: the other columns cannot have all the required texts."""
-        texts = sum(ours in _TEXTS_OF_LOG for ours in self.proposed.values())
-        return self.other_kind if self.unproposed and texts < len(self.missing) else None
-
-    @property
-    def sentence(self) -> str:
-        """What is not clear, in one sentence."""
-        if self.other_step is not None:
-            return f"{self.file}: {self.other_step}. Nothing was stored."
-        if self.kind_alone is not None:
-            title = KINDS[self.kind_alone].title.lower()
-            return f"{self.file}: the rows look like another kind of file: {title}. Nothing was stored."
-        if self.missing:
-            return f"{self.file}: no column was recognised as {' or '.join(self.missing)}. Nothing was stored."
-        column = "" if self.dates is None else f" of {self.dates.column!r}"
-        return f"{self.file}: the dates{column} may have the day or the month first. Nothing was stored."
-
-
-class UnclearFile(BadInput):
-    """A file cannot be imported before its `question` is answered; nothing was stored."""
-
-    def __init__(self, question: Question) -> None:
-        answers = [f"--map {theirs}={ours}" for theirs, ours in question.proposed.items()]
-        answers += [f"--map COLUMN={ours}" for ours in question.unproposed]
-        answers += ["--dates day-first"] if question.dates is not None else []
-        names = ", ".join(name or "(no name)" for name in question.names[:_NAMED])
-        answer = f"It has {names}. Use for example {' '.join(answers)}"
-        if question.kind_alone is not None:
-            answer = f"To import them, use --kind {question.kind_alone}"
-        super().__init__(question.sentence if question.other_step is not None else f"{question.sentence} {answer}")
-        self.question = question
-
-
-class FirstRows:
-    """Collects from the first rows of a file what shows how to read it.
-
-    With an ``order``, the order of day and month is known. ``decided`` is the column whose dates showed it.
-    """
-
-    def __init__(self, kind: type[ImportKind[Any]], columns: Columns, order: DateOrder | None) -> None:
-        self._kind = kind
-        self._columns = columns
-        self._order = order
-        self._rows: list[Mapping[str, Any]] = []
-        self._taken: dict[str, str] = {}
-        self._undecided: DatesOfColumn | None = None
-        self._has_other_dates = False  # with the year first, or numbers
-        self.decided: DatesOfColumn | None = None
-
-    @property
-    def order(self) -> DateOrder | None:
-        """The order of day and month in dates with the year last; None if it is not known."""
-        return self._order if self.decided is None else self.decided.order
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether all required fields have a column, and the order of day and month is known or not needed.
-
-        A first row without a date, or with a date that has the year first, does not show which dates come later.
-        """
-        return bool(self._rows) and not self._missing and (self.order is not None or TIMES.isdisjoint(self._taken))
-
-    @property
-    def _open_dates(self) -> DatesOfColumn | None:
-        return self._undecided if self.order is None else None
-
-    @property
-    def _missing(self) -> tuple[str, ...]:
-        return tuple(ours for ours in self._kind.required(self._taken) if ours not in self._taken)
-
-    def add(self, values: Mapping[str, Any]) -> None:
-        """Add a row."""
-        taken, _ = self._columns.plan(values, counts=False)
-        if len(self._rows) < _EXAMPLES:
-            self._rows.append(values)
-        self._taken |= {
-            ours: theirs
-            for ours, theirs in taken.items()
-            if not (ours in _TEXTS and self._kind.brings_answers and isinstance(values[theirs], dict))
-        }
-        self.add_dates(values)
-
-    def add_dates(self, values: Mapping[str, Any]) -> None:
-        """Add the dates of a row."""
-        for theirs in {self._taken[ours] for ours in TIMES & self._taken.keys()}:
-            value = values.get(theirs)
-            dates = dates_of(theirs, [value]) if self.order is None else None
-            if dates is not None and dates.order is not None:
-                self.decided = dates
-            # If the file has other dates, a later one that may be either is one rejected row: the file is not refused.
-            self._has_other_dates = self._has_other_dates or (dates is None and is_time(value))
-            if not self._has_other_dates:
-                self._undecided = self._undecided or dates
-
-    def proposed(self, needed: Collection[str]) -> dict[str, str]:
-        """Return the likely fields of columns that are not read, ``{theirs: ours}``."""
-        if not self._kind.brings_answers and not needed:
-            return {}
-        used = {use.theirs for use in self._columns.report() if use.ours in self._taken or use.how.startswith("--map")}
-        names: dict[str, list[Any]] = {}
-        for values in self._rows:
-            for name in [*values, *nested_names(values)]:
-                with suppress(BadInput):  # a name that --map cannot give
-                    path = (name,) if name in values else metadata_path(name)
-                    if path[0] not in used:
-                        names.setdefault(name, []).append(value_at(values, path))
-        free = [ours for ours in self._kind.columns if ours not in self._taken]
-        return propose(self._kind.columns, needed, free, names)
-
-    def question(self, file: str) -> Question | None:
-        """Return what is open; None if nothing is."""
-        missing, dates = self._missing, self._open_dates
-        if not self._rows or not (missing or dates):
-            return None
-        proposed = self.proposed(missing) if missing else {}
-        for theirs in [theirs for theirs, ours in proposed.items() if ours in TIMES and self._order is None]:
-            shown = dates_of(theirs, [values.get(theirs) for values in self._rows])
-            dates = dates or (shown if shown is not None and shown.order is None else None)
-        return Question(
-            file,
-            tuple(self._kind.columns),
-            missing,
-            self._columns.report(),
-            proposed,
-            kind_meant(self._kind, self._taken, self._rows[0]) if missing else None,
-            dates,
-            self._rows[:3],
-            self._kind.other_step(self._taken) if missing else None,
-        )
-
 
 # Words in the name of a column: one of the first group alone makes a proposal, the others need fitting values.
 _HINTS: Mapping[str, tuple[str, str]] = {
@@ -215,7 +39,9 @@ _HINTS: Mapping[str, tuple[str, str]] = {
     "thumbs": ("thumb thumbs feedback rating vote helpful csat satisfaction satisfied reaction bewertung", "score"),
     "stars": ("star stars feedback rating csat satisfaction bewertung", "score"),
     "generator_model": ("model llm engine", ""),
-    "query_type": ("type category intent topic kategorie", ""),
+    "query_type": ("type category intent topic kategorie thema tema sujet anliegen", "department area"),
+    "generator_cost": ("cost kosten costo cout price preis", "eur usd amount"),
+    "feedback": ("feedback rating satisfaction satisfied reaction bewertung zufriedenheit vote", "score"),
 }
 _FEEDBACK = frozenset({"thumbs", "stars", "feedback"})
 _ENOUGH = 2.0  # the smallest score of a proposal
@@ -224,6 +50,12 @@ _ASKS = re.compile("[?\uff1f]")  # U+FF1F is the question mark of Chinese and Ja
 _PASSAGE = 40  # words; a longer text is rather a passage than a question
 _LONGEST_ID = 64  # characters
 _EPOCH = 1e9  # seconds; smaller numbers are rather durations than times
+# With these words in its name, a text is no answer and no question.
+_GOLD = frozenset({"gold", "golden", "truth", "expected", "ideal", "reference", "target", "correct", "title", "name"})
+_CODE = re.compile(
+    r"[A-Za-z]{1,10}[-_]?\d{2,}|[0-9a-f]{8}-?[0-9a-f-]{8,}"
+)  # such values are ids, whatever their name is
+_FILE = re.compile(r"\S+\.\w{1,5}")
 # With these words in its name, an id is not that of an answer.
 _OTHER_IDS = frozenset(
     {"user", "customer", "client", "agent", "session", "conversation", "chat", "thread", "org", "tenant", "bot"}
@@ -295,7 +127,7 @@ def _is_prose(value: Any) -> bool:
     if not isinstance(value, str) or value.lstrip()[:1] in {"[", "{"}:
         return False
     words = value.split()
-    code = len(words) == 1 and re.search(r"\d|://|@", words[0])
+    code = len(words) == 1 and (re.search(r"\d|://|@", words[0]) or _FILE.fullmatch(words[0]))
     return not code and re.search(r"[^\W\d_]{2}", value) is not None and not is_time(value)
 
 
@@ -311,10 +143,19 @@ def is_time(value: Any) -> bool:
     return True
 
 
+def objects_in(text: str) -> list[Any] | None:
+    """Return the list in a JSON text, None for any other text."""
+    try:
+        value = parsed_json("", text) if text.lstrip().startswith("[") else None
+    except Unusable:
+        return None
+    return value if isinstance(value, list) else None
+
+
 def _has_passages(value: Any) -> bool:
     """Whether a value is a list of passages, or a text with several of them."""
     if isinstance(value, str):
-        listed = python_list(value)
+        listed = python_list(value) or objects_in(value)
         value = listed if listed is not None else re.split(r"\n{2,}|\s*(?:\|+|-{3,}|;)\s*", value.strip())
         if len(value) < 2 and listed is None:
             return False
@@ -347,7 +188,7 @@ def _fit(ours: str, look: _Look, words: Sequence[str]) -> float | None:
     if not look.values:
         return None
     if ours in {"query", "answer", "reference"}:
-        return _fit_of_text(ours, look)
+        return None if ours != "reference" and not _GOLD.isdisjoint(words) else _fit_of_text(ours, look)
     if ours in _FEEDBACK:
         return _fit_of_feedback(ours, look)
     if ours == "context":
@@ -355,9 +196,15 @@ def _fit(ours: str, look: _Look, words: Sequence[str]) -> float | None:
         listed = 0.0 if look.passages <= 0.5 else 2.0 if is_list else 1.5
         is_text = look.prose > 0.5 and look.words > 1  # one word is rather the id or name of a passage
         return listed + (look.words > _PASSAGE) if listed or is_text else None
+    if ours in _OF_GENERATOR and not _JUDGES.union(_PEOPLE).isdisjoint(words):
+        return None
     fits, fit = {
-        "external_id": (look.distinct and _are_ids(look.values) and not _OTHER_IDS.intersection(words), 1.0),
-        "asked_at": (look.times > 0.8, 1.0),
+        "external_id": (
+            look.distinct and _are_ids(look.values) and not _OTHER_IDS.intersection(words),
+            2.0 if all(_CODE.fullmatch(str(value)) for value in look.values) else 1.0,
+        ),
+        "asked_at": (look.times > 0.8, 2.0),
+        "generator_cost": (all(isinstance(_number(value), int | float) for value in look.values), 0.0),
         "generator_model": (_are_names(look), 0.0),
         "query_type": (_are_names(look), 0.0),
     }.get(ours, (True, 0.0))
@@ -388,8 +235,150 @@ def _fit_of_text(ours: str, look: _Look) -> float | None:
 
 def _fit_of_feedback(ours: str, look: _Look) -> float | None:
     words = {str(word_of(value)) for value in look.values}
+    if ours == "feedback":
+        return 0.0 if all(word in set("12345") or thumbs_up(word) is not None for word in words) else None
     if ours == "stars":
         return 0.0 if words <= set("12345") and words & set("2345") else None
     if any(word not in {"-1", "0", "1"} and thumbs_up(word) is None for word in words):
         return None
-    return 0.0 if words <= _UNTELLING else 2.0
+    return 0.0 if words <= _UNTELLING or len(words) < 2 else 2.0
+
+
+_OF_GENERATOR = frozenset({"generator_model", "query_type", "asked_at"})
+_JUDGES = frozenset({"judge", "evaluator", "eval", "evaluation", "grader", "autorater", "critic"})
+_PEOPLE = frozenset({"human", "annotator", "rater", "reviewer", "expert", "labeler", "labeller", "manual"})
+_METRICS = frozenset(
+    {
+        *("faithfulness", "groundedness", "relevancy", "relevance", "correctness", "precision", "recall", "similarity"),
+        *("coherence", "fluency", "completeness", "conciseness", "toxicity", "helpfulness", "harmfulness"),
+    }
+)
+_LABEL_WORDS = frozenset({"label", "verdict", "decision", "passed", "outcome", "result"})
+_SCORE_WORDS = frozenset({"score", "rating", "grade", "value", "points", "stars"})
+_REASON_WORDS = frozenset({"reason", "reasoning", "rationale", "explanation", "critique", "comment", "justification"})
+_USERS = frozenset({"user", "customer", "thumbs", "thumb", "id", "ids"})
+_WHO_WORDS = frozenset({"model", "name", "id"})
+
+
+class Beside(NamedTuple):
+    """What a file has beside its answers: fields by column, values for all rows, and whether the scale is certain."""
+
+    columns: dict[str, str]
+    constants: dict[str, str]
+    is_sure: bool
+
+
+class _Judged(NamedTuple):
+    """Who judged: the words for them in names of columns, and the fields of their judgments."""
+
+    kind: str
+    words: frozenset[str]
+    who: str
+    note: str
+    scores: str
+    unnamed: str
+    fields: ColumnNames
+
+
+_JUDGED = (
+    _Judged("verdicts", _JUDGES, "judge", "reasoning", "scores", "metrics", VerdictImport.columns),
+    _Judged("grades", _PEOPLE, "annotator", "note", "aspects", "human", GradeImport.columns),
+)
+
+
+def judged_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Beside]:
+    """Return the columns of a judge's verdicts (``verdicts``) and of people's grades (``grades``) beside answers.
+
+    ``columns`` has the first values of each column. Names say who judges and what a column has; values must fit.
+    """
+    judged = {each.kind: _judged(each, columns) for each in _JUDGED}
+    return {kind: beside for kind, beside in judged.items() if beside is not None}
+
+
+def _judged(by: _Judged, columns: Mapping[str, Sequence[Any]]) -> Beside | None:
+    present = {name: [value for value in values if not is_missing(value)] for name, values in columns.items()}
+    own = {name: by.words & _words(name) for name in columns}
+    who = [name for name in own if own[name] and simple_name(name) in by.fields[by.who] and _are_texts(columns[name])]
+    parts: dict[str, str] = {}
+    scores: dict[str, Sequence[Any]] = {}
+    for name, values in present.items():
+        rest = _words(name) - by.words
+        is_score = by.kind == "verdicts" and (bool(rest & _METRICS) or simple_name(name) in by.fields["quality"])
+        if not values or name in who or rest & _USERS or not (own[name] or who or is_score):
+            continue
+        if all(isinstance(_number(value), int | float) for value in values):
+            if is_score or rest & _SCORE_WORDS or (own[name] and rest and not rest & _WHO_WORDS):
+                scores[name] = [_number(value) for value in values]
+        elif rest & _LABEL_WORDS and all(label_of(value, name) for value in values):
+            parts.setdefault("label", name)
+        elif rest & _REASON_WORDS and _are_texts(values):
+            parts.setdefault(by.note, name)
+        elif own[name] and rest & _WHO_WORDS and _are_texts(values):
+            who.append(name)
+    mapped, scale, is_sure = _scores(by, scores)
+    if "label" not in parts and not mapped:
+        return None
+    parts |= {by.who: who[0]} if who else {}
+    constants = ({} if scale is None else {"scale": scale}) | ({} if who else {by.who: by.unnamed})
+    return Beside(
+        {
+            name: f"{by.kind}.{ours}"
+            for name, ours in (*((name, ours) for ours, name in parts.items()), *mapped.items())
+        },
+        {f"{by.kind}.{ours}": value for ours, value in constants.items()},
+        is_sure,
+    )
+
+
+def _scores(by: _Judged, scores: Mapping[str, Sequence[Any]]) -> tuple[dict[str, str], str | None, bool]:
+    """Return the fields of scores on one scale, the scale (None: that of the fields), and whether it is certain."""
+    scales = {name: scale_of(numbers) for name, numbers in scores.items()}
+    groundedness = [
+        name for name in scores if simple_name(name) in by.fields["groundedness"] and scales[name][0] == "0-1"
+    ]
+    quality = [name for name in scores if simple_name(name) in by.fields["quality"] and _is_quality(scores[name])]
+    mapped = dict(zip(groundedness[:1], ("groundedness",), strict=False))
+    mapped |= dict(zip(quality[:1], ("quality",), strict=False))
+    others = {name: scales[name][0] for name in scores if name not in mapped and scales[name][0] is not None}
+    if quality or not others:
+        return mapped, None, True
+    # A row has one scale: the groundedness stands on that from 0 to 1.
+    scale = "0-1" if groundedness else Counter(others.values()).most_common(1)[0][0]
+    same = [name for name in others if others[name] == scale]
+    for name in same:
+        plain = bool(_SCORE_WORDS & _words(name)) and not _METRICS & _words(name) and "quality" not in mapped.values()
+        mapped[name] = "quality" if plain else f"{by.scores}.{simple_name(name)}"
+    return mapped, scale if same else None, all(scales[name][1] for name in same)
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(simple_name(name).split("_"))
+
+
+def _is_quality(numbers: Sequence[Any]) -> bool:
+    return all(float(number).is_integer() and 1 <= number <= 4 for number in numbers)
+
+
+def scale_of(numbers: Sequence[Any]) -> tuple[str | None, bool]:
+    """Return the scale of numbers and whether it is certain; no scale if there are no numbers."""
+    if not numbers:
+        return None, True
+    low, high = min(numbers), max(numbers)
+    whole = all(float(number).is_integer() for number in numbers)
+    if low < 0 or high > 100:
+        return None, True
+    if high <= 1:
+        return "0-1", True
+    if whole and low >= 1 and high <= 5:
+        return "1-5", high == 5
+    if high <= 10:
+        return ("1-10" if low >= 1 else "0-10"), whole and high == 10
+    return "0-100", False
+
+
+def _number(value: Any) -> Any:
+    return None if isinstance(value, bool) else spelled_number(value) if isinstance(value, str) else value
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    return all(is_missing(value) or (isinstance(value, str) and isinstance(_number(value), str)) for value in values)

@@ -1,0 +1,375 @@
+"""The mapping of a file: which column is which field. It is proposed, tried on the first rows, and looked at."""
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from judgeboard.domain import Response
+from judgeboard.errors import BadInput
+from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of
+from judgeboard.imports.fields import BESIDE, EXTRA, Cells, Columns, Unusable, fault_in, nested_names, simple_name
+from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
+from judgeboard.imports.proposals import is_time, judged_columns, propose
+from judgeboard.imports.values import Meanings, is_missing
+from judgeboard.store.filters import metadata_path, value_at
+from judgeboard.text import shortened
+
+LEAST_FIT = 0.95
+"""The share of the tried rows that a mapping must read."""
+TIMES = frozenset({"asked_at", "at"})
+_TEXTS = frozenset({"query", "answer"})  # an object in these fields has the text inside
+_OPTIONAL = frozenset({"context"})  # optional fields that are read in columns with any name if the values show them
+_LABEL, _BY_PERSON = "grades.label", {"grades.annotator": "human"}  # a label without a name
+_EXAMPLES = 50  # rows from which fields are proposed
+
+
+@dataclass(frozen=True, slots=True)
+class MappedField:
+    """A field, its column (None: the same value in all rows), and up to two values as they would be stored."""
+
+    ours: str
+    theirs: str | None
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileMapping:
+    """How the columns of a file are read.
+
+    ``kind`` is that of its rows. ``columns``, ``{theirs: ours}``, and ``constants``, ``{ours: value}``, are what the
+    names of the columns do not say. ``missing`` are the required fields without a column. ``left_over`` are the columns
+    that are not read. ``dates`` is a column of dates with the year last, and their order if one of them shows it.
+    ``rows`` were tried. ``fit`` is the share of the tried
+    rows that can be stored. ``is_certain`` is False if a person must look at the mapping first.
+    ``further`` is the column of a label that a person may have given, and its field.
+    """
+
+    file: str
+    kind: str
+    fields: tuple[MappedField, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    left_over: tuple[str, ...] = ()
+    dates: DatesOfColumn | None = None
+    rows: int = 0
+    fit: float = 0.0
+    is_certain: bool = False
+    further: tuple[str, str] | None = None
+    other_step: str | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the tried rows can be stored with this mapping, once the order of day and month is known."""
+        return not self.missing and self.fit >= LEAST_FIT
+
+    @property
+    def asks_dates(self) -> DatesOfColumn | None:
+        """The column whose dates may have the day or the month first."""
+        return self.dates if self.dates is not None and self.dates.order is None else None
+
+    def words(self, typed: Collection[str] = (), *, kind: bool = True) -> tuple[str, ...]:
+        """Return the options of `judgeboard import` that take the mapping, without what was ``typed`` before."""
+        of_kind = ("--kind", self.kind) if kind and self.kind != "responses" else ()
+        columns = [f"{theirs}={ours}" for theirs, ours in self.columns.items() if theirs not in typed]
+        constants = [f"{ours}={value}" for ours, value in self.constants.items() if ours not in typed]
+        pairs = [*(("--map", each) for each in columns), *(("--set", each) for each in constants)]
+        return (*of_kind, *itertools.chain.from_iterable(pairs))
+
+    @property
+    def sentence(self) -> str:
+        """What is not clear, in one sentence."""
+        if self.other_step is not None:
+            return f"{self.file}: {self.other_step}. Nothing was stored."
+        if self.missing:
+            return f"{self.file}: no column was recognised as {' or '.join(self.missing)}. Nothing was stored."
+        if not self.is_usable:
+            return f"{self.file}: only {self.fit:.0%} of the first rows can be read. Nothing was stored."
+        if self.asks_dates is not None:
+            column = self.asks_dates.column
+            return f"{self.file}: the dates of {column!r} may have the day or the month first. Nothing was stored."
+        return f"{self.file}: look at the columns first. Nothing was stored."
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRows:
+    """The first rows of a file, and how they are read."""
+
+    file: str
+    rows: Sequence[Mapping[str, Any]]
+    textual: bool
+    meanings: Meanings
+    dates: DateOrder | None
+
+    def mapping(self, kind: str, mapped: Mapping[str, str], constants: Mapping[str, str]) -> FileMapping:
+        """Return the mapping of the rows as a kind; ``mapped`` and ``constants`` are those of a request."""
+        class_ = kind_class(kind)
+        taken = self._taken(columns_of(class_, mapped, constants, self.meanings))
+        said = {*taken, *mapped.values()}
+        missing = [ours for ours in class_.required(taken) if ours not in said]
+        used = {*taken.values(), *mapped}
+        free = {name: values for name, values in self._columns(used).items() if name not in used}
+        # What is proposed: fields that are missing, and what the file has beside its answers.
+        columns, given = dict(mapped), dict(constants)
+        sure = not missing
+        likely = [ours for ours in class_.columns if ours not in said]
+        if missing or class_.brings_answers:
+            proposed = propose(class_.columns, missing, likely, free)
+            columns |= {theirs: ours for theirs, ours in proposed.items() if missing or ours in _OPTIONAL}
+        if kind == "responses":
+            top = {name: values for name, values in self._columns(set(mapped)).items() if name in self.rows[0]}
+            for name, beside in judged_columns(top).items():
+                if not any(ours.startswith(f"{name}.") for ours in (*mapped.values(), *constants)):
+                    columns |= {theirs: ours for theirs, ours in beside.columns.items() if theirs not in mapped}
+                    given |= beside.constants
+                    sure &= beside.is_sure
+        mapping = self._tried(kind, columns, given, mapped, sure=sure)
+        label = next((name for name in mapping.left_over if simple_name(name) == "label"), None)
+        if kind != "responses" or label is None or not mapping.is_certain:
+            return mapping
+        tried = self._tried(kind, {**columns, label: _LABEL}, {**given, **_BY_PERSON}, mapped, sure=True)
+        return replace(mapping, further=(label, _LABEL)) if _LABEL in tried.columns.values() else mapping
+
+    def _tried(
+        self, kind: str, columns: dict[str, str], constants: dict[str, str], mapped: Mapping[str, str], *, sure: bool
+    ) -> FileMapping:
+        """Return the mapping without what does not fit the rows."""
+        while True:
+            trial = _Trial(self, kind, columns, constants)
+            unfit = trial.unfit - mapped.keys() if kind == "responses" else trial.unfit & columns.keys() - mapped.keys()
+            if not unfit:
+                break
+            for theirs in unfit:
+                ours = columns.get(theirs, EXTRA)
+                group, dot, _ = ours.partition(".")
+                if dot and group in BESIDE:  # the verdict or the grade cannot be read as a whole
+                    columns = {name: each for name, each in columns.items() if not each.startswith(f"{group}.")}
+                    constants = {name: each for name, each in constants.items() if not name.startswith(f"{group}.")}
+                elif theirs in columns and ours != EXTRA:
+                    del columns[theirs]
+                else:
+                    columns[theirs] = EXTRA
+        return trial.result(sure=sure)
+
+    def _taken(self, columns: Columns) -> dict[str, str]:
+        taken: dict[str, str] = {}
+        for values in self.rows:
+            unfolded = columns.unfolded(dict(values))
+            plan, _ = columns.plan(unfolded, counts=False)
+            taken |= _of_texts(plan, unfolded)
+        return taken
+
+    def _columns(self, used: set[str]) -> dict[str, list[Any]]:
+        """Return the first values of the columns, and of the values inside columns that are not used."""
+        values: dict[str, list[Any]] = {}
+        for row in self.rows[:_EXAMPLES]:
+            for name in [*row, *nested_names({name: each for name, each in row.items() if name not in used})]:
+                try:
+                    path = (name,) if name in row else metadata_path(name)
+                except BadInput:  # a name that --map cannot give
+                    continue
+                values.setdefault(name, []).append(value_at(row, path))
+        return values
+
+
+class _Trial:
+    """Reads the first rows with a mapping, and keeps which columns do not fit."""
+
+    def __init__(self, first: FirstRows, kind: str, columns: Mapping[str, str], constants: Mapping[str, str]) -> None:
+        self.first, self.kind, self.columns, self.constants = first, kind, columns, constants
+        self._class = kind_class(kind)
+        self._plans = columns_of(self._class, columns, constants, first.meanings)
+        self.read = 0
+        self.values: dict[str, list[str]] = {}
+        self.taken: dict[str, str] = {}
+        rows = []
+        for row in first.rows:
+            values = self._plans.unfolded(dict(row))
+            taken, others = self._plans.plan(values, counts=False)
+            self.taken |= _of_texts(taken, values)
+            rows.append((values, taken, others))
+        self.dates = self._dates()
+        order = first.dates or (None if self.dates is None else self.dates.order)
+        self._reading = self._class("default")
+        self._beside = {name: kind_class(name)("default") for name in BESIDE}
+        self._faults: Counter[str] = Counter()
+        self._times: Counter[str] = Counter()
+        for values, taken, others in rows:
+            self._try(Cells(values, taken, others, first.textual, meanings=first.meanings, dates=order))
+
+    @property
+    def unfit(self) -> set[str]:
+        """The columns whose values do not fit. Fields by their names stay so, but a column that repeats is no id."""
+        tried = {*self.columns, *(self.taken[name] for name in {"external_id"} & self.taken.keys())}
+        least = 1 - LEAST_FIT
+        return {each for each in tried & self._faults.keys() if self._faults[each] > least * self._times[each]}
+
+    def _try(self, cells: Cells) -> None:
+        """Read a row, and count the columns that cannot be read."""
+        taken = cells.taken
+        self._times.update(theirs for ours, theirs in taken.items() if cells.get(ours) is not None)
+        if fault_in(dict(cells.values)):
+            return
+        try:
+            record = self._reading.build(cells)
+        except Unusable as error:
+            self._faults.update([taken[error.field]] if error.field is not None and error.field in taken else ())
+            return
+        self.read += 1
+        undecided = self.dates.column if self.dates is not None and self.dates.order is None else None
+        self._faults.update(cells.unread.keys() - {taken.get("external_id"), undecided})
+        for ours, theirs in taken.items():
+            if theirs not in cells.unread and (value := cells.get(ours)) is not None:
+                self._show(ours, _stored(record, ours, value))
+        for ours, value in self._plans.parts_of(cells.values):
+            self._show(ours, str(value))
+        for name, importing in self._beside.items() if isinstance(record, Response) else ():
+            own = beside_cells(cells, name, record)
+            try:
+                if own is not None:
+                    importing.build(own)
+            except Unusable:
+                self._faults.update(theirs for ours, theirs in taken.items() if ours.startswith(f"{name}."))
+
+    def _show(self, ours: str, value: str) -> None:
+        examples = self.values.setdefault(ours, [])
+        if len(examples) < 2:
+            examples.append(shortened(" ".join(value.split()), 60))
+
+    def result(self, *, sure: bool) -> FileMapping:
+        """Return the mapping that was tried."""
+        first, taken = self.first, self.taken
+        missing = tuple(ours for ours in self._class.required(taken) if ours not in taken)
+        whole = {**taken, **{ours: theirs for theirs, ours in self.columns.items() if ours != EXTRA}}
+        fields = [
+            MappedField(ours, theirs, tuple(self.values.get(ours, ())))
+            for ours, theirs in whole.items()
+            if ours != theirs or ours in self._class.columns or ours in self.constants
+        ]
+        read = {*whole.values()}
+        others = [{name: value for name, value in row.items() if name not in read} for row in first.rows[:_EXAMPLES]]
+        inside = {name: nested_names({name: value}) for row in others for name, value in row.items()}
+        left_over = dict.fromkeys(
+            each for name, names in inside.items() for each in names or [name] if each not in read
+        )
+        return FileMapping(
+            first.file,
+            self.kind,
+            tuple(replace(each, theirs=None) if each.ours in self.constants else each for each in fields),
+            self.columns,
+            self.constants,
+            missing,
+            tuple(left_over),
+            self.dates,
+            len(first.rows),
+            self.read / max(1, len(first.rows)),
+            sure and not missing and not (self.dates is not None and self.dates.order is None),
+            other_step=self._class.other_step(taken) if missing else None,
+        )
+
+    def _dates(self) -> DatesOfColumn | None:
+        """Return the column of dates with the year last, unless other dates than such show no order."""
+        for theirs in (self.taken[ours] for ours in TIMES & self.taken.keys() if self.first.dates is None):
+            values = [value for row in self.first.rows if not is_missing(value := row.get(theirs))]
+            shown = dates_of(theirs, values)
+            if shown is not None and (shown.order is not None or not any(map(is_time, values))):
+                return shown
+        return None
+
+
+def _of_texts(taken: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of fields without a question or an answer that is an object: its text is inside."""
+    return {ours: theirs for ours, theirs in taken.items() if not (ours in _TEXTS and isinstance(values[theirs], dict))}
+
+
+def _stored(record: Any, ours: str, value: Any) -> str:
+    """Return the value of a field as it would be stored."""
+    if not isinstance(record, Response):
+        return str(value)
+    if ours == "context" and record.passages is not None:
+        return f"{len(record.passages)}: {record.passages[0]}" if record.passages else "none"
+    return str(getattr(record, ours, value))
+
+
+def columns_of(
+    kind: type[ImportKind[Any]],
+    mapped: Mapping[str, str],
+    constants: Mapping[str, str],
+    meanings: Meanings,
+    *,
+    names_source: bool = False,
+) -> Columns:
+    """Return what decides which column is which field of a kind, and of the kinds beside answers.
+
+    With ``names_source``, a column ``source`` is the source also in files without a column ``external_id``.
+    """
+    return Columns(
+        fields_of(kind),
+        mapped,
+        left_over=kind.left_over,
+        reads_left_over=kind.reads_left_over,
+        meanings=meanings,
+        constants=constants,
+        own_export_only=kind.own_export_only - ({"source"} if names_source else set()),
+    )
+
+
+def fields_of(kind: type[ImportKind[Any]]) -> dict[str, tuple[str, ...]]:
+    """Return the names of columns by field, also of the kinds beside answers."""
+    fields = dict(kind.columns)
+    if kind is kind_class("responses"):
+        for name in BESIDE:
+            fields |= {f"{name}.{ours}": (f"{name}_{ours}",) for ours in kind_class(name).columns}
+    return fields
+
+
+def beside_cells(cells: Cells, kind: str, answer: Response) -> Cells | None:
+    """Return the verdict or the grade in the row of an answer, None if the row has none."""
+    prefix = f"{kind}."
+    taken = {ours.removeprefix(prefix): theirs for ours, theirs in cells.taken.items() if ours.startswith(prefix)}
+    values = [
+        cells.get(f"{prefix}{name}") for name in ("label", "groundedness", "quality", "scores", "aspects", "status")
+    ]
+    if all(value in (None, "", {}) for value in values):
+        return None
+    meanings = {name.removeprefix(prefix): words for name, words in cells.meanings.items() if name.startswith(prefix)}
+    own = {"external_id": answer.external_id, "source": answer.source or None}
+    return replace(
+        cells,
+        values={**cells.values, **own},
+        taken={**taken, **{name: name for name in own}},
+        extra=(),
+        parsed={},
+        meanings=meanings,
+        unread={},
+    )
+
+
+def kinds_of(row: Mapping[str, Any]) -> list[str]:
+    """Return the kinds whose required fields are columns of a row by their names, those with answers first."""
+    fit = []
+    for name in KINDS:
+        own = columns_of(kind_class(name), {}, {}, {}).plan(row, counts=False)[0]
+        if all(ours in own for ours in kind_class(name).required(own)):
+            fit.append(name)
+    return sorted(fit, key=lambda name: (not kind_class(name).brings_answers, -len(kind_class(name).needed)))
+
+
+def mapping_of(
+    first: FirstRows, kind: str | None, mapped: Mapping[str, str], constants: Mapping[str, str]
+) -> FileMapping:
+    """Return the mapping of a file. Without a kind, its rows are answers, unless only another kind fits."""
+    if kind is None and first.rows and not _has_texts(first, mapped):
+        for name in kinds_of(first.rows[0]):
+            mapping = first.mapping(name, mapped, constants)
+            if mapping.is_usable:
+                return mapping
+    return first.mapping(kind or "responses", mapped, constants)
+
+
+def _has_texts(first: FirstRows, mapped: Mapping[str, str]) -> bool:
+    """Whether the rows have the question or the answer in a column with a known name."""
+    taken, _ = columns_of(kind_class("responses"), {}, {}, {}).plan(first.rows[0], counts=False)
+    return not _TEXTS.isdisjoint({*taken, *mapped.values()})
