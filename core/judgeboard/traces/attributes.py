@@ -39,18 +39,20 @@ def is_repr(text: str) -> bool:
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Half an emoji becomes U+FFFD: JavaScript writes it where a text was cut.
+    """Return the value of a JSON text, which may have line breaks in its texts. NaN becomes None: Python writes it.
 
-    Raises ValueError for anything else that is no JSON.
+    A byte that is no UTF-8 becomes U+FFFD, as does half an emoji: JavaScript writes it where a text was cut. Raises
+    ValueError for anything else that is no JSON.
     """
     try:
         return orjson.loads(text)
     except ValueError:
-        written = text if isinstance(text, str) else text.decode()
+        written = text if isinstance(text, str) else text.decode("utf-8-sig", errors="replace")
         whole = _HALF.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], written)
-        if whole == written:
-            raise
-        return orjson.loads(whole)
+        try:
+            return json.loads(whole, strict=False, parse_constant=lambda _: None)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
 
 def parsed(text: Any) -> Any:
@@ -64,12 +66,7 @@ def parsed(text: Any) -> Any:
         try:
             text = load_json(text)
         except ValueError:
-            if "NaN" not in text and "Infinity" not in text:  # Python writes them, JSON has no such numbers
-                break
-            try:
-                text = json.loads(text, parse_constant=lambda _: None)
-            except (ValueError, RecursionError):
-                break
+            break
     return text
 
 

@@ -97,11 +97,14 @@ RESPONSE = table_of(Response)
 class UserFeedback(Stored, table=True):
     """Feedback of the assistant's user on a response, on its original scale."""
 
+    of_responses = "OLD.response_id"
+
     response_id: int = column(BigId, refers="response", index=True)
     kind: FeedbackKind = column(one_of(FeedbackKind, "kind"))
     value: float
     user: str | None
     at: datetime | None = column(Utc)
+    comment: str | None = column(forgotten=True)
     import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
     imported_at: datetime = column(Utc)
 

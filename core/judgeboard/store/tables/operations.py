@@ -452,6 +452,7 @@ class WaitingFeedback(Stored, table=True):
     value: float
     user: str | None
     at: datetime | None = column(Utc)
+    comment: str | None
     received_at: datetime = column(Utc, index=True)
 
 
