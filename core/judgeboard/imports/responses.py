@@ -111,7 +111,7 @@ class ResponseImport(ImportKind[Response]):
         if self._beside_feedback:
             first = self._beside_feedback.most_common(MAX_BESIDE)
             names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in first)
-            yield f"not stored: {names}; of an object of feedback, the value, the user, the time and the comment are stored"
+            yield f"not stored: {names}; of an object of feedback, only value, user, time and comment are stored"
         if self._built and not self._with_passages:
             yield NO_PASSAGES
 
@@ -447,9 +447,8 @@ def _beside_feedback(cells: Cells) -> Iterator[str]:
 
 def unread_keys(value: Mapping[str, Any]) -> list[str]:
     """Return the keys of an object of feedback that have a value and are not read, such as a comment."""
-    read = {"user", "at", _comment_key(value)} | (
-        {"kind", "value"} if value.get("kind") is not None else dict(_named_values(value)).keys()
-    )
+    scales = {"kind", "value"} if value.get("kind") is not None else dict(_named_values(value)).keys()
+    read = {"user", "at", _comment_key(value), *scales}
     return [name for name, each in value.items() if each not in (None, "", [], {}) and name not in read]
 
 

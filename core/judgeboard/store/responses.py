@@ -198,12 +198,11 @@ def insert_feedback(
         new.append(dict(zip(names, (*row, batch_id, entry.comment), strict=True)) | {"imported_at": now})
 
     for response_id, entry in ((id_, entry) for id_, entries in feedback.items() for entry in entries):
-        if response_id in without_comments:
-            entry = replace(entry, comment=None)
-        row = _feedback_row(response_id, entry)
-        last[row[:3]] = entry
-        if (*row, entry.comment) not in stored:
-            add(row, entry)
+        new_entry = replace(entry, comment=None) if response_id in without_comments else entry
+        row = _feedback_row(response_id, new_entry)
+        last[row[:3]] = new_entry
+        if (*row, new_entry.comment) not in stored:
+            add(row, new_entry)
     older = {
         giver: entry
         for giver, entry in last.items()

@@ -6,6 +6,7 @@ from typing import Any
 
 from judgeboard.domain import LOG_FIELDS, Response
 from judgeboard.judges.evidence_alignment import SERVED
+from judgeboard.llm.chat import tool_call_lines
 from judgeboard_dashboard.evidence import Html, beginning, tag
 from judgeboard_dashboard.widgets.texts import count
 
@@ -64,7 +65,7 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
         tag(
             "div",
             tag("span", str(turn.get("role") or "").capitalize()),
-            tag("div", beginning(message_words(turn.get("content")), LONGEST), cls="jb-lines"),
+            tag("div", beginning(message_words(turn), LONGEST), cls="jb-lines"),
             cls="jb-turn",
         )
         for turn in turns[-MOST_TURNS:]
@@ -73,14 +74,14 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
     return tag("div", tag("div", "Messages sent to the model", cls="jb-label"), earlier, *lines, cls="jb-block")
 
 
-def message_words(content: Any) -> str:
-    """Return the text of a message, which may be a list of parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        texts = [part["text"] if isinstance(part, dict) and "text" in part else part for part in content]
-        return "\n".join(text if isinstance(text, str) else _json(text) for text in texts)
-    return "" if content is None else _json(content)
+def message_words(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, which may be a list of parts, and its tool calls."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [] if content in (None, "") else [content]
+    others = [part for part in parts if not tool_call_lines({"content": [part]})]
+    texts = [part["text"] if isinstance(part, dict) and "text" in part else part for part in others]
+    lines = [text if isinstance(text, str) else _json(text) for text in texts]
+    return "\n".join([*lines, *tool_call_lines(message)])
 
 
 def _values(metadata: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, str]]:

@@ -163,7 +163,7 @@ def _texts_of(call: Call) -> Iterator[tuple[str, str]]:
     if part.messages:
         for message in part.messages:
             role = capital(str(message.get("role") or "message"))
-            yield f"Input: {role}", message_words(message.get("content"))
+            yield f"Input: {role}", message_words(message)
     elif part.question:
         yield "Input", part.question
     for number, passage in enumerate(part.passages or (), start=1):
