@@ -39,7 +39,7 @@ TEXTS = {
     "hash marks": "# ",
     "labels": "Question:\n",
     "thoughts": "<think>",
-    "elements": "<p a=\"b\" ",
+    "elements": '<p a="b" ',
     "open elements": "<p ",
 }
 READERS = {

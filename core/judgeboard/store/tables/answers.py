@@ -104,9 +104,9 @@ class UserFeedback(Stored, table=True):
     value: float
     user: str | None
     at: datetime | None = column(Utc)
-    comment: str | None = column(forgotten=True)
     import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
     imported_at: datetime = column(Utc)
+    comment: str | None = column(forgotten=True)
 
     __table_args__ = (
         CheckConstraint(

@@ -452,8 +452,8 @@ class WaitingFeedback(Stored, table=True):
     value: float
     user: str | None
     at: datetime | None = column(Utc)
-    comment: str | None
     received_at: datetime = column(Utc, index=True)
+    comment: str | None
 
 
 WAITING_FEEDBACK = table_of(WaitingFeedback)
