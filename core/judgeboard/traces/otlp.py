@@ -3,6 +3,7 @@
 import math
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -128,13 +129,13 @@ def failure(reply_type: str, status: int, message: str) -> bytes:
 
 
 def _parse(request: Message, body: bytes) -> None:
-    try:
-        try:
-            request.ParseFromString(body)
-        except DecodeError:  # also if one of its texts is no UTF-8
-            lenient = _lenient_class(request.DESCRIPTOR).FromString(body)
-            _repair(lenient)
-            request.ParseFromString(lenient.SerializeToString())
+    with suppress(DecodeError):
+        request.ParseFromString(body)
+        return
+    try:  # one of its texts may be no UTF-8
+        lenient = _lenient_class(request.DESCRIPTOR).FromString(body)
+        _repair(lenient)
+        request.ParseFromString(lenient.SerializeToString())
     except DecodeError:
         raise BadInput("the body is not an OTLP request in protobuf") from None
 
@@ -158,7 +159,7 @@ def _repair(message: Message) -> None:
     """Replace each byte that is no UTF-8 in the texts of a message by U+FFFD."""
     for field, value in message.ListFields():
         if field.type == field.TYPE_MESSAGE:
-            for inner in value if field.is_repeated else [value]:
+            for inner in [value] if isinstance(value, Message) else value:
                 _repair(inner)
         elif field.type == field.TYPE_STRING and isinstance(value, bytes):
             setattr(message, field.name, value.decode(errors="replace"))
