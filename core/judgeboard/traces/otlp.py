@@ -152,7 +152,8 @@ def _lenient_class(descriptor: Descriptor) -> type[Message]:
         file.CopyToProto(copy)
         copy.syntax = "proto2"
         pool.Add(copy)
-    return GetMessageClass(pool.FindMessageTypeByName(descriptor.full_name))
+    lenient: type[Message] = GetMessageClass(pool.FindMessageTypeByName(descriptor.full_name))
+    return lenient
 
 
 def _repair(message: Message) -> None:

@@ -80,8 +80,7 @@ def message_words(message: Mapping[str, Any]) -> str:
     parts = content if isinstance(content, list) else [] if content in (None, "") else [content]
     others = [part for part in parts if not tool_call_lines({"content": [part]})]
     texts = [part["text"] if isinstance(part, dict) and "text" in part else part for part in others]
-    lines = [text if isinstance(text, str) else _json(text) for text in texts]
-    return "\n".join([*lines, *tool_call_lines(message)])
+    return "\n".join([*map(value_words, texts), *tool_call_lines(message)])
 
 
 def _values(metadata: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, str]]:
@@ -92,11 +91,12 @@ def _values(metadata: Mapping[str, Any], start: str = "") -> Iterator[tuple[str,
         elif isinstance(value, list) and value and all(isinstance(each, str) for each in value):
             yield f"{start}{name}", ", ".join(value)
         else:
-            yield f"{start}{name}", value if isinstance(value, str) else _json(value)
+            yield f"{start}{name}", value_words(value)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def value_words(value: Any) -> str:
+    """Return a text unchanged, and any other value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def passage_facts(response: Response, number: int) -> list[Html]:
