@@ -45,6 +45,7 @@ from judgeboard.store.statements import batches
 from judgeboard.store.storing import add_feedback, store_responses
 from judgeboard.store.traces import received_among
 from judgeboard.text import as_utc, counted, storable
+from judgeboard.traces.attributes import as_text
 
 MAX_COST = 1_000_000.0
 NO_PASSAGES = "no row has passages (context): judges need them to score the groundedness"
@@ -257,7 +258,7 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
 
     def build(self, cells: Cells) -> ImportedFeedback:
         """Return the feedback of a row."""
-        user, at, comment = cells.name("user"), cells.time("at"), cells.text("comment")
+        user, at, comment = cells.name("user"), cells.time("at"), as_text(cells.get("comment"))
         feedback = feedback_in(cells)
         if not feedback:
             raise Unusable("thumbs", "no feedback: give thumbs (up or down) or stars (1 to 5)")
