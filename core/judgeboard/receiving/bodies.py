@@ -297,7 +297,7 @@ def feedback_in_body(body: bytes, sender: Sender) -> list[NewFeedback]:
 def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
     if not isinstance(entry, dict):
         raise BadInput(f"feedback {number} is not an object")
-    if fault := fault_in(entry):
+    if fault := fault_in(entry | {"comment": None}):  # bad characters of a comment are replaced
         raise BadInput(f"feedback {number}: {fault[0]} {fault[1]}")
     subjects = {ours: _key(entry[name]) for name, ours in _SUBJECTS.items() if entry.get(name) is not None}
     if not isinstance(entry.get("comment"), str | None):

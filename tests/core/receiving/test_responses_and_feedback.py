@@ -152,11 +152,13 @@ def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten
         with store.reading() as connection:
             [row] = exports()["responses"].rows(connection)
         assert [each.get("comment") for each in row["feedback"]] == comments()
+        http.post("/api/feedback", json=[down | {"user": "dan", "comment": "bad \0"}, down | {"user": "eve"}])
+        assert comments()[3:] == ["bad \ufffd", None]
         with store.writing() as connection:
             forget_response(connection, "r1", actor="lead")
         http.post("/api/feedback", json=commented)
         http.post("/api/feedback", json=commented | {"user": "cleo"})
-    assert comments() == [None] * 4
+    assert comments() == [None] * 6
 
 
 def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store: Store) -> None:
