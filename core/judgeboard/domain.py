@@ -280,6 +280,7 @@ class Feedback:
     value: float
     user: str | None = None
     at: datetime | None = None
+    comment: str | None = None
 
     def __post_init__(self) -> None:
         low, high = (0, 1) if self.kind is FeedbackKind.THUMBS else (1, 5)

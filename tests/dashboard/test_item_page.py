@@ -14,6 +14,8 @@ from judgeboard.domain import (
     Claim,
     ClaimStatus,
     Decision,
+    Feedback,
+    FeedbackKind,
     Grade,
     JudgeVersion,
     Response,
@@ -488,7 +490,12 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
     page_rows, open_page, sqlite_store: Store
 ) -> None:
     details = [{"rank": 1, "metadata": {"url": "http://crag.example/a?b=<c>"}, "score": 0.8312345678}, {}]
-    turns = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"text": "Which <rock>?"}]})
+    call = {"name": "search", "arguments": '{"rock": "<b>granite"}'}
+    turns = (
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": call}]},
+        {"role": "assistant", "content": [{"text": "Which <rock>?"}, {"type": "tool_use", **call, "name": "ask"}]},
+    )
     with sqlite_store.writing() as connection:
         answer = Response(
             "log",
@@ -500,13 +507,20 @@ def test_the_context_of_an_answer_is_shown_with_what_the_log_says_of_its_passage
             reference="Granite is older.",
             generator_model="writer-2",
             metadata={"tags": ["rock", "age"], "tenant": {"name": "acme"}, "context_details": details},
+            feedback=(
+                Feedback(FeedbackKind.THUMBS, 0, comment="Basalt is <b>older."),
+                Feedback(FeedbackKind.THUMBS, 1),
+            ),
         )
         store_responses(connection, [answer])
     page = open_page("item", response="told")
     words = shown(page)
-    assert "Context of the answer: 2 messages, reference, 3 fields of the log" in words
+    assert "Context of the answer: 3 messages, reference, 3 fields of the log" in words
     for part in ("Granite is older.", "UserHi", "AssistantWhich <rock>?", "modelwriter-2", "tagsrock, age"):
         assert part in words
+    assert 'AssistantTool call: search({"rock": "<b>granite"})' in words
+    assert 'Which <rock>?\nTool call: ask({"rock": "<b>granite"})' in words
+    assert "thumbs upBasalt is <b>older." in words
     assert "tenant.nameacme" in words
     assert "rank 1score 0.831234http://crag.example/a?b=<c>" in words
     [pane] = [body for body in bodies(page) if 'class="jb-passage"' in body]

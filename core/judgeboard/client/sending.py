@@ -296,7 +296,7 @@ class ResponseFields(TypedDict, total=False):
 
 
 class FeedbackFields(TypedDict, total=False):
-    """The feedback of a user: the answer that it is about, thumbs or stars, and who gave it."""
+    """The feedback of a user: the answer that it is about, thumbs or stars, who gave it, and why."""
 
     trace_id: str | None
     span_id: str | None
@@ -304,6 +304,7 @@ class FeedbackFields(TypedDict, total=False):
     thumbs: Literal["up", "down"] | bool | None
     stars: float | None
     user: str | None
+    comment: str | None
     at: datetime | None
     client: Client | None
 

@@ -44,11 +44,13 @@ from judgeboard.store.responses import (
 from judgeboard.store.statements import batches
 from judgeboard.store.storing import add_feedback, store_responses
 from judgeboard.store.traces import received_among
-from judgeboard.text import as_utc, counted
+from judgeboard.text import as_utc, counted, storable
+from judgeboard.traces.attributes import as_text
 
 MAX_COST = 1_000_000.0
 NO_PASSAGES = "no row has passages (context): judges need them to score the groundedness"
 MAX_BESIDE = 30  # names of keys in a message
+_COMMENT = ("comment", "comments", "user_comment", "feedback_comment", "feedback_text", "explanation", "reason", "note")
 
 
 class ResponseImport(ImportKind[Response]):
@@ -111,7 +113,7 @@ class ResponseImport(ImportKind[Response]):
         if self._beside_feedback:
             first = self._beside_feedback.most_common(MAX_BESIDE)
             names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in first)
-            yield f"not stored: {names}; of an object of feedback, the value, the user and the time are stored"
+            yield f"not stored: {names}; of an object of feedback, only value, user, time and comment are stored"
         if self._built and not self._with_passages:
             yield NO_PASSAGES
 
@@ -251,6 +253,7 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         **{name: ResponseImport.columns[name] for name in ("source", "thumbs", "stars", "feedback")},
         "user": ("user", "user_id"),
         "at": ("at", "timestamp", "created_at", "time", "date"),
+        "comment": _COMMENT,
     }
     needed = ("external_id", "thumbs")
 
@@ -265,11 +268,14 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
 
     def build(self, cells: Cells) -> ImportedFeedback:
         """Return the feedback of a row."""
-        user, at = cells.name("user"), cells.time("at")
+        user, at, comment = cells.name("user"), cells.time("at"), as_text(cells.get("comment"))
         feedback = feedback_in(cells)
         if not feedback:
             raise Unusable("thumbs", "no feedback: give thumbs (up or down) or stars (1 to 5)")
-        dated = tuple(replace(each, user=each.user or user, at=each.at or at) for each in feedback)
+        dated = tuple(
+            replace(each, user=each.user or user, at=each.at or at, comment=each.comment or comment)
+            for each in feedback
+        )
         return ImportedFeedback(cells.required_name("external_id", MAX_ID), dated, cells.name("source") or self.source)
 
     def store(self, connection: Connection, records: Sequence[ImportedFeedback], now: datetime) -> Stored:
@@ -437,7 +443,8 @@ def feedback_in(cells: Cells) -> tuple[Feedback, ...]:
     Words (up, down, 👍, true, good, …) are thumbs. Numbers follow the column's scale; as thumbs, -1 is down. Without a
     scale, 2 to 5 are stars. 0, 1 and -1 may be thumbs or stars, so they are left out, and `Columns` reports them. An
     object names its scale (``{"kind": "stars", "value": 4}``) or has one value under the name of such a column:
-    ``{"thumbs": "up"}``, ``{"rating": 4}``. It may have ``user`` and ``at``. A list may have several objects.
+    ``{"thumbs": "up"}``, ``{"rating": 4}``. It may have ``user``, ``at`` and ``comment``. A list may have several
+    objects.
     """
     feedback: list[Feedback] = []
     for field, scale in _FIELDS:
@@ -473,7 +480,8 @@ def _beside_feedback(cells: Cells) -> Iterator[str]:
 
 def unread_keys(value: Mapping[str, Any]) -> list[str]:
     """Return the keys of an object of feedback that have a value and are not read, such as a comment."""
-    read = {"user", "at"} | ({"kind", "value"} if value.get("kind") is not None else dict(_named_values(value)).keys())
+    scales = {"kind", "value"} if value.get("kind") is not None else dict(_named_values(value)).keys()
+    read = {"user", "at", _comment_key(value), *scales}
     return [name for name, each in value.items() if each not in (None, "", [], {}) and name not in read]
 
 
@@ -491,7 +499,13 @@ def feedback_of_object(field: str, value: Mapping[str, Any]) -> Feedback:
     if user is not None and not isinstance(user, str):
         raise Unusable(field, f"the user is {json_kind(user)}, not a text")
     feedback = _from_value(field, score, chosen(field, scale, FeedbackKind))
-    return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at))
+    commented = _comment_key(value)
+    comment = None if commented is None else storable(value[commented])[0]
+    return replace(feedback, user=user, at=None if at is None else checked(field, as_utc, at), comment=comment)
+
+
+def _comment_key(value: Mapping[str, Any]) -> str | None:
+    return next((name for name in _COMMENT if isinstance(value.get(name), str) and value[name].strip()), None)
 
 
 def _named_values(value: Mapping[str, Any]) -> Iterator[tuple[str, FeedbackKind | None]]:

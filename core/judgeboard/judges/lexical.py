@@ -11,6 +11,7 @@ from judgeboard.judges.words import (
     first_characters,
     says_not_found,
     sentences,
+    without_tags,
     word_keys,
 )
 
@@ -64,7 +65,7 @@ def _passage_keys(passages: tuple[str, ...]) -> frozenset[str]:
 
 
 def _cut_off(answer: str) -> bool:
-    text = answer.rstrip()
+    text = without_tags(answer).rstrip()
     if not text or not (text[-1].isalnum() or text[-1] in ",;:"):
         return False
     line = text.rsplit("\n", 1)[-1].split()
@@ -106,7 +107,7 @@ def overlap(query: str, answer: str, passages: tuple[str, ...]) -> Overlap:
 MOST_NAMED = 12
 LONGEST_READ = 500_000
 """Characters of an answer, of a query, and of all passages that are compared."""
-FORMULA = 1
+FORMULA = 2
 """The version of the formula and its word lists; every change of them gives a new judge version."""
 
 

@@ -121,7 +121,24 @@ def _keys_and_name(written: str) -> tuple[str, ...]:
     return (*_keys(written), f"={_folded(written)}")
 
 
+# Names of elements alone, so that `a < b` and `List<str>` are no tags. The group has those that end a line.
+_TAG = re.compile(
+    r"</?+(?:(p|br|hr|div|h[1-6]|[uod]l|li|d[td]|table|thead|tbody|tfoot|t[rdh]|pre|blockquote|section|article)"
+    r"|[abiusq]|em|strong|span|code|small|su[bp]|mark|del|ins|font|img|cite|abbr|kbd)"
+    r"""(?:\s++[\w:-]++\s*+=\s*+(?:"[^"<>]*+"|'[^'<>]*+'|[^\s"'<>=]++))*\s*+/?+>|&nbsp;""",
+    re.IGNORECASE,
+)
+
+
+def without_tags(text: str) -> str:
+    """Return a text of the same length with blanks for each tag of HTML, or line breaks if it ends a line."""
+    if "<" not in text and "&" not in text:
+        return text
+    return _TAG.sub(lambda tag: ("\n" if tag[1] else " ") * len(tag[0]), text)
+
+
 def _tokens(text: str) -> list[str]:
+    text = without_tags(text)
     if text.isascii():
         return _ASCII_TOKEN.findall(text)
     return _token().findall(unicodedata.normalize("NFKC", text))
@@ -166,18 +183,19 @@ _CITATION = re.compile(rf"\[{_NUMBERS}\]|\b(?:passages?|documents?|sources?)\s+{
 def sentences(text: str) -> list[str]:
     """Return the sentences and lines of ``text`` in order, without blank lines.
 
-    List markers (``2.``) and citations (``[3]``, "passage 3") are left out: passages do not contain their numbers.
+    Tags of HTML are left out, as are list markers (``2.``) and citations (``[3]``, "passage 3"): passages do not
+    contain their numbers.
     """
-    bare = without_citations(_LIST_MARKER.sub("", text))
+    bare = without_citations(_LIST_MARKER.sub("", without_tags(text)))
     return [sentence for part in _END.split(bare) if (sentence := part.strip())]
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) of each sentence or line of ``text``, in characters. Blank lines are left out.
 
-    A list marker before a sentence is not part of it; a citation in a sentence is part of it.
+    A list marker or a tag of HTML around a sentence is not part of it; a citation in a sentence is part of it.
     """
-    bare = _LIST_MARKER.sub(lambda marker: " " * len(marker[0]), text)
+    bare = _LIST_MARKER.sub(lambda marker: " " * len(marker[0]), without_tags(text))
     edges = [0, *(edge for end in _END.finditer(bare) for edge in end.span()), len(bare)]
     spans = []
     for start, end in zip(edges[::2], edges[1::2], strict=True):

@@ -15,6 +15,7 @@ from judgeboard.errors import BadInput
 from judgeboard.llm.own_thread import in_own_thread
 from judgeboard.settings.masking import without_secrets
 from judgeboard.text import file_text, storable
+from judgeboard.traces.content import calls_in
 
 REPLACED = "characters that cannot be stored became U+FFFD"
 """The detail of an attempt whose text had such characters."""
@@ -39,16 +40,26 @@ _ROLES = ("user", "assistant")
 
 
 def earlier_turns(messages: Sequence[Mapping[str, Any]] | None) -> tuple[Turn, ...]:
-    """Return the texts of user and assistant before the user's last message.
+    """Return what user and assistant wrote before the user's last message, with the tools that the assistant called.
 
     Instructions (role system) and results of tools are left out: they are not turns of the dialogue.
     """
     place = last_of_user(messages or ())
     before = [message for message in (messages or ())[: place or 0] if isinstance(message, Mapping)]
     turns = [
-        Turn(message["role"], text_of(message.get("content"))) for message in before if message.get("role") in _ROLES
+        Turn(message["role"], "\n".join(filter(None, (text_of(message.get("content")), *tool_call_lines(message)))))
+        for message in before
+        if message.get("role") in _ROLES
     ]
     return tuple(turn for turn in turns if turn.text.strip())
+
+
+def tool_call_lines(message: Mapping[str, Any]) -> list[str]:
+    """Return a line for each tool call of a message, with the name of the tool and the arguments in JSON."""
+    return [
+        f"Tool call: {call['name']}({json.dumps(call['arguments'], ensure_ascii=False, default=str)})"
+        for call in calls_in(message)
+    ]
 
 
 def last_of_user(messages: Sequence[Mapping[str, Any]]) -> int | None:

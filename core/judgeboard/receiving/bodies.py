@@ -125,6 +125,7 @@ class SentFeedback(RequestBody):
         "source": "shop",
         "thumbs": "down",
         "user": "ann",
+        "comment": "This price is of last year.",
     }
 
     response_id: Name | None = Field(None, description="Id of the answer.")
@@ -136,6 +137,7 @@ class SentFeedback(RequestBody):
     kind: Literal["thumbs", "stars"] | None = Field(None, description="Instead: the scale of `value`.")
     value: float | str | bool | None = None
     user: str | None = Field(None, description="Who gave the feedback.")
+    comment: str | None = Field(None, description="What the user wrote. Reviewers see it beside the feedback.")
     at: Time | None = Field(None, description="Time in ISO 8601.")
 
 
@@ -295,9 +297,11 @@ def feedback_in_body(body: bytes, sender: Sender) -> list[NewFeedback]:
 def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
     if not isinstance(entry, dict):
         raise BadInput(f"feedback {number} is not an object")
-    if fault := fault_in(entry):
+    if fault := fault_in(entry | {"comment": None}):  # bad characters of a comment are replaced
         raise BadInput(f"feedback {number}: {fault[0]} {fault[1]}")
     subjects = {ours: _key(entry[name]) for name, ours in _SUBJECTS.items() if entry.get(name) is not None}
+    if not isinstance(entry.get("comment"), str | None):
+        raise BadInput(f"feedback {number}: comment: not a text")
     if len(subjects) != 1:
         raise BadInput(f"feedback {number} needs one of {', '.join(_SUBJECTS)}")
     try:
@@ -312,7 +316,7 @@ def _feedback(number: int, entry: Any, sender: Sender) -> list[NewFeedback]:
 
 def _cells(entry: Mapping[str, Any]) -> Cells:
     """Return the entry as a row of an import: its scale and value, with user and time."""
-    about = {name: entry[name] for name in ("user", "at") if entry.get(name) is not None}
+    about = {name: entry[name] for name in ("user", "at", "comment") if entry.get(name) is not None}
     values: dict[str, Any] = {}
     for name in ("thumbs", "stars"):
         if entry.get(name) is not None:

@@ -54,7 +54,7 @@ def store_scores(connection: Connection, scores: Mapping[int, Sequence[Score]], 
         told = [
             said | ({"at": at} if (at := time_at(score.at_ns)) else {})
             for score in scores[response_id]
-            if not score.of_session and (said := user_feedback(score.name, score.value)) is not None
+            if not score.of_session and (said := user_feedback(score.name, score.value, score.reason)) is not None
         ]
         feedback[response_id] = feedback_in(Cells.of({"feedback": told}))
         for row in entry.verdicts:

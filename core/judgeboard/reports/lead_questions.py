@@ -1,6 +1,6 @@
 """Sentences that answer a lead's questions on the answers, the judge and the work, with the figures of other pages."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from judgeboard.agreement.label_plans import time_words
 from judgeboard.agreement.rates import RateResult
@@ -160,8 +160,3 @@ def judge_share_sentence(result: RateResult) -> str | None:
         f"According to {judge.title} alone, {percent(share.value)}{interval} of {counted(share.n, 'answer')} are bad. "
         "No label has corrected this share."
     )
-
-
-def sentences_of_rate(result: RateResult) -> Iterator[str]:
-    """Yield the judge's own share where the rate is not known, or else the query types that differ."""
-    yield from filter(None, (judge_share_sentence(result), types_sentence(result)))

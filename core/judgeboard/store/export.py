@@ -90,7 +90,8 @@ def response_row(response: Response) -> dict[str, Any]:
 
 def _feedback(feedback: Feedback) -> dict[str, Any]:
     at = None if feedback.at is None else iso_z(feedback.at)
-    return {"kind": feedback.kind.value, "value": feedback.value, "user": feedback.user, "at": at}
+    row = {"kind": feedback.kind.value, "value": feedback.value, "user": feedback.user, "at": at}
+    return row if feedback.comment is None else row | {"comment": feedback.comment}
 
 
 _CHUNK = 1_000

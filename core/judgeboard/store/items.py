@@ -220,9 +220,9 @@ def _without_generator(response: Response) -> Response:
 
 
 def _feedback(connection: Connection, response_id: int) -> tuple[Feedback, ...]:
-    columns = FEEDBACK.c.kind, FEEDBACK.c.value, FEEDBACK.c.at
+    columns = (FEEDBACK.c[name] for name in ("kind", "value", "at", "comment"))
     query = select(*columns).where(FEEDBACK.c.response_id == response_id).order_by(FEEDBACK.c.id)
-    return tuple(Feedback(kind, value, at=at) for kind, value, at in connection.execute(with_hidden_rows(query)))
+    return tuple(record_of(Feedback, row) for row in connection.execute(with_hidden_rows(query)))
 
 
 _NOT_READ = {"attempts", "dropped_parameters"}  # attempts repeat the replies, and few readers open them

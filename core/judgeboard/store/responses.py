@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -177,28 +177,32 @@ def insert_feedback(
 
     Without a time, what arrives later is newer: the last feedback of a giver is inserted again if other feedback was
     stored since, and if it ``may_change`` what that import stored. With ``changed_back``, it is put there instead: a
-    later row of the file may have the other feedback.
+    later row of the file may have the other feedback. Equal feedback with a new comment is inserted too. A forgotten
+    response gets no comment.
     """
-    names = ("response_id", "kind", "user", "value", "at", "import_batch_id")
+    names = ("response_id", "kind", "user", "value", "at", "import_batch_id", "comment")
     query = select(*(FEEDBACK.c[name] for name in names)).where(FEEDBACK.c.response_id.in_(known_ids))
     rows = [tuple(row) for row in connection.execute(query.order_by(FEEDBACK.c.id))] if known_ids else []
     latest: dict[Any, tuple[Any, ...]] = {row[:3]: row for row in rows}
-    stored = {row[:5] for row in rows}
+    stored = {(*row[:5], comment) for row in rows for comment in (None, row[6])}
+    forgotten = select(RESPONSE.c.id).where(RESPONSE.c.id.in_(known_ids), RESPONSE.c.answer.is_(None))
+    without_comments = set(connection.execute(forgotten).scalars()) if known_ids else set()
     last: dict[Giver, Feedback] = {}
     added: list[tuple[int, Feedback]] = []
     new: list[dict[str, Any]] = []
 
     def add(row: tuple[Any, ...], entry: Feedback) -> None:
-        stored.add(row)
+        stored.update({(*row, None), (*row, entry.comment)})
         latest[row[:3]] = (*row, batch_id)
         added.append((row[0], entry))
-        new.append(dict(zip(names, (*row, batch_id), strict=True)) | {"imported_at": now})
+        new.append(dict(zip(names, (*row, batch_id, entry.comment), strict=True)) | {"imported_at": now})
 
     for response_id, entry in ((id_, entry) for id_, entries in feedback.items() for entry in entries):
-        row = _feedback_row(response_id, entry)
-        last[row[:3]] = entry
-        if row not in stored:
-            add(row, entry)
+        new_entry = replace(entry, comment=None) if response_id in without_comments else entry
+        row = _feedback_row(response_id, new_entry)
+        last[row[:3]] = new_entry
+        if (*row, new_entry.comment) not in stored:
+            add(row, new_entry)
     older = {
         giver: entry
         for giver, entry in last.items()

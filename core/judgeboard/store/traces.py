@@ -347,7 +347,7 @@ def store_feedback(connection: Connection, entries: Iterable[NewFeedback], now: 
     rows = [
         {
             **{name: getattr(entry, name) for name in ("owner", "response_key", "trace_key", "span_key")},
-            **{name: getattr(entry.feedback, name) for name in ("kind", "value", "user", "at")},
+            **{name: getattr(entry.feedback, name) for name in ("kind", "value", "user", "at", "comment")},
             "received_at": now,
         }
         for entry in entries

@@ -36,7 +36,7 @@ from judgeboard.imports.fields import fault_in
 from judgeboard.store.filters import value_at
 from judgeboard.store.statements import batches
 from judgeboard.store.tools import PushItem, PushScore
-from judgeboard.text import EPOCH, as_utc, iso_z
+from judgeboard.text import EPOCH, as_utc, iso_z, storable_json
 from judgeboard.tools.history import (
     History,
     JsonRow,
@@ -100,7 +100,8 @@ def feedback_in(body: bytes, content_type: str) -> list[dict[str, Any]]:
     """Return the feedback in a multipart body, which SDKs send among the runs. Raises BadInput."""
     if _FEEDBACK_PART.encode() not in body or "multipart/" not in content_type:
         return []
-    return [piece for kind, piece in _parts_of_body(body, content_type) if kind == _FEEDBACK_PART]
+    parts = _parts_of_body(body, content_type)
+    return [storable_json(piece)[0] for kind, piece in parts if kind == _FEEDBACK_PART]  # runs beside it are kept
 
 
 def ids_of_feedback(feedback: Mapping[str, Any]) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.traced import EVALUATION, EVENT, PUSHED, Trace, entry_of, scores_of
 from judgeboard.settings.masking import without_secrets
 from judgeboard.store.tools import PushItem, PushScore
+from judgeboard.text import storable_json
 from judgeboard.tools.target import Access, Connection, Refused, Target, facts, needed_trace_id, span_id_of, stable_id
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import as_count, as_number, as_text, first, first_scalar, parsed, parsed_object
@@ -65,7 +66,7 @@ def read_spans(rows: Iterable[Row]) -> Entries:
 def _records_in_row(row: Mapping[str, Any]) -> list[Span | LogRecord]:
     from judgeboard.traces.otlp import JSON, logs_in, traces_in  # loads Protobuf
 
-    request = _strict(row)
+    request = _strict(storable_json(row)[0])
     if request.keys().isdisjoint(_LISTS):
         request = {"resourceSpans": [{"scopeSpans": [{"spans": [request]}]}]}
     try:

@@ -6,7 +6,6 @@ from typing import Any
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import (
     as_count,
-    as_text,
     first,
     first_scalar,
     own_metadata,
@@ -15,7 +14,7 @@ from judgeboard.traces.attributes import (
     tags_in,
     under,
 )
-from judgeboard.traces.content import messages_in, question_of, text_of
+from judgeboard.traces.content import calls_in, messages_in, question_of, text_of
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
 _MISSING = "Content is off: set recordInputs and recordOutputs of experimental_telemetry to true."
@@ -63,21 +62,9 @@ def _operation(name: str) -> Operation:
 def _tool_calls(fields: Mapping[str, Any], operation: Operation) -> tuple[dict[str, Any], ...]:
     if operation is Operation.TOOL:
         call = under(fields, "ai.toolCall.")
-        calls = [{"toolCallId": call.get("id"), "toolName": call.get("name"), **call}]
-    else:
-        calls = parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))
-    return tuple(_tool_call(each) for each in calls if isinstance(each, dict)) if isinstance(calls, list) else ()
-
-
-def _tool_call(call: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = parsed(first(call, ("input", "args")))
-    result = {"result": parsed(call["result"])} if "result" in call else {}
-    return {
-        "id": as_text(call.get("toolCallId")),
-        "name": as_text(call.get("toolName")),
-        "arguments": arguments,
-        **result,
-    }
+        result = {"result": call["result"]} if "result" in call else {}
+        return tuple(each | result for each in calls_in({"tool_calls": [call]}))
+    return tuple(calls_in({"tool_calls": parsed(first(fields, ("ai.response.toolCalls", "ai.result.toolCalls")))}))
 
 
 TOOL = Tool(spans=read_span)

@@ -14,6 +14,7 @@ from judgeboard.traces.elements import has_too_many_values
 _JSON = re.compile(r'\s*["\[{]')
 # The escape of half a character is the group; escaped backslashes and whole pairs are passed over.
 _HALF = re.compile(r"\\\\|\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(\\u[dD][89a-fA-F][\da-fA-F]{2})")
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _LONGEST_LITERAL = 200_000  # characters; Python takes 100 times the memory to read them
 REDACTED = "__REDACTED__"
 """What OpenInference writes instead of a hidden value."""
@@ -39,18 +40,21 @@ def is_repr(text: str) -> bool:
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Half an emoji becomes U+FFFD: JavaScript writes it where a text was cut.
+    """Return the value of a JSON text. NaN becomes None: Python writes it.
 
-    Raises ValueError for anything else that is no JSON.
+    A byte that is no UTF-8 becomes U+FFFD, as does half an emoji: JavaScript writes it where a text was cut. A control
+    character becomes a blank, but a line feed in a text is no JSON: `JsonElements` counts on it. Raises ValueError for
+    anything else that is no JSON.
     """
     try:
         return orjson.loads(text)
     except ValueError:
-        written = text if isinstance(text, str) else text.decode()
+        written = text if isinstance(text, str) else text.decode("utf-8-sig", errors="replace")
         whole = _HALF.sub(lambda escape: r"\ufffd" if escape[1] else escape[0], written)
-        if whole == written:
-            raise
-        return orjson.loads(whole)
+        try:
+            return json.loads(_CONTROL.sub(" ", whole), parse_constant=lambda _: None)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
 
 
 def parsed(text: Any) -> Any:
@@ -64,12 +68,7 @@ def parsed(text: Any) -> Any:
         try:
             text = load_json(text)
         except ValueError:
-            if "NaN" not in text and "Infinity" not in text:  # Python writes them, JSON has no such numbers
-                break
-            try:
-                text = json.loads(text, parse_constant=lambda _: None)
-            except (ValueError, RecursionError):
-                break
+            break
     return text
 
 

@@ -45,6 +45,8 @@ _NO_QUESTION = re.compile(r"(.*_)?(id|uuid|key|token|model|name|lang|language|lo
 _BODY_KEYS = ("content", "parts", "blocks", "refusal")
 _RESULTS = {"tool_call_response", "tool_result", "tool_return"}
 _MESSAGE_KEYS = frozenset({*_BODY_KEYS, "tool_calls"})
+_CALL_TYPES = frozenset({"tool_call", "tool-call", "tool_use", "server_tool_use", "function_call"})
+_CALL_KEYS = ("tool_call", "function_call", "functionCall", "toolUse")  # a part or a message that has the call inside
 
 
 def text_of(value: Any) -> str | None:
@@ -274,7 +276,7 @@ def _message(value: Any) -> dict[str, Any] | None:
         "role": _ROLES.get(name) or _OTHER_ROLES.get(name, "assistant"),
         "content": _content(value),
     }
-    if calls := list(_calls(value)):
+    if calls := list(calls_in(value)):
         message["tool_calls"] = calls
     return message | {key: value[key] for key in ("tool_call_id", "name") if isinstance(value.get(key), str)}
 
@@ -308,20 +310,22 @@ def _part_text(part: Any) -> str:
     return ""
 
 
-def _calls(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the tool calls of a message: as OpenAI and LangChain write them, or as parts of its content."""
+def calls_in(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the tool calls of a message with ``id``, ``name`` and ``arguments``, in the shapes of the providers.
+
+    They are a list beside the content, parts of the content, or the message itself.
+    """
     listed = message.get("tool_calls")
+    listed = listed if isinstance(listed, list) else []
     parts = [part for key in ("content", "parts") if isinstance(message.get(key), list) for part in message[key]]
-    asked = [part for part in parts if isinstance(part, dict) and str(part.get("type")) in {"tool_call", "tool_use"}]
-    for each in listed if isinstance(listed, list) and listed else asked:
-        outer = each.get("tool_call", each) if isinstance(each, dict) else None
-        if not isinstance(outer, dict):
-            continue
-        inner = outer.get("function")
-        function = inner if isinstance(inner, dict) else outer
-        if isinstance(function.get("name"), str):
+    for each in (item for item in listed or [message, *parts] if isinstance(item, dict)):
+        inner = first(each, _CALL_KEYS)
+        call = inner if isinstance(inner, dict) else each if listed or str(each.get("type")) in _CALL_TYPES else {}
+        function = call["function"] if isinstance(call.get("function"), dict) else call
+        name = first(function, ("name", "toolName", "tool_name", "function"))
+        if isinstance(name, str):
             arguments = parsed(first(function, ("arguments", "args", "input")))
-            yield {"id": outer.get("id"), "name": function["name"], "arguments": arguments}
+            yield {"id": first(call, ("id", "toolCallId", "toolUseId")), "name": name, "arguments": arguments}
 
 
 def _answer_calls(value: Any, depth: int) -> Iterator[dict[str, Any]]:
@@ -335,7 +339,7 @@ def _answer_calls(value: Any, depth: int) -> Iterator[dict[str, Any]]:
         if not messages and value:
             yield from _answer_calls(value[0], depth + 1)
     elif isinstance(value, dict):
-        if calls := list(_calls(value)):
+        if calls := list(calls_in(value)):
             yield from calls
             return
         for key in ("choices", "generations", "candidates", "output", "outputs", "messages", "message", "content"):

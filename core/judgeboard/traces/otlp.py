@@ -3,10 +3,16 @@
 import math
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import orjson
-from google.protobuf.message import DecodeError
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError, Message
+from google.protobuf.message_factory import GetMessageClass
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -122,11 +128,42 @@ def failure(reply_type: str, status: int, message: str) -> bytes:
     return orjson.dumps({"code": code, "message": message})
 
 
-def _parse(request: ExportTraceServiceRequest | ExportLogsServiceRequest, body: bytes) -> None:
-    try:
+def _parse(request: Message, body: bytes) -> None:
+    with suppress(DecodeError):
         request.ParseFromString(body)
+        return
+    try:  # one of its texts may be no UTF-8
+        lenient = _lenient_class(request.DESCRIPTOR).FromString(body)
+        _repair(lenient)
+        request.ParseFromString(lenient.SerializeToString())
     except DecodeError:
         raise BadInput("the body is not an OTLP request in protobuf") from None
+
+
+@cache
+def _lenient_class(descriptor: Descriptor) -> type[Message]:
+    """Return the class of the same messages in the older syntax, which takes texts that are no UTF-8 as bytes."""
+    pool = DescriptorPool()
+    files = [descriptor.file]
+    for file in files:
+        files += file.dependencies
+    for file in {file.name: file for file in reversed(files)}.values():  # those that others need come first
+        copy = FileDescriptorProto()
+        file.CopyToProto(copy)
+        copy.syntax = "proto2"
+        pool.Add(copy)
+    lenient: type[Message] = GetMessageClass(pool.FindMessageTypeByName(descriptor.full_name))
+    return lenient
+
+
+def _repair(message: Message) -> None:
+    """Replace each byte that is no UTF-8 in the texts of a message by U+FFFD."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            for inner in [value] if isinstance(value, Message) else value:
+                _repair(inner)
+        elif field.type == field.TYPE_STRING and isinstance(value, bytes):
+            setattr(message, field.name, value.decode(errors="replace"))
 
 
 def _span(span: ProtoSpan, scope: str, resource: Mapping[str, Any]) -> Span:

@@ -57,6 +57,6 @@ def sdk_requests() -> tuple[SdkRequest, ...]:
 def json_in_body(body: bytes) -> Any:
     """Return the value of a JSON text, also with texts and numbers that cannot be stored. Raises BadInput."""
     try:
-        return json.loads(body)
+        return json.loads(body.decode("utf-8-sig", errors="surrogateescape"))
     except (ValueError, RecursionError):
         raise BadInput("the body is not JSON") from None

@@ -6,6 +6,7 @@ from typing import Any
 
 from judgeboard.domain import LOG_FIELDS, Response
 from judgeboard.judges.evidence_alignment import SERVED
+from judgeboard.llm.chat import tool_call_lines
 from judgeboard_dashboard.evidence import Html, beginning, tag
 from judgeboard_dashboard.widgets.texts import count
 
@@ -64,7 +65,7 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
         tag(
             "div",
             tag("span", str(turn.get("role") or "").capitalize()),
-            tag("div", beginning(message_words(turn.get("content")), LONGEST), cls="jb-lines"),
+            tag("div", beginning(message_words(turn), LONGEST), cls="jb-lines"),
             cls="jb-turn",
         )
         for turn in turns[-MOST_TURNS:]
@@ -73,14 +74,13 @@ def _dialogue(turns: Sequence[Mapping[str, Any]]) -> Html | None:
     return tag("div", tag("div", "Messages sent to the model", cls="jb-label"), earlier, *lines, cls="jb-block")
 
 
-def message_words(content: Any) -> str:
-    """Return the text of a message, which may be a list of parts."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        texts = [part["text"] if isinstance(part, dict) and "text" in part else part for part in content]
-        return "\n".join(text if isinstance(text, str) else _json(text) for text in texts)
-    return "" if content is None else _json(content)
+def message_words(message: Mapping[str, Any]) -> str:
+    """Return the text of a message, which may be a list of parts, and its tool calls."""
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [] if content in (None, "") else [content]
+    others = [part for part in parts if not tool_call_lines({"content": [part]})]
+    texts = [part["text"] if isinstance(part, dict) and "text" in part else part for part in others]
+    return "\n".join([*map(value_words, texts), *tool_call_lines(message)])
 
 
 def _values(metadata: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, str]]:
@@ -91,11 +91,12 @@ def _values(metadata: Mapping[str, Any], start: str = "") -> Iterator[tuple[str,
         elif isinstance(value, list) and value and all(isinstance(each, str) for each in value):
             yield f"{start}{name}", ", ".join(value)
         else:
-            yield f"{start}{name}", value if isinstance(value, str) else _json(value)
+            yield f"{start}{name}", value_words(value)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def value_words(value: Any) -> str:
+    """Return a text unchanged, and any other value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def passage_facts(response: Response, number: int) -> list[Html]:

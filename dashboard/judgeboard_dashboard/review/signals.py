@@ -367,7 +367,11 @@ def _user_lines(item: Item) -> list[Html]:
         return [tag("span", "User"), tag("span"), tag("b", "no feedback")]
     latest = item.response.feedback[-1]
     at = day(latest.at) if latest.at else ""
-    return [tag("span", "User"), tag("span", at, cls="jb-who"), tag("b", latest.words)]
+    comments = [each.comment for each in reversed(item.response.feedback) if each.comment][:MOST_REVIEWS]
+    return [
+        *(tag("span", "User"), tag("span", at, cls="jb-who"), tag("b", latest.words)),
+        *(tag("span", beginning(comment, MOST_REASONING), cls="jb-cap jb-across") for comment in comments),
+    ]
 
 
 def _people_lines(reviews: Sequence[ItemReview]) -> list[Html]:

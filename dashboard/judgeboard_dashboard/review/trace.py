@@ -1,6 +1,5 @@
 """The view of an answer's trace: its spans as a tree, with times, tokens, inputs and outputs as received."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ from judgeboard.text import shortened
 from judgeboard.traces.calls import Call, calls_of
 from judgeboard.traces.spans import Operation, Passage, Span
 from judgeboard_dashboard.evidence import Html, size, tag
-from judgeboard_dashboard.review.context import logged_values, message_words
+from judgeboard_dashboard.review.context import logged_values, message_words, value_words
 from judgeboard_dashboard.review.judgments import labelled_text
 from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.texts import capital, count
@@ -148,7 +147,7 @@ class _View:
             return None
         listed = list(attributes.items())[:MOST_ATTRIBUTES] if self.allowance.left else []
         cut = self.allowance.cut
-        values = _values((cut(name, LONGEST_NAME), cut(_words(value))) for name, value in listed)
+        values = _values((cut(name, LONGEST_NAME), cut(value_words(value))) for name, value in listed)
         size_words = count(len(attributes), "attribute")
         partial = len(listed) < len(attributes)
         more = tag("div", f"Only {len(listed):,} of {size_words} are shown.", cls="jb-cap") if partial else None
@@ -163,7 +162,7 @@ def _texts_of(call: Call) -> Iterator[tuple[str, str]]:
     if part.messages:
         for message in part.messages:
             role = capital(str(message.get("role") or "message"))
-            yield f"Input: {role}", message_words(message.get("content"))
+            yield f"Input: {role}", message_words(message)
     elif part.question:
         yield "Input", part.question
     for number, passage in enumerate(part.passages or (), start=1):
@@ -171,7 +170,7 @@ def _texts_of(call: Call) -> Iterator[tuple[str, str]]:
     if part.answer:
         yield "Output", part.answer
     for tool_call in part.tool_calls:
-        yield f"Tool call: {tool_call.get('name')}", _words(dict(tool_call))
+        yield f"Tool call: {tool_call.get('name')}", value_words(dict(tool_call))
 
 
 def _passage_label(number: int, passage: Passage) -> str:
@@ -180,14 +179,8 @@ def _passage_label(number: int, passage: Passage) -> str:
 
 
 def _values(values: Iterable[tuple[str, Any]]) -> Html | None:
-    parts = [part for name, value in values for part in (tag("span", name), tag("span", _words(value)))]
+    parts = [part for name, value in values for part in (tag("span", name), tag("span", value_words(value)))]
     return tag("div", *parts, cls="jb-log") if parts else None
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _tokens(call: Call) -> str | None:

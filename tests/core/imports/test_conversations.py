@@ -93,15 +93,16 @@ def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: S
     messages = [each for number, own in enumerate(objects) for each in turns(number, feedback=own)]
     summary = bring({"id": "c", "messages": messages}, kind="responses")
     assert (counts(summary), summary.feedback_added) == ((5, 0, 0), 3)
-    assert [(each["kind"], each["value"], each["user"], each["at"]) for each in rows_of(store, FEEDBACK)] == [
-        ("thumbs", 1, None, datetime(2026, 10, 1, 10, tzinfo=UTC)),
-        ("stars", 2, None, None),
-        ("thumbs", 0, "ann", None),
+    names = ("kind", "value", "user", "at", "comment")
+    assert [tuple(each[name] for name in names) for each in rows_of(store, FEEDBACK)] == [
+        ("thumbs", 1, None, datetime(2026, 10, 1, 10, tzinfo=UTC), "Helped me."),
+        ("stars", 2, None, None, None),
+        ("thumbs", 0, "ann", None, None),
     ]
     extra = [row["extra"] for row in stored(store).values()]
     assert [each.get("feedback") for each in extra] == [rated, {"rating": 2}, None, {"rating": 1}, {"rating": "meh"}]
     # A 1 may be thumbs or stars, and "meh" is neither.
-    assert summary.not_read == {"messages[].feedback.comment": 1, "messages[].feedback.rating": 2}
+    assert summary.not_read == {"messages[].feedback.rating": 2}
     assert summary.messages == (NO_PASSAGES,)
 
 

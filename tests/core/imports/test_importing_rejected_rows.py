@@ -164,6 +164,7 @@ FEEDBACK = {
     "source": "log",
     "thumbs": "up",
     "stars": 4,
+    "comment": "Old price.",
     "feedback": 3,
     "user": "ann",
     "at": "2026-05-01T10:00:00Z",

@@ -16,7 +16,7 @@ from judgeboard.imports.responses import NO_PASSAGES, differing
 from judgeboard.store.engine import Store
 from judgeboard.store.responses import content, content_hash, find_contents, key_of
 from judgeboard.store.storing import store_responses
-from judgeboard.store.tables import RESPONSE
+from judgeboard.store.tables import FEEDBACK, RESPONSE
 from judgeboard.text import as_utc
 from stored_rows import rows_of
 
@@ -243,18 +243,18 @@ def test_several_feedbacks_with_user_and_time_are_kept(one):
 
 
 @on_sqlite
-def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_the_comment_is_named(store: Store, bring) -> None:
-    ann = {"thumbs": "up", "comment": "fine", "user": "ann"}
+def test_feedback_with_a_comment_is_added_to_a_stored_answer_and_its_other_keys_are_named(store: Store, bring) -> None:
+    ann = {"thumbs": "up", "comment": "fine", "user": "ann", "device": "phone"}
     row = {"id": "r1", "query": "q", "answer": "a"}
     bring(row | {"feedback": ann}, row | {"id": "r2"}, kind="responses")
     bob = {"thumbs": "down", "comment": "no, wrong", "user": "bob"}
     later = bring(row | {"feedback": bob}, row | {"id": "r2", "feedback": ann | {"comment": "good"}}, kind="responses")
     assert (later.new, later.unchanged, later.rejected, later.feedback_added) == (0, 2, 0, 2)
     assert [each["extra"] for each in rows_of(store, RESPONSE)] == [{}, {}]
-    assert later.messages == (
-        "not stored: feedback.comment (2 times); of an object of feedback, the value, the user and the time are stored",
-        NO_PASSAGES,
-    )
+    assert [each["comment"] for each in rows_of(store, FEEDBACK)] == ["fine", "no, wrong", "good"]
+    named, *others = later.messages
+    assert "feedback.device (1 time)" in named
+    assert others == [NO_PASSAGES]
 
 
 @on_sqlite

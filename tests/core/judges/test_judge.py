@@ -1,6 +1,7 @@
 """Earlier turns and reference answers in prompts, and the content address of a judge version."""
 
 import asyncio
+import json
 import re
 from dataclasses import fields, replace
 from typing import Any
@@ -97,6 +98,29 @@ def test_earlier_turns_are_the_texts_of_user_and_assistant_before_the_question()
     ]
     assert earlier_turns(messages) == (Turn("user", "First"), Turn("assistant", "Seven"))
     assert earlier_turns(None) == earlier_turns([{"role": "user", "content": "x"}]) == ()
+
+
+_ARGUMENTS: dict[str, Any] = {"query": "nylon"}
+_FUNCTION = {"name": "search", "arguments": json.dumps(_ARGUMENTS)}
+
+
+@pytest.mark.parametrize(
+    "calling",
+    [
+        {"content": None, "tool_calls": [{"id": "1", "type": "function", "function": _FUNCTION}]},
+        {"content": None, "function_call": _FUNCTION},
+        {"content": [{"type": "tool_use", "id": "1", "name": "search", "input": _ARGUMENTS}]},
+        {"content": "", "tool_calls": [{"id": "1", "name": "search", "args": _ARGUMENTS}]},
+        {"parts": [{"type": "tool_call", "name": "search", "arguments": _ARGUMENTS}]},
+        {"parts": [{"functionCall": {"name": "search", "args": _ARGUMENTS}}]},
+        {"content": [{"toolUse": {"toolUseId": "1", "name": "search", "input": _ARGUMENTS}}]},
+        {"content": [{"type": "tool-call", "toolCallId": "1", "toolName": "search", "input": _ARGUMENTS}]},
+    ],
+)
+def test_a_judge_reads_which_tools_an_earlier_turn_called(calling: dict[str, Any]) -> None:
+    asked = {"role": "user", "content": "And now?"}
+    [turn] = earlier_turns([{"role": "assistant"} | calling, asked])
+    assert turn == Turn("assistant", 'Tool call: search({"query": "nylon"})')
 
 
 def test_dialogue_and_temperature_are_part_of_the_version_and_sent() -> None:

@@ -39,6 +39,8 @@ TEXTS = {
     "hash marks": "# ",
     "labels": "Question:\n",
     "thoughts": "<think>",
+    "elements": '<p a="b" ',
+    "open elements": "<p ",
 }
 READERS = {
     "lexical judge": lambda text: lexical_verdict("What is it?", text, ("It is a cat.",)),

@@ -5,7 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgeboard.judges.evidence_alignment import is_right_refusal
-from judgeboard.judges.words import content_words, only_declines, sentences, word_keys
+from judgeboard.judges.lexical import lexical_verdict
+from judgeboard.judges.words import (
+    content_words,
+    only_declines,
+    sentence_spans,
+    sentences,
+    without_tags,
+    word_keys,
+)
 
 
 def keys(text: str) -> list[str]:
@@ -72,6 +80,26 @@ def test_sentences_leave_layout_out() -> None:
         "富士山は高い。",
         "海は青い。",
     ]
+
+
+HTML = """<p class="a">A <b>rope</b>&nbsp;of 60 m.</p><ul><li>Take a helmet</li><LI>Go.<br/>Rest</li></ul>"""
+
+
+def test_tags_of_html_are_no_words_and_no_part_of_a_sentence() -> None:
+    spans = [HTML[start:end] for start, end in sentence_spans(HTML)]
+    assert spans == ["A <b>rope</b>&nbsp;of 60 m.", "Take a helmet", "Go.", "Rest"]
+    bare = ["A rope of 60 m.", "Take a helmet", "Go.", "Rest"]
+    assert [" ".join(sentence.split()) for sentence in sentences(HTML)] == bare
+    assert content_words(HTML) == content_words("\n".join(bare))
+    assert lexical_verdict("Which rope?", HTML, ("\n".join(bare),)).groundedness == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["a < b and c > d", "x<b and c>d", "List<str>, <think>", "1 <2> 3", "<p", "</ p>", "<p x>"]
+)
+def test_signs_of_plain_text_are_no_tags(text: str) -> None:
+    assert without_tags(text) == text
+    assert sentences(text) == [text]
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ from judgeboard.receiving.gathering import attach_feedback
 from judgeboard.receiving.keys import create_key
 from judgeboard.store.engine import Store
 from judgeboard.store.events import EventFilter, latest_events
+from judgeboard.store.export import exports
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.items import load_item
 from judgeboard.store.storing import store_responses
 from judgeboard.store.tables import FEEDBACK, FLAG, RESPONSE
 from judgeboard.store.traces import count_waiting_feedback, take_feedback
@@ -129,6 +132,33 @@ def test_of_feedback_without_a_time_what_arrives_later_is_newer(store: Store) ->
     with store.reading() as connection:
         values = connection.execute(select(FEEDBACK.c.value).order_by(FEEDBACK.c.id)).scalars().all()
     assert values == [1, 0, 1, 0, 1]
+
+
+def test_the_comment_of_a_user_is_stored_once_and_exported_until_it_is_forgotten(store: Store) -> None:
+    down: dict[str, Any] = {"response_id": "r1", "thumbs": "down", "user": "ann", "at": "2026-03-01"}
+    commented = down | {"comment": "This price is of last year."}
+
+    def comments() -> list[str | None]:
+        with store.reading() as connection:
+            return [each.comment for each in load_item(connection, 1).response.feedback]
+
+    with receiving(store) as http:
+        http.post("/api/feedback", json=down)  # waits for its answer
+        http.post("/api/feedback", json=commented | {"user": "ben"})
+        http.post("/api/responses", json=ANSWER)
+        for each in (commented, commented, down):  # words that come later are added, and lose nothing
+            assert http.post("/api/feedback", json=each).json() == {"attached": 1, "waiting": 0}
+        assert comments() == [None, commented["comment"], commented["comment"]]
+        with store.reading() as connection:
+            [row] = exports()["responses"].rows(connection)
+        assert [each.get("comment") for each in row["feedback"]] == comments()
+        http.post("/api/feedback", json=[down | {"user": "dan", "comment": "bad \0"}, down | {"user": "eve"}])
+        assert comments()[3:] == ["bad \ufffd", None]
+        with store.writing() as connection:
+            forget_response(connection, "r1", actor="lead")
+        http.post("/api/feedback", json=commented)
+        http.post("/api/feedback", json=commented | {"user": "cleo"})
+    assert comments() == [None] * 6
 
 
 def test_an_answer_that_comes_another_way_finds_its_feedback_at_once(store: Store) -> None:

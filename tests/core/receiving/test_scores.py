@@ -18,6 +18,7 @@ from sent_traces import JSON, PROTOBUF, gathered, receiving, request, trace
 
 THUMBED, SCORED = "e74df10a53007798de84775a2aa0941b", "24d778835a5dd2f3ea51ec1107d4e6b6"
 EVALUATED = "d968f19b5ac19451b94fd88591b59b31"  # the trace of the captured evaluation, which was not sent
+WORDS = "The price is wrong."
 
 
 def feedback(store: Store) -> list[tuple[Any, ...]]:
@@ -78,7 +79,8 @@ def test_captured_scores_belong_to_the_answers_of_their_traces_whenever_they_com
 
 
 def _langfuse(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
-    return "/api/public/scores", {"id": f"s-{name}", "traceId": trace_id, "name": name, "value": value}
+    body = {"id": f"s-{name}", "traceId": trace_id, "name": name, "value": value, "comment": WORDS}
+    return "/api/public/scores", body
 
 
 def _langfuse_batch(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
@@ -87,13 +89,14 @@ def _langfuse_batch(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
 
 
 def _langsmith(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
-    return "/feedback", {"trace_id": trace_id, "key": name, "score": value}
+    return "/feedback", {"trace_id": trace_id, "key": name, "score": value, "comment": WORDS}
 
 
 def _open_telemetry(trace_id: str, name: str, value: Any) -> tuple[str, Any]:
     attributes = [
         {"key": "gen_ai.evaluation.name", "value": {"stringValue": name}},
         {"key": "gen_ai.evaluation.score.value", "value": {"doubleValue": value}},
+        {"key": "gen_ai.evaluation.explanation", "value": {"stringValue": WORDS + "\0"}},
     ]
     record = {"traceId": trace_id, "eventName": "gen_ai.evaluation.result", "attributes": attributes}
     return "/v1/logs", {"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}
@@ -120,6 +123,28 @@ def test_of_scores_without_a_time_what_arrives_later_is_newer(store: Store, send
         http.post("/v1/traces", content=request(trace(1, passages=2)), headers=PROTOBUF)  # a late span
         gathered(store, after=seconds + 100)
     assert [value for _, _, value in feedback(store)] == [1, 0, 1, 0, 1]
+    with store.reading() as connection:
+        comments = connection.execute(select(FEEDBACK.c.comment).order_by(FEEDBACK.c.id)).scalars().all()
+    assert [each and each.removesuffix("\ufffd") for each in comments] == [*[WORDS] * 4, None]
+
+
+def test_a_bad_byte_in_one_score_or_feedback_keeps_what_is_sent_beside_it(sqlite_store: Store) -> None:
+    id_, run = str(uuid4()), {"run_type": "chain", "end_time": "2026-11-21T03:46:28Z", "name": "rag"}
+    run |= {"id": id_, "trace_id": id_, "inputs": {"question": "q?"}, "outputs": {"answer": "a."}}
+    feedback_of_run = {"trace_id": id_, "key": "user_thumbs", "score": 1, "comment": "\0"}
+    parts = {
+        name: (None, json.dumps(each), "application/json")
+        for name, each in ((f"post.{id_}", run), (f"feedback.{id_}", feedback_of_run))
+    }
+    scores = [_langfuse(uuid4().hex, "groundedness", value)[1] for value in (0.1, 0.9)]
+    batch = [{"id": str(place), "type": "score-create", "body": score} for place, score in enumerate(scores)]
+    body = json.dumps({"batch": batch}).encode().replace(b"price", b"pri\xffe", 1)
+    with receiving(sqlite_store) as http:
+        reply = http.post("/api/public/ingestion", content=body, headers=JSON).json()
+        assert [[each["id"] for each in reply[name]] for name in ("successes", "errors")] == [["1"], ["0"]]
+        assert http.post("/runs/multipart", files=parts).status_code == 200
+        gathered(sqlite_store, after=100)
+    assert feedback(sqlite_store) == [(id_.replace("-", ""), "thumbs", 1.0)]
 
 
 def test_earlier_and_own_results_of_evaluations(sqlite_store: Store) -> None:

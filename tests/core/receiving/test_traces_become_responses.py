@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from google.protobuf.json_format import MessageToJson
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from sqlalchemy import event, func, select
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
@@ -56,6 +58,23 @@ def rows(store: Store, *columns: object) -> list[tuple[object, ...]]:
 def answers(store: Store) -> list[tuple[object, ...]]:
     columns = RESPONSE.c
     return rows(store, columns.external_id, columns.source, columns.query, columns.answer, columns.passages)
+
+
+@pytest.mark.parametrize("bad", [b"\0", b"\xff", b"\x1b"], ids=["NUL", "not UTF-8", "control character"])
+@pytest.mark.parametrize("content_type", [JSON, PROTOBUF], ids=["JSON", "protobuf"])
+def test_a_request_with_bad_characters_keeps_all_of_its_traces(
+    http: TestClient, store: Store, bad: bytes, content_type: dict[str, str]
+) -> None:
+    body = request([*trace(1), *trace(2, service="bakery")])
+    if content_type is JSON:
+        body = MessageToJson(ExportTraceServiceRequest.FromString(body)).encode()
+    for text in (b"question 1", b"answer 1", b"passage 1 of 1", b"span 0", b"shop"):
+        body = body.replace(text, text[:-1] + bad)  # of the same length
+    assert http.post("/v1/traces", content=body, headers=content_type).status_code == 200
+    gathered(store)
+    first, second = answers(store)
+    assert second == (Sent(2).trace_id, "bakery", "question 2", "answer 2", ("passage 1 of 2",))
+    assert [str(text)[:6] for text in first[2:4]] == ["questi", "answer"]
 
 
 def test_while_no_trace_waits_nothing_is_written_and_a_new_one_is_gathered_soon(

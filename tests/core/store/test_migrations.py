@@ -25,6 +25,7 @@ from job_steps import ended, working
 from judgeboard.cli.app import run as run_command
 from judgeboard.domain import AlertCondition, RunState
 from judgeboard.errors import BadInput, MissingDatabase, SchemaMismatch
+from judgeboard.judges import lexical
 from judgeboard.receiving.keys import create_key
 from judgeboard.reviews.queues import assign_queue
 from judgeboard.runs.jobs import open_jobs, recent_jobs, request_rejudge
@@ -520,8 +521,9 @@ def test_a_log_of_real_answers_that_a_release_stored_shows_the_same(
 
 
 def test_work_that_an_upgrade_interrupted_continues_when_a_person_starts_it_again(
-    empty: Store, tmp_path: Path, following: str
+    empty: Store, tmp_path: Path, following: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(lexical, "FORMULA", 1)  # a run does not continue with another version of its judge
     load(empty, max(RELEASED), tmp_path)
     upgrade(empty)
     assert current_revision(empty) == following

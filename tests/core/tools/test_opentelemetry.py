@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
+from google.protobuf.json_format import MessageToJson
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
 from judgeboard.domain import Response
+from sent_traces import request, trace
 from tool_files import records
 
 QUESTION = "At what temperature does Dyneema melt, and nylon?"
@@ -17,3 +21,11 @@ def test_the_log_records_of_a_file_belong_to_its_spans(shared: Path, tmp_path: P
     _, items = records(file)
     questions = [item.query for item in items if isinstance(item, Response)]
     assert sorted(questions) == ["And nylon?", QUESTION, QUESTION, "What is the weather in Bergen?"]
+
+
+def test_a_bad_character_in_one_trace_of_a_request_keeps_the_others(tmp_path: Path) -> None:
+    body = MessageToJson(ExportTraceServiceRequest.FromString(request([*trace(1), *trace(2)])), indent=None)
+    file = tmp_path / "collector.jsonl"
+    file.write_text(body.replace("answer 1", r"answer \ud83d"))
+    _, items = records(file)
+    assert [item.answer for item in items if isinstance(item, Response)] == ["answer \ufffd", "answer 2"]

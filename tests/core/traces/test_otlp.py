@@ -266,14 +266,17 @@ def test_other_content_types_are_bad_input() -> None:
             traces_in(b"{}", content_type)
 
 
-def test_protobuf_with_ids_of_another_length_or_no_text_is_bad_input() -> None:
+def test_protobuf_with_ids_of_another_length_is_bad_input_and_a_text_that_is_no_utf8_is_repaired() -> None:
     short = protobuf(REQUEST).replace(bytes.fromhex(ROOT), bytes.fromhex(ROOT)[:7] + b"\x00", 1)
     assert traces_in(short, PROTOBUF)
     request = ExportTraceServiceRequest()
     request.resource_spans.add().scope_spans.add().spans.add().trace_id = b"short"
-    for body in (request.SerializeToString(), b"\x0a\xff", protobuf(REQUEST).replace("ü".encode(), b"\xff\xff")):
+    for body in (request.SerializeToString(), b"\x0a\xff"):
         with pytest.raises(BadInput):
             traces_in(body, PROTOBUF)
+    body = protobuf(REQUEST)
+    repaired = repr(traces_in(body, PROTOBUF)).replace("Grüße", "Gr\ufffd\ufffdße")
+    assert repr(traces_in(body.replace("ü".encode(), b"\xff\xff"), PROTOBUF)) == repaired
 
 
 def test_replies_are_in_the_type_of_the_request() -> None:

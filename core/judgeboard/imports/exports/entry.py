@@ -225,17 +225,18 @@ _THUMBS = {"thumb", "thumbs", "like", "liked"}
 _FEEDBACK = _THUMBS | {"user", "feedback", "up", "down"}
 
 
-def user_feedback(name: str, value: Any) -> dict[str, Any] | None:
+def user_feedback(name: str, value: Any, comment: str | None = None) -> dict[str, Any] | None:
     """Return the user's feedback in a score with such a name: thumbs (0 or 1) or stars (1 to 5); else None."""
+    beside = {"comment": comment} if comment else {}
     if simple_name(name) in ResponseImport.columns["stars"] and type(value) in {int, float} and 1 <= value <= 5:
-        return {"stars": value}
+        return {"stars": value, **beside}
     words = set(simple_name(name).split("_"))
     # Other kinds of feedback may have scales that begin with 0 or 1.
     plain = "feedback" in words and (isinstance(value, bool) or words <= _FEEDBACK)
     if value not in (0, 1) or not (words & _THUMBS or plain):
         return None
     means_down = "down" in words and "up" not in words
-    return {"thumbs": "down" if bool(value) == means_down else "up"}
+    return {"thumbs": "down" if bool(value) == means_down else "up", **beside}
 
 
 def shown_reason(text: Any) -> str:

@@ -165,7 +165,7 @@ def scored(scores: Iterable[Score]) -> Entry:
         if score.of_session:
             of_session.append(score.name)
             continue
-        feedback = user_feedback(score.name, score.value)
+        feedback = user_feedback(score.name, score.value, score.reason)
         if feedback is not None:
             answer.setdefault("feedback", []).append(feedback)
         elif score.human and score.name in {*REFERENCE, "expected_response"} and isinstance(score.value, str):

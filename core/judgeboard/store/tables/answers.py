@@ -97,6 +97,8 @@ RESPONSE = table_of(Response)
 class UserFeedback(Stored, table=True):
     """Feedback of the assistant's user on a response, on its original scale."""
 
+    of_responses = "OLD.response_id"
+
     response_id: int = column(BigId, refers="response", index=True)
     kind: FeedbackKind = column(one_of(FeedbackKind, "kind"))
     value: float
@@ -104,6 +106,7 @@ class UserFeedback(Stored, table=True):
     at: datetime | None = column(Utc)
     import_batch_id: int | None = column(BigId, refers="import_batch", exported=False)
     imported_at: datetime = column(Utc)
+    comment: str | None = column(forgotten=True)
 
     __table_args__ = (
         CheckConstraint(

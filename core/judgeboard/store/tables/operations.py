@@ -453,6 +453,7 @@ class WaitingFeedback(Stored, table=True):
     user: str | None
     at: datetime | None = column(Utc)
     received_at: datetime = column(Utc, index=True)
+    comment: str | None
 
 
 WAITING_FEEDBACK = table_of(WaitingFeedback)
