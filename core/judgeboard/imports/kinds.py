@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from judgeboard.domain import Rejected
 from judgeboard.errors import check_known
-from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, simple_name
+from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, ColumnUse, simple_name
 from judgeboard.imports.labels import LabelWords
 from judgeboard.registry.methods import Kind, with_methods
 
@@ -168,7 +168,8 @@ class ImportKind(ABC, Generic[Record]):
     whichever way and source it came by. ``tool_source`` is the source of the tool whose export is read, if no source
     was chosen. ``file_answers`` has the answers in the file, by id, to which the records that are stored next belong.
     ``earlier`` has, by id, the rows of these answers as an earlier import may have stored them. ``aspects_added``
-    counts the stored verdicts on pairs that got further aspects.
+    counts the stored verdicts on pairs that got further aspects. With ``looks_ahead``, the first rows show how the
+    others are read (`look`).
     """
 
     columns: ClassVar[ColumnNames]
@@ -177,6 +178,7 @@ class ImportKind(ABC, Generic[Record]):
     brings_answers: ClassVar[bool] = False
     choices: ClassVar[Mapping[str, type[StrEnum]]] = {}
     own_export_only: ClassVar[frozenset[str]] = OWN_EXPORT_ONLY
+    looks_ahead: ClassVar[bool] = False
     batch_id: int | None = None
 
     def __init__(self, source: str | None, actor: str = "library") -> None:
@@ -210,6 +212,13 @@ class ImportKind(ABC, Generic[Record]):
     def reads_left_over(cls, fields: Collection[str]) -> bool:  # noqa: ARG003 - grades depend on them
         """Whether other columns are read too, in a file with columns for ``fields``."""
         return False
+
+    def look(self, rows: Sequence[Cells], file: str) -> None:
+        """Read from the first rows of a file what the other rows do not say."""
+
+    def uses(self, columns: Sequence[ColumnUse]) -> Sequence[ColumnUse]:
+        """Return the report on the columns with those that the kind reads, although they are no fields."""
+        return columns
 
     @abstractmethod
     def build(self, cells: Cells) -> Record:
@@ -351,9 +360,14 @@ class SeenIds:
     def add(self, key: str) -> bool:
         """Add an id and return whether it is new."""
         before = len(self._hashes)
-        digest = self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        self._hashes.add(int.from_bytes(digest))
+        self._hashes.add(self._hash(key))
         return len(self._hashes) > before
+
+    def __contains__(self, key: str) -> bool:
+        return self._hash(key) in self._hashes
+
+    def _hash(self, key: str) -> int:
+        return int.from_bytes(self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 class OfAnotherKind(Rejected):

@@ -157,7 +157,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def columns(self) -> tuple[ColumnUse, ...]:
         """Return how the columns of the rows read so far are used."""
-        report = self._columns.report()
+        report = tuple(self.kind.uses(self._columns.report()))
         return report if self.export is None else self.export.columns(report, self.kind.left_over)
 
     def close(self) -> None:
@@ -173,7 +173,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             ahead.append(item)
             if isinstance(item, Row):
                 self._first.add(self._columns.unfolded(item.values))
-            if not self._unseen and (self.export is not None or self._first.is_clear):
+            if not self._unseen and (self.export is not None or (self._first.is_clear and not self.kind.looks_ahead)):
                 break
             if self.unpacked > HELD_BYTES:
                 break
@@ -184,6 +184,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
                 f"--map: {self.name} has no column {missing[0]!r} in its first {counted(len(ahead), 'row')}; "
                 f"it has {', '.join(names) or 'no columns'}"
             )
+        if self.export is None:
+            self.kind.look([self._cells(item.values) for item in ahead if isinstance(item, Row)], self.name)
         return itertools.chain(ahead, items)
 
     @property
@@ -225,6 +227,11 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             self.kind.source = self.export.source if self.kind.brings_answers else None
         return self.export.rows(items)
 
+    def _cells(self, row: dict[str, Any], *, counts: bool = False) -> Cells:
+        values = self._columns.unfolded(row)
+        plan = self._columns.plan(values, counts=counts)
+        return Cells(values, *plan, self.format.textual, meanings=self._meanings, dates=self._first.order)
+
     def _record(self, row: Row) -> Any:
         if isinstance(row, ExportedRow) and row.answer is not None:
             self._answers = self._answers or AnswersOfExport(self.format.textual)
@@ -232,14 +239,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             if isinstance(answer, Rejected):
                 return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
             self.kind.file_answers[answer.external_id] = answer
-        values = self._columns.unfolded(row.values)
-        taken, others = self._columns.plan(values)
+        cells = self._cells(row.values, counts=True)
+        taken = cells.taken
         if fault := fault_in(row.values):
             theirs, reason = fault
             ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
-        order = self._first.order
-        cells = Cells(values, taken, others, self.format.textual, meanings=self._meanings, dates=order)
         try:
             record = self.kind.build(cells)
         except Unusable as error:

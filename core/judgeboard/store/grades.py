@@ -6,14 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, reduce
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
 
-from judgeboard.domain import EXPECTED, GRADE_TEXTS, DimensionScore, Grade, Label, ResponseKind, Stage
+from judgeboard.domain import EXPECTED, GRADE_TEXTS, Decision, DimensionScore, Grade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, evidence_role, reserved_groups
@@ -27,8 +27,9 @@ from judgeboard.store.reviews import (
     is_current,
     is_imported,
     is_test,
+    reviews_on,
 )
-from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, columns_of, read_columns, rows_with
+from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     IMPORT_BATCH,
@@ -381,36 +382,98 @@ class ImportedGrade:
 
 @dataclass(frozen=True, slots=True)
 class GradeOf:
-    """An imported grade with its response."""
+    """An imported grade with its response; ``rows`` is the number of rows of the file that it was joined from."""
 
     response_id: int
     source: str
     imported: ImportedGrade
     label_schema_id: int | None = None
+    rows: int = 1
+
+    @property
+    def grade(self) -> Grade:
+        """The grade with its scores."""
+        return replace(self.imported.grade, scores=self.imported.scores)
+
+    def joined(self, other: "GradeOf") -> "GradeOf | None":
+        """Return this grade with a further one by the same person; None if they contradict each other."""
+        parts, more = self.grade.parts, other.grade.parts
+        if self.label_schema_id != other.label_schema_id or any(
+            parts.get(name, value) != value for name, value in more.items()
+        ):
+            return None
+        grade = self.grade.updated(other.grade)
+        times = [each.imported.at for each in (self, other) if each.imported.at is not None]
+        imported = replace(self.imported, grade=grade, scores=grade.scores, at=max(times, default=None))
+        return replace(self, imported=imported, rows=self.rows + (not more.items() <= parts.items()))
 
 
 def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime) -> int:
-    """Store grades as reviews of imported reviewers; return how many are new.
+    """Store grades as reviews of imported reviewers; return how many rows are new.
 
-    The same grade (response, annotator, content) is stored once, unless it was changed since (`Restoring`).
-    A different grade by the annotator replaces their current imported grade of the response.
+    The grades of a person that complete each other, such as one row for each dimension, are one review. A review adds
+    to the person's current imported grades of the answer: it replaces the one that has the same parts, and keeps its
+    other parts. What adds nothing is not stored. A grade that was stored before counts again only if it was changed
+    since (`Restoring`).
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
+    by_owner: dict[Hashable, list[GradeOf]] = defaultdict(list)
+    for grade in grades:
+        of_owner = by_owner[grade.response_id, reviewers[grade.imported.annotator]]
+        if of_owner and (joined := of_owner[-1].joined(grade)):
+            of_owner[-1] = joined
+        else:
+            of_owner.append(grade)
     reviews = {
-        review.request_key: review for review in (review_of_grade(each, reviewers, batch_id, now) for each in grades)
+        review.request_key: (review, grade)
+        for of_owner in by_owner.values()
+        for grade in of_owner
+        for review in [review_of_grade(grade, reviewers, batch_id, now)]
     }
     known = known_keys(connection, reviews)
-    current = _current_reviews(connection, reviews.values())
-    new = [review for key, review in reviews.items() if key not in known]
-    if known:
-        restoring = Restoring.of_import(connection, batch_id)
-        stored = [reviews[key] for key in reviews if key in known]
-        new += filter(None, (restoring.restored(review, current.get(_owner(review), ())) for review in stored))
-    replaced = {owner: of_owner[-1].id for owner, of_owner in current.items()}
-    for turn in in_turns(new, _owner):
-        of_turn = [replace(review, replaces=replaced.get(_owner(review))) for review in turn]
-        replaced |= zip(map(_owner, of_turn), insert_reviews(connection, of_turn), strict=True)
-    return len(new)
+    restoring = Restoring.of_import(connection, batch_id) if known else Restoring()
+    current = current_imports(connection, [review for review, _ in reviews.values()])
+    new = 0
+    for turn in in_turns(reviews.values(), lambda each: owner_of(each[0])):
+        added: list[Review] = []
+        for review, grade in turn:
+            of_owner = current[owner_of(review)]
+            same = [each for each in of_owner if each.grade.graded & review.grade.graded]
+            if review.request_key in known:
+                restored = restoring.restored(review, same)
+            else:
+                restored = review if _adds(review, same, grade.imported.at) else None
+            if restored is None:
+                continue
+            added += _replacing(restored, same)
+            current[owner_of(review)] = [each for each in of_owner if each not in same]
+            new += grade.rows
+        for review, id_ in zip(added, insert_reviews(connection, added), strict=True):
+            if review.decision is None:
+                current[owner_of(review)].append(replace(review, id=id_))
+    return new
+
+
+def _replacing(review: Review, same: Sequence[Review]) -> list[Review]:
+    """Return a review that replaces the latest of these, with all their parts; the older ones are withdrawn."""
+    if not same:
+        return [review]
+    *older, latest = same
+    whole = reduce(Grade.updated, (each.grade for each in (*same, review)))
+    schema_id = review.label_schema_id or latest.label_schema_id
+    gone = replace(review, grade=Grade(), decision=Decision.WITHDRAWN)
+    return [
+        *(replace(gone, request_key=f"{gone.request_key}:{each.id}", replaces=each.id) for each in older),
+        replace(review, grade=whole, replaces=latest.id, label_schema_id=schema_id),
+    ]
+
+
+def _adds(review: Review, same: Sequence[Review], at: datetime | None) -> bool:
+    """Whether a review has anything that the person's current reviews of these parts lack, or is of a later time."""
+    if not same or (at is not None and at > same[-1].at):
+        return True
+    known = reduce(Grade.updated, (each.grade for each in same)).parts
+    return any(name not in known or known[name] != value for name, value in review.grade.parts.items())
 
 
 class CurrentImport(NamedTuple):
@@ -446,7 +509,7 @@ class Restoring:
         """Whether the file of this import may change what an import stored (None: what came without a file)."""
         return self.imports is None or batch_id in self.imports
 
-    def restored(self, review: Review, current: Sequence[CurrentImport]) -> Review | None:
+    def restored(self, review: Review, current: Sequence[CurrentImport | Review]) -> Review | None:
         """Return a stored review with a request key of its own if it counts again, else None.
 
         ``current`` are the person's current imported reviews of the same subject, the oldest first. What is from an
@@ -456,7 +519,7 @@ class Restoring:
             return None
         if not self.may_change(current[-1].import_batch_id):
             return None
-        if review.request_key in {each.request_key[: len(review.request_key)] for each in current}:
+        if all(each.request_key.startswith(review.request_key) for each in current):
             return None
         return replace(review, request_key=f"{review.request_key}:{current[-1].id}")
 
@@ -490,8 +553,21 @@ def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[
         yield [item for item in turn if item is not None]
 
 
-def _owner(review: Review) -> tuple[int | None, int]:
-    return review.response_id, review.reviewer_id
+Owner = tuple[int | None, int | None, int]
+
+
+def owner_of(review: Review) -> Owner:
+    """Return the answer or the pair that a review is about, and its reviewer."""
+    return review.response_id, review.pair_id, review.reviewer_id
+
+
+def current_imports(connection: Connection, reviews: Collection[Review]) -> dict[Owner, list[Review]]:
+    """Return the current imported grades by the people of these reviews of their answers and pairs, oldest first."""
+    people = REVIEW.c.reviewer_id.in_({review.reviewer_id for review in reviews})
+    current: dict[Owner, list[Review]] = defaultdict(list)
+    for review in reviews_on(connection, reviews, people, REVIEW.c.decision.is_(None), is_imported(), is_current()):
+        current[owner_of(review)].append(review)
+    return current
 
 
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
@@ -530,23 +606,6 @@ def author_spellings(connection: Connection) -> dict[str, set[str]]:
 def one_spelling(name: str) -> str:
     """Return the name of an author without blanks around it, with single blanks, in lower case."""
     return " ".join(name.split()).casefold()
-
-
-def _current_reviews(
-    connection: Connection, reviews: Collection[Review]
-) -> dict[tuple[int | None, int], list[CurrentImport]]:
-    """Return the current imported grades of these answers, by (response, reviewer), the oldest first."""
-    query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, *columns_of(CurrentImport, REVIEW)).where(
-        REVIEW.c.response_id.in_({review.response_id for review in reviews}),
-        REVIEW.c.reviewer_id.in_({review.reviewer_id for review in reviews}),
-        REVIEW.c.decision.is_(None),
-        is_imported(),
-        is_current(),
-    )
-    current: dict[tuple[int | None, int], list[CurrentImport]] = defaultdict(list)
-    for response, reviewer, *columns in connection.execute(query.order_by(REVIEW.c.id)):
-        current[response, reviewer].append(CurrentImport(*columns))
-    return current
 
 
 def _request_key(grade: GradeOf) -> str:
