@@ -366,7 +366,8 @@ class Response:
     """A logged answer with its query and passages, before it is stored or as it is stored.
 
     ``passages`` is None if none were logged, and empty if nothing was retrieved. If the answer was made from another
-    response, ``derived_from`` is the id of that response. If the texts are forgotten, query and answer are empty.
+    response, ``derived_from`` is the id of that response. The query is empty if none was logged. If the texts are
+    forgotten, query and answer are empty.
     """
 
     source: str = field(metadata={"filter": TextFilter("source", "source of the log", "source")})
@@ -499,6 +500,7 @@ class StepRecord:
     error: str | None = None
 
 
+NO_QUESTION = "no question was logged: this judge needs one"
 LONGEST_KEY = 200  # characters of the key of a request, and of the name of a dimension
 
 

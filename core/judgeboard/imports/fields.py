@@ -316,7 +316,8 @@ class Cells:
 
     ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value, and numbers are read
     from texts. In other formats, the text "3" is not a number. ``parsed`` has the values read from texts, by column.
-    ``meanings`` has the values that replace words. With ``dates``, dates with the year last are read in this order.
+    ``meanings`` has the values that replace words. With ``dates``, dates with the year last are read in this order. An
+    answer is ``judged`` if a verdict or a grade comes with it.
     """
 
     values: Mapping[str, Any]
@@ -326,6 +327,7 @@ class Cells:
     parsed: dict[str, Any] = field(default_factory=dict)
     meanings: Meanings = field(default_factory=dict)
     dates: DateOrder | None = None
+    judged: bool = False
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Cells":

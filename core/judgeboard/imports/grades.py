@@ -181,7 +181,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             raise Unusable("label_schema", "fields need the name of their label schema")
         graded = (grade.label, grade.groundedness, grade.quality) != (None, None, None)
         if not (scores or fields or grade.modes or graded or review):
-            raise Unusable(None, "no grade: give label, groundedness, quality, failure_modes or a score on a dimension")
+            raise Unusable(None, "no grade: give label, groundedness, quality or failure_modes")
         at = cells.time("at")
         source = cells.name("source") or self.source
         if review is not None:

@@ -185,7 +185,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
                 f"it has {', '.join(names) or 'no columns'}"
             )
         if self.export is None:
-            self.kind.look([self._cells(item.values) for item in ahead if isinstance(item, Row)], self.name)
+            self.kind.look([self._cells(item) for item in ahead if isinstance(item, Row)], self.name)
         return itertools.chain(ahead, items)
 
     @property
@@ -227,10 +227,11 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             self.kind.source = self.export.source if self.kind.brings_answers else None
         return self.export.rows(items)
 
-    def _cells(self, row: dict[str, Any], *, counts: bool = False) -> Cells:
-        values = self._columns.unfolded(row)
-        plan = self._columns.plan(values, counts=counts)
-        return Cells(values, *plan, self.format.textual, meanings=self._meanings, dates=self._first.order)
+    def _cells(self, row: Row, *, counts: bool = False) -> Cells:
+        values = self._columns.unfolded(row.values)
+        plan, judged = self._columns.plan(values, counts=counts), isinstance(row, ExportedRow) and row.judged
+        order = self._first.order
+        return Cells(values, *plan, self.format.textual, meanings=self._meanings, dates=order, judged=judged)
 
     def _record(self, row: Row) -> Any:
         if isinstance(row, ExportedRow) and row.answer is not None:
@@ -239,7 +240,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             if isinstance(answer, Rejected):
                 return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
             self.kind.file_answers[answer.external_id] = answer
-        cells = self._cells(row.values, counts=True)
+        cells = self._cells(row, counts=True)
         taken = cells.taken
         if fault := fault_in(row.values):
             theirs, reason = fault

@@ -52,7 +52,7 @@ MAX_BESIDE = 30  # names of keys in a message
 
 
 class ResponseImport(ImportKind[Response]):
-    """Logged responses. A row is rejected if its id is stored with other content.
+    """Logged responses. A row is rejected if its id is stored with other content. A question may be missing.
 
     The column ``source`` is read only in files with a column ``external_id``, such as exports. An id may occur only
     once in a file. A row without an id gets its content hash as id. The k-th equal row gets ``hash-k``.
@@ -129,10 +129,14 @@ class ResponseImport(ImportKind[Response]):
     def _response(self, cells: Cells) -> Response:
         passages, details = passages_in(cells)
         log_fields: dict[str, Any] = {name: cells.name(name) for name in LOG_FIELDS}
+        query = cells.text("query") or ""
+        # Without a question, an answer is of use beside passages, a verdict or a grade. Only exports name a kind.
+        if not query.strip() and not (passages or cells.judged or cells.get("kind")):
+            query = cells.required_text("query")
         return Response(
             source=cells.name("source") or self.source or "",
             external_id=cells.name("external_id", MAX_ID) or "",
-            query=cells.required_text("query"),
+            query=query if query.strip() else "",
             answer=cells.required_text("answer"),
             passages=passages,
             query_type=cells.name("query_type") or "unspecified",
