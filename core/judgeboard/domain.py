@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, Self, TypeVar
@@ -658,27 +658,21 @@ class Grade:
         return {label: text for name, label in others.items() if (text := getattr(self, name))}
 
     @property
-    def parts(self) -> dict[tuple[str, ...], Any]:
-        """What the grade has, by field; its scores, choices and texts by field and name."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        values["scores"] = {score.dimension: score for score in self.scores}
-        named = {(each, name): value for each in _BY_NAME for name, value in values.pop(each).items()}
-        plain = {(name,): value for name, value in values.items() if value or type(value) in {int, float}}
-        return {**plain, **named}
-
-    @property
-    def graded(self) -> frozenset[tuple[str, ...]]:
-        """The parts in which a person grades. A text, a mark or a reason goes with the grade that has it."""
-        return frozenset(name for name in self.parts if name[0] in _GRADED)
+    def graded(self) -> frozenset[str]:
+        """The names of what a person grades. A text, a span or a mark goes with the grade that has it."""
+        plain = {name for name in _GRADED if getattr(self, name) not in (None, ())}
+        return frozenset({*plain, *self.choices, *self.texts, *(score.dimension for score in self.scores)})
 
     def updated(self, later: "Grade") -> "Grade":
-        """Return this grade with all that a later one has; what the later one lacks is kept."""
-        parts = {**self.parts, **later.parts}
-        values: dict[str, Any] = {name: value for (name, *inner), value in parts.items() if not inner}
-        for each in _BY_NAME:
-            values[each] = {inner[0]: value for (name, *inner), value in parts.items() if inner and name == each}
-        values["scores"] = tuple(values["scores"].values())
-        return Grade(**values | {"label_implied": (later if later.label else self).label_implied})
+        """Return this grade with all that a later one has; what the later one lacks is kept. Scores are sorted."""
+        values: dict[str, Any] = {
+            name: value for name in _REPLACED if (value := getattr(later, name)) not in (None, ())
+        }
+        scores = {score.dimension: score for score in (*self.scores, *later.scores)}
+        values["scores"] = tuple(score for _, score in sorted(scores.items()))
+        values |= {name: {**getattr(self, name), **getattr(later, name)} for name in ("choices", "texts")}
+        values["label_implied"] = (later if later.label else self).label_implied
+        return replace(self, **values, in_suite=self.in_suite or later.in_suite)
 
     def only_notes(self) -> "Grade":
         """Return a grade that has only the notes: all that a review of a pair can have."""
@@ -686,11 +680,10 @@ class Grade:
         return Grade(**notes)
 
 
-_BY_NAME = ("scores", "choices", "texts")
-_GRADED = frozenset({"label", "groundedness", "quality", "modes", *_BY_NAME})
-
 GRADE_TEXTS: Mapping[str, GradeText] = {each.name: each.metadata["text"] for each in fields(Grade) if each.metadata}
 """The texts of a grade that need no code of their own, by the name of their field in `Grade`."""
+_GRADED = ("label", "groundedness", "quality", "modes")
+_REPLACED = (*_GRADED, *GRADE_TEXTS, "spans", "claim_marks", "why_differs")
 NOTES = tuple(name for name, text in GRADE_TEXTS.items() if not text.edits)
 """The note and the texts of a grade that are typed beside it, by name."""
 

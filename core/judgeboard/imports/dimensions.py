@@ -3,155 +3,102 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judgeboard.errors import BadInput
-from judgeboard.imports.fields import Cells, ColumnNames, ColumnUse, Unusable, simple_name
+from judgeboard.imports.fields import Cells, ColumnUse, Unusable, simple_name
 from judgeboard.imports.scales import NumberScale, possible_scale, scale_in, shown_scale
 from judgeboard.imports.values import is_missing
 
-_WHOLE_GRADES = frozenset({"label", "groundedness", "quality", "aspects", "failure_modes", "fields"})
-# A column of numbers with one of these words in its name has no scores.
-_NO_SCORES = frozenset(
-    {
-        "id",
-        "index",
-        "unnamed",
-        "column",
-        "row",
-        "number",
-        "count",
-        "seconds",
-        "ms",
-        "duration",
-        "time",
-        "length",
-        "age",
-        "year",
-    }
-)
-_HIGHEST = 10  # of a column of scores beside others; higher numbers are rather durations than scores
-_ENOUGH = 0.95  # the share of the values of such a column that are scores
+_PARTS = frozenset({"label", "groundedness", "quality", "aspects", "failure_modes", "fields"})
+_HOW = "a column of numbers"
+_HIGHEST = 10  # of a column of scores beside others; one with higher numbers rather has durations
+_NO_SCORES = frozenset({"id", "index", "unnamed", "column", "row", "count", "seconds", "ms", "duration", "age", "year"})
+"""A column with one of these words in its name has no scores."""
 
 
+@dataclass(slots=True)
 class Dimensions:
-    """The dimensions of a file and their scales, as its first rows show them. ``names`` are the names of fields."""
+    """The dimensions of a file and their ``scales``, as its first rows show them. Each of the ``columns`` is one.
 
-    def __init__(self, names: ColumnNames) -> None:
-        self._names = names
-        self._columns: list[str] = []
-        self._score: str | None = None  # the column of the scores in long form, if its name says nothing
-        self._scales: dict[str, NumberScale] = {}
-        self._unclear: dict[str, NumberScale] = {}
+    The numbers of ``unclear`` columns beside a label or such do not show their scale; they are not stored.
+    """
+
+    columns: list[str] = field(default_factory=list)
+    scales: dict[str, NumberScale] = field(default_factory=dict)
+    unclear: list[str] = field(default_factory=list)
 
     def look(self, rows: Sequence[Cells], file: str) -> None:
         """Find the dimensions and their scales. Raises BadInput if the numbers of a dimension do not show its scale."""
-        taken = {field: theirs for cells in rows for field, theirs in cells.taken.items()}
-        graded = taken.keys() & _WHOLE_GRADES
-        numeric = [
-            name
-            for name in dict.fromkeys(name for cells in rows for name in cells.extra)
-            if name and _NO_SCORES.isdisjoint(simple_name(name).split("_")) and _are_numbers(rows, name)
-        ]
-        if "dimension" in taken:
-            self._score = numeric[0] if "score" not in taken and len(numeric) == 1 else None
-        else:
-            self._columns = [name for name in (taken.get("score"),) if name] + ([] if graded else numeric)
-        numbers: dict[str, list[float]] = defaultdict(list)
+        taken = {ours: theirs for cells in rows for ours, theirs in cells.taken.items()}
+        is_graded = not _PARTS.isdisjoint(taken)
+        if "dimension" not in taken:
+            others = () if is_graded else (name for cells in rows for name in cells.extra)
+            likely = (name for name in others if _NO_SCORES.isdisjoint(simple_name(name).split("_")))
+            self.columns = list(dict.fromkeys([*likely, *(taken[name] for name in ("score",) if name in taken)]))
+        values: dict[str, list[Any]] = defaultdict(list)
+        scales: set[NumberScale] = set()
         for cells in rows:
             with suppress(Unusable):  # such a row is rejected when it is read
-                for name, (_, number) in self._numbers(cells).items():
-                    if type(number) in {int, float}:
-                        numbers[name].append(number)
-        scales = {text for cells in rows if isinstance(text := cells.raw("scale"), str)}
-        if len(scales) == 1:
-            with suppress(Unusable):
-                scale = scale_in("scale", scales.pop())
-                self._columns = [name for name in self._columns if scale.has_most(numbers[name], _ENOUGH)]
-        if "scale" in taken:
+                scales |= {scale_in("scale", text) for text in (cells.text("scale"),) if text}
+                for name, value in self._numbers(cells).items():
+                    values[name].append(value)
+        numbers = {name: [value for value in each if type(value) in {int, float}] for name, each in values.items()}
+        numbers = {name: each for name, each in numbers.items() if 2 * len(each) > len(values[name])}
+        if scales:
+            of_all = [name for name in numbers if any(scale.has_most(numbers[name]) for scale in scales)]
+            self.columns = [name for name in self.columns if name in of_all]
             return
-        self._scales = {name: scale for name, each in numbers.items() if (scale := shown_scale(each))}
-        unclear = {name: each for name, each in numbers.items() if name not in self._scales}
-        if self._scales and self._columns:
-            unclear = {name: each for name, each in unclear.items() if min(each) >= 0 and max(each) <= _HIGHEST}
-        self._columns = [name for name in self._columns if name in self._scales]
-        if unclear and not graded:
+        self.scales = {name: scale for name, each in numbers.items() if (scale := shown_scale(each))}
+        unclear = [name for name in numbers if name not in self.scales]
+        self.unclear = [name for name in unclear if max(numbers[name]) <= _HIGHEST] if self.scales else unclear
+        self.columns = [name for name in self.columns if name in self.scales]
+        if self.unclear and not is_graded:
             example = possible_scale([number for each in numbers.values() for number in each])
-            names = ", ".join(map(repr, unclear))
             raise BadInput(
-                f"{file}: the numbers of {names} do not show their scale. Nothing was stored. Give the scale, for "
-                f"example --set scale={example}"
+                f"{file}: the numbers of {', '.join(map(repr, self.unclear))} do not show their scale. Nothing was "
+                f"stored. Give the scale, for example --set scale={example}"
             )
-        self._unclear = {name: possible_scale(each) for name, each in unclear.items()}
 
     def messages(self) -> Iterator[str]:
-        """Yield the scales that the numbers show, and the dimensions that are not stored because they show none."""
-        for scale in dict.fromkeys(self._scales.values()):
-            names = ", ".join(name for name, own in self._scales.items() if own == scale)
-            yield f"scale {scale}, as the numbers show: {names}"
-        for name, scale in self._unclear.items():
-            yield f"not stored: {name}, whose numbers do not show their scale; give it, for example --set scale={scale}"
+        """Yield the scales that the numbers show, and the scores that are not stored because theirs do not."""
+        if self.scales:
+            yield f"scales, as the numbers show: {', '.join(f'{name} {each}' for name, each in self.scales.items())}"
+        if self.unclear:
+            yield f"not stored, because the numbers do not show their scale: {', '.join(self.unclear)}"
 
     def uses(self, columns: Sequence[ColumnUse]) -> tuple[ColumnUse, ...]:
         """Return the report on the columns with those that are read as scores."""
-        ours = {name: f"aspects.{name}" for name in self._columns} | {self._score: "score"}
         return tuple(
-            replace(use, ours=ours[use.theirs], how="a column of numbers", unasked=False)
-            if use.ours is None and use.theirs in ours
-            else use
+            replace(use, ours=f"aspects.{use.theirs}", how=_HOW, unasked=False) if use.theirs in self.columns else use
             for use in columns
         )
 
     def read(self, cells: Cells) -> Cells:
-        """Return a row whose scores on dimensions stand in ``aspects``, each with its scale.
-
-        In long form, a label and a groundedness stand in their own fields.
-        """
+        """Return a row whose scores on dimensions stand in ``aspects``, each with its scale."""
         text = cells.text("scale")
-        values, taken = dict(cells.values), dict(cells.taken)
         scores: dict[str, Any] = {}
-        for name, (column, number) in self._numbers(cells).items():
-            scale = self._scales.get(name) if text is None else scale_in("scale", text)
-            ours = next((each for each in ("label", "groundedness") if simple_name(name) in self._names[each]), None)
-            if ours is not None and "dimension" in taken:
-                taken[ours] = column
-                if scale is not None:
-                    values["scale"], taken["scale"] = str(scale), "scale"
-            elif scale is None:
-                raise Unusable("scale", f"{name} needs its scale, written like 1-5: use --set scale=1-5")
-            else:
-                scores[name] = {"value": scale.checked(name, number), "scale": str(scale)}
-        if scores:
-            values["aspects"] = {**(cells.object("aspects") or {}), **scores}
-            taken["aspects"] = "aspects"
-        return replace(cells, values=values, taken=taken) if len(taken) > len(cells.taken) or scores else cells
+        for name, number in self._numbers(cells).items():
+            scale = self.scales.get(name) if text is None else scale_in("scale", text)
+            if scale is None:
+                raise Unusable("scale", f"{name} needs its scale, written like 1-5")
+            scores[name] = {"value": scale.checked(name, number), "scale": str(scale)}
+        if not scores:
+            return cells
+        aspects = {**(cells.object("aspects") or {}), **scores}
+        return replace(cells, values={**cells.values, "aspects": aspects}, taken={**cells.taken, "aspects": "aspects"})
 
-    def _numbers(self, cells: Cells) -> dict[str, tuple[str, Any]]:
-        """Return the column and the value of each dimension that a row scores."""
-        columns = {name: name for name in self._columns}
-        column = cells.taken.get("score", self._score)
+    def _numbers(self, cells: Cells) -> dict[str, Any]:
+        """Return what a row has as the number of each dimension."""
+        aspects = cells.json("aspects")
+        named = aspects.items() if isinstance(aspects, dict) else ()
+        numbers = {name: number for name, number in named if type(number) in {int, float}}
+        columns = {name: name for name in self.columns if name in cells.values}
         if "dimension" in cells.taken:
-            if column is None:
-                raise Unusable("score", "no score: a row with a dimension needs a number on it")
-            columns = {cells.required_name("dimension"): column}
-        scored = {name: (column, _number(cells, column)) for name, column in columns.items()}
-        if "dimension" in cells.taken and (column, None) in scored.values():
-            raise Unusable("score", "no score")
-        by_name = cells.json("aspects")
-        if isinstance(by_name, dict):
-            scored |= {name: ("aspects", value) for name, value in by_name.items() if type(value) in {int, float}}
-        return {name: score for name, score in scored.items() if score[1] is not None}
-
-
-def _number(cells: Cells, column: str) -> Any:
-    """Return the number, or another value, in a column; None if it is absent or stands for a missing value."""
-    if column not in cells.values:
-        return None
-    number = replace(cells, taken={"score": column}).number("score")
-    return None if is_missing(number) else number
-
-
-def _are_numbers(rows: Sequence[Cells], column: str) -> bool:
-    values = [number for cells in rows if (number := _number(cells, column)) is not None]
-    return bool(values) and sum(type(value) in {int, float} for value in values) >= _ENOUGH * len(values)
+            columns = {cells.required_name("dimension"): cells.taken.get("score", "")}
+        for name, column in columns.items():
+            numbers[name] = replace(cells, taken={"score": column} if column else {}).number("score")
+            if is_missing(numbers[name]) and "dimension" in cells.taken:
+                raise Unusable("score", "no score")
+        return {name: number for name, number in numbers.items() if not is_missing(number)}

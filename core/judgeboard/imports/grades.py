@@ -1,6 +1,6 @@
 """People's grades of responses, and their preferences between the answers of pairs."""
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -128,7 +128,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         self._stored: dict[str, set[str]] | None = None  # the reviewers before this import, by their spelling
         self._respelled: set[tuple[str, str]] = set()  # ids and reviewers graded before in another spelling
         self._reviews = FileReviews()
-        self._dimensions = Dimensions(self.columns)
+        self._dimensions = Dimensions()
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -187,8 +187,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         if review is not None:
             self._check_number(review)
         else:
-            given = {**replace(grade, scores=scores, choices=fields).parts}
-            if not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator, given):
+            given = replace(grade, scores=scores, choices=fields)
+            if not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator, given.graded, given):
                 raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
         return ImportedGrade(response_id, annotator, grade, source, at, scores, schema, fields, review)
 
@@ -285,20 +285,18 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         self._spellings.setdefault(one_spelling(annotator), set()).add(annotator)
         return annotator
 
-    def _is_first(self, key: str, graded: str, annotator: str, parts: Mapping[Hashable, object]) -> bool:
+    def _is_first(self, key: str, graded: str, annotator: str, parts: Collection[str], content: object) -> bool:
         """Whether the reviewer gives these parts of a grade of ``key`` first, or again in an equal row.
 
         Notes whether another spelling of the reviewer's name has given them.
         """
-        if not self.seen.add(f"{key}\0{annotator}\0{parts}"):
+        equal, *own = (f"{key}\0{annotator}\0{name}" for name in (content, *parts))
+        if equal in self.seen:
             return True
         others = self._spellings[one_spelling(annotator)] - {annotator}
-        for part in parts:
-            if any(f"{key}\0{name}\0{part}" in self.seen for name in others):
-                self._respelled.add((graded, annotator))
-            if not self.seen.add(f"{key}\0{annotator}\0{part}"):
-                return False
-        return True
+        if any(f"{key}\0{name}\0{part}" in self.seen for name in others for part in parts):
+            self._respelled.add((graded, annotator))
+        return not any(each in self.seen for each in own) and all(map(self.seen.add, (equal, *own)))
 
     def _check_number(self, review: ReviewRecord) -> None:
         if not self.seen.add(f"review\0{review.number}"):
@@ -330,7 +328,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
         if review is not None:
             self._check_number(review)
-        elif not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator, {"": aspects}):
+        elif not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator, [""], aspects):
             raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
         preference = GivenPreference(annotator, aspects, shown, Grade(**_texts(cells, NOTES)), cells.time("at"))
         return ImportedPreference(pair_id, preference, source, review)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache, reduce
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
@@ -397,15 +397,12 @@ class GradeOf:
 
     def joined(self, other: "GradeOf") -> "GradeOf | None":
         """Return this grade with a further one by the same person; None if they contradict each other."""
-        parts, more = self.grade.parts, other.grade.parts
-        if self.label_schema_id != other.label_schema_id or any(
-            parts.get(name, value) != value for name, value in more.items()
-        ):
-            return None
         grade = self.grade.updated(other.grade)
-        times = [each.imported.at for each in (self, other) if each.imported.at is not None]
-        imported = replace(self.imported, grade=grade, scores=grade.scores, at=max(times, default=None))
-        return replace(self, imported=imported, rows=self.rows + (not more.items() <= parts.items()))
+        if grade != other.grade.updated(self.grade) or self.label_schema_id != other.label_schema_id:
+            return None
+        at = max((each.imported.at for each in (self, other) if each.imported.at), default=None)
+        rows = self.rows + (grade != self.grade.updated(self.grade))
+        return replace(self, imported=replace(self.imported, grade=grade, scores=grade.scores, at=at), rows=rows)
 
 
 def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime) -> int:
@@ -459,30 +456,20 @@ def _replacing(review: Review, same: Sequence[Review]) -> list[Review]:
     if not same:
         return [review]
     *older, latest = same
-    whole = reduce(Grade.updated, (each.grade for each in (*same, review)))
     schema_id = review.label_schema_id or latest.label_schema_id
+    whole = replace(review, grade=_whole(same).updated(review.grade), replaces=latest.id, label_schema_id=schema_id)
     gone = replace(review, grade=Grade(), decision=Decision.WITHDRAWN)
-    return [
-        *(replace(gone, request_key=f"{gone.request_key}:{each.id}", replaces=each.id) for each in older),
-        replace(review, grade=whole, replaces=latest.id, label_schema_id=schema_id),
-    ]
+    return [*(replace(gone, request_key=f"{gone.request_key}:{each.id}", replaces=each.id) for each in older), whole]
 
 
 def _adds(review: Review, same: Sequence[Review], at: datetime | None) -> bool:
     """Whether a review has anything that the person's current reviews of these parts lack, or is of a later time."""
-    if not same or (at is not None and at > same[-1].at):
-        return True
-    known = reduce(Grade.updated, (each.grade for each in same)).parts
-    return any(name not in known or known[name] != value for name, value in review.grade.parts.items())
+    is_later = not same or (at is not None and at > same[-1].at)
+    return is_later or _whole(same).updated(review.grade) != _whole(same)
 
 
-class CurrentImport(NamedTuple):
-    """A current review that came from a file."""
-
-    id: int
-    request_key: str
-    at: datetime
-    import_batch_id: int | None
+def _whole(reviews: Sequence[Review]) -> Grade:
+    return reduce(Grade.updated, (each.grade for each in reviews), Grade())
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,7 +496,7 @@ class Restoring:
         """Whether the file of this import may change what an import stored (None: what came without a file)."""
         return self.imports is None or batch_id in self.imports
 
-    def restored(self, review: Review, current: Sequence[CurrentImport | Review]) -> Review | None:
+    def restored(self, review: Review, current: Sequence[Review]) -> Review | None:
         """Return a stored review with a request key of its own if it counts again, else None.
 
         ``current`` are the person's current imported reviews of the same subject, the oldest first. What is from an

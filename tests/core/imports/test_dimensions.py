@@ -77,9 +77,7 @@ def test_long_form_may_be_longer_than_a_batch_and_sorted_by_dimension(
 
 
 @on_sqlite
-@pytest.mark.parametrize(
-    "names", [("metric", "rating"), ("criterion", "value"), ("aspect", "score"), ("metric", "pts")]
-)
+@pytest.mark.parametrize("names", [("metric", "rating"), ("criterion", "value"), ("aspect", "score")])
 def test_long_form_has_usual_names(log: GradedLog, bring: Any, names: tuple[str, str]) -> None:
     log.answers(5)
     rows = [
@@ -91,19 +89,23 @@ def test_long_form_has_usual_names(log: GradedLog, bring: Any, names: tuple[str,
 
 
 @on_sqlite
-def test_in_long_form_a_dimension_may_be_a_part_of_every_grade(log: GradedLog, bring: Any) -> None:
+def test_a_dimension_keeps_its_name_whatever_it_is(log: GradedLog, bring: Any) -> None:
     log.answers(2)
-    parts = [("label", "grounded"), ("faithfulness", 0.25), ("tone", 0.5)]
-    rows = [
-        {"response_id": f"a{n}", "rater": "ann", "metric": name, "value": value}
-        for n in (1, 2)
-        for name, value in parts
-    ]
-    assert bring(*rows, kind="grades").new == 6
-    assert counted(log.store, "groundedness") == [0.25, 0.25]
-    assert counted(log.store, dimension="tone") == [0.5, 0.5]
-    with log.store.reading() as connection:
-        assert list(connection.execute(select(REVIEW.c.label)).scalars()) == [Label.GROUNDED] * 2
+    row = {"rater": "ann"}
+    parts = [("faithfulness", 0.25), ("label", 0.5)]
+    rows = [row | {"id": f"a{n}", "metric": name, "value": value} for n in (1, 2) for name, value in parts]
+    assert bring(*rows, kind="grades").new == 4
+    assert [counted(log.store, dimension=name) for name, _ in parts] == [[0.25] * 2, [0.5] * 2]
+
+
+@on_sqlite
+def test_a_rejected_row_gives_nothing(log: GradedLog, bring: Any) -> None:
+    log.answers(1)
+    row = {"id": "a1", "rater": "ann", "scale": "1-5"}
+    rows = [{"tone": 3}, {"tone": 5, "safety": 1}, {"tone": 5, "safety": 1}, {"safety": 2}]
+    summary = bring(*(row | {"aspects": each} for each in rows), kind="grades")
+    assert (summary.new, [each.line for each in summary.first_rejected]) == (2, [2, 3])
+    assert scores(log.store) == Counter([("tone", "1-5", 3.0), ("safety", "1-5", 2.0)])
 
 
 @on_sqlite
