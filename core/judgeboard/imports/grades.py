@@ -187,8 +187,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         if review is not None:
             self._check_number(review)
         else:
-            given = replace(grade, scores=scores, choices=fields)
-            if not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator, given.graded, given):
+            parts = {*grade.graded, *fields, *(score.dimension for score in scores)}
+            content = [cells.raw(field) for field in cells.taken]
+            if not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator, parts, content):
                 raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
         return ImportedGrade(response_id, annotator, grade, source, at, scores, schema, fields, review)
 

@@ -400,9 +400,11 @@ class GradeOf:
         grade = self.grade.updated(other.grade)
         if grade != other.grade.updated(self.grade) or self.label_schema_id != other.label_schema_id:
             return None
-        at = max((each.imported.at for each in (self, other) if each.imported.at), default=None)
-        rows = self.rows + (grade != self.grade.updated(self.grade))
-        return replace(self, imported=replace(self.imported, grade=grade, scores=grade.scores, at=at), rows=rows)
+        if grade == self.grade.updated(self.grade):
+            return self
+        at = max(filter(None, (self.imported.at, other.imported.at)), default=None)
+        imported = replace(self.imported, grade=grade, scores=grade.scores, at=at)
+        return replace(self, imported=imported, rows=self.rows + 1)
 
 
 def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime) -> int:
@@ -428,22 +430,21 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
         for review in [review_of_grade(grade, reviewers, batch_id, now)]
     }
     known = known_keys(connection, reviews)
-    restoring = Restoring.of_import(connection, batch_id) if known else Restoring()
+    reviews = {key: review for key, review in reviews.items() if not known.get(key)}
+    restoring = Restoring.of_import(connection, batch_id) if known.keys() & reviews else Restoring()
     current = current_imports(connection, [review for review, _ in reviews.values()])
     new = 0
     for turn in in_turns(reviews.values(), lambda each: owner_of(each[0])):
         added: list[Review] = []
         for review, grade in turn:
-            of_owner = current[owner_of(review)]
-            same = [each for each in of_owner if each.grade.graded & review.grade.graded]
-            if review.request_key in known:
-                restored = restoring.restored(review, same)
-            else:
-                restored = review if _adds(review, same, grade.imported.at) else None
-            if restored is None:
+            before = current[owner_of(review)]
+            same = [each for each in before if each.grade.graded & review.grade.graded]
+            valid = restoring.restored(review, same) if review.request_key in known else review
+            changes = [] if valid is None else _changes(valid, same, grade.imported.at)
+            if not changes:
                 continue
-            added += _replacing(restored, same)
-            current[owner_of(review)] = [each for each in of_owner if each not in same]
+            added += changes
+            current[owner_of(review)] = [each for each in before if each not in same]
             new += grade.rows
         for review, id_ in zip(added, insert_reviews(connection, added), strict=True):
             if review.decision is None:
@@ -451,25 +452,24 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
     return new
 
 
-def _replacing(review: Review, same: Sequence[Review]) -> list[Review]:
-    """Return a review that replaces the latest of these, with all their parts; the older ones are withdrawn."""
+def _changes(review: Review, same: Sequence[Review], at: datetime | None) -> list[Review]:
+    """Return a review that replaces the latest of these, with all their parts; the older ones are withdrawn.
+
+    Return nothing if the review has nothing that these lack, and is of no later time.
+    """
     if not same:
         return [review]
     *older, latest = same
+    before = reduce(Grade.updated, (each.grade for each in same), Grade())
+    grade = before.updated(review.grade)
+    if grade == before and (at is None or at <= latest.at):
+        return []
     schema_id = review.label_schema_id or latest.label_schema_id
-    whole = replace(review, grade=_whole(same).updated(review.grade), replaces=latest.id, label_schema_id=schema_id)
     gone = replace(review, grade=Grade(), decision=Decision.WITHDRAWN)
-    return [*(replace(gone, request_key=f"{gone.request_key}:{each.id}", replaces=each.id) for each in older), whole]
-
-
-def _adds(review: Review, same: Sequence[Review], at: datetime | None) -> bool:
-    """Whether a review has anything that the person's current reviews of these parts lack, or is of a later time."""
-    is_later = not same or (at is not None and at > same[-1].at)
-    return is_later or _whole(same).updated(review.grade) != _whole(same)
-
-
-def _whole(reviews: Sequence[Review]) -> Grade:
-    return reduce(Grade.updated, (each.grade for each in reviews), Grade())
+    return [
+        *(replace(gone, request_key=f"{gone.request_key}:{each.id}", replaces=each.id) for each in older),
+        replace(review, grade=grade, replaces=latest.id, label_schema_id=schema_id),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -526,9 +526,10 @@ def review_of_grade(grade: GradeOf, reviewers: Mapping[str, int], batch_id: int 
     )
 
 
-def known_keys(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Return which of these request keys have a review already."""
-    return set(connection.execute(select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keys))).scalars())
+def known_keys(connection: Connection, keys: Collection[str]) -> dict[str, bool]:
+    """Return the request keys, among these, that have a review already, and whether this review is current."""
+    query = select(REVIEW.c.request_key, is_current()).where(REVIEW.c.request_key.in_(keys))
+    return {key: bool(stands) for key, stands in connection.execute(query)}
 
 
 def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[list[T]]:
