@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple, Self, TypeVar
@@ -367,7 +367,8 @@ class Response:
     """A logged answer with its query and passages, before it is stored or as it is stored.
 
     ``passages`` is None if none were logged, and empty if nothing was retrieved. If the answer was made from another
-    response, ``derived_from`` is the id of that response. If the texts are forgotten, query and answer are empty.
+    response, ``derived_from`` is the id of that response. The query is empty if none was logged. If the texts are
+    forgotten, query and answer are empty.
     """
 
     source: str = field(metadata={"filter": TextFilter("source", "source of the log", "source")})
@@ -500,6 +501,7 @@ class StepRecord:
     error: str | None = None
 
 
+NO_QUESTION = "no question was logged: this judge needs one"
 LONGEST_KEY = 200  # characters of the key of a request, and of the name of a dimension
 
 
@@ -656,6 +658,23 @@ class Grade:
         others = {name: each.label for name, each in GRADE_TEXTS.items() if name != "note"}
         return {label: text for name, label in others.items() if (text := getattr(self, name))}
 
+    @property
+    def graded(self) -> frozenset[str]:
+        """The names of what a person grades. A text, a span or a mark goes with the grade that has it."""
+        plain = {name for name in _GRADED if getattr(self, name) not in (None, ())}
+        return frozenset({*plain, *self.choices, *self.texts, *(score.dimension for score in self.scores)})
+
+    def updated(self, later: "Grade") -> "Grade":
+        """Return this grade with all that a later one has; what the later one lacks is kept. Scores are sorted."""
+        values: dict[str, Any] = {
+            name: value for name in _REPLACED if (value := getattr(later, name)) not in (None, ())
+        }
+        scores = {score.dimension: score for score in (*self.scores, *later.scores)}
+        values["scores"] = tuple(score for _, score in sorted(scores.items()))
+        values |= {name: {**getattr(self, name), **getattr(later, name)} for name in ("choices", "texts")}
+        values["label_implied"] = (later if later.label else self).label_implied
+        return replace(self, **values, in_suite=self.in_suite or later.in_suite)
+
     def only_notes(self) -> "Grade":
         """Return a grade that has only the notes: all that a review of a pair can have."""
         notes: dict[str, Any] = {**self.notes}
@@ -664,6 +683,8 @@ class Grade:
 
 GRADE_TEXTS: Mapping[str, GradeText] = {each.name: each.metadata["text"] for each in fields(Grade) if each.metadata}
 """The texts of a grade that need no code of their own, by the name of their field in `Grade`."""
+_GRADED = ("label", "groundedness", "quality", "modes")
+_REPLACED = (*_GRADED, *GRADE_TEXTS, "spans", "claim_marks", "why_differs")
 NOTES = tuple(name for name, text in GRADE_TEXTS.items() if not text.edits)
 """The note and the texts of a grade that are typed beside it, by name."""
 

@@ -339,7 +339,7 @@ class Cells:
     ``textual`` is True for a format that has only texts (CSV): an empty cell is an absent value. ``parsed`` has the
     values read from texts, by column. ``meanings`` has the values that replace words. With ``dates``, dates with the
     year last are read in this order. ``unread`` has, by column, the field and the reason of optional values that cannot
-    be read.
+    be read. An answer is ``judged`` if a verdict or a grade comes with it.
     """
 
     values: Mapping[str, Any]
@@ -350,6 +350,7 @@ class Cells:
     meanings: Meanings = field(default_factory=dict)
     dates: DateOrder | None = None
     unread: dict[str, tuple[str, str]] = field(default_factory=dict)
+    judged: bool = False
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Cells":

@@ -25,7 +25,8 @@ from judgeboard.domain import (
 )
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.imports import known_names
-from judgeboard.imports.fields import MAX_ID, OWN_EXPORT_ONLY, Cells, ColumnNames, Unusable, checked
+from judgeboard.imports.dimensions import Dimensions
+from judgeboard.imports.fields import MAX_ID, OWN_EXPORT_ONLY, Cells, ColumnNames, ColumnUse, Unusable, checked
 from judgeboard.imports.kinds import ImportKind, RowOutcomes, Stored
 from judgeboard.imports.labels import label_set_field, no_option
 from judgeboard.imports.preferences import aspects_in
@@ -54,6 +55,10 @@ _OF_REVIEWS = (
 )
 
 
+# Of pairs, these columns are aspects like the columns that are no fields.
+_ASPECTS = ("groundedness", "quality", "dimension", "score")
+
+
 @dataclass(frozen=True, slots=True)
 class ImportedPreference:
     """A person's preference from a file of grades, with the external id of its pair."""
@@ -65,15 +70,15 @@ class ImportedPreference:
 
 
 class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
-    """Grades and preferences by people. In one file, a person can grade a response only once.
+    """Grades and preferences by people. In one file, a person can give each part of a grade of a response only once.
 
-    A changed grade replaces the person's grade from an earlier import, also if it is changed back. But a grade that
-    another file has changed stays changed if this file had it before.
+    A grade adds to the person's grades from earlier imports: it replaces only the parts that it has, also if they are
+    changed back. But a grade that another file has changed stays changed if this file had it before.
 
     A grade needs a label, groundedness, quality, scores, ``fields`` of a label schema, or failure modes. If a row has a
     ``scale``, all its numbers are on that scale: its groundedness is converted, and its quality and the numbers in
-    ``aspects`` are scores on it. A row of an export has the number of
-    its ``review``. Then a person may have several reviews, and a review may be a decision without a grade.
+    ``aspects`` are scores on it. `Dimensions` reads other scores. A row of an export has the number of its ``review``.
+    Then a person may have several reviews, and a review may be a decision without a grade.
     """
 
     columns: ClassVar[ColumnNames] = {
@@ -91,6 +96,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         "spans": ("spans", "highlights"),
         "aspects": ("aspects", "scores", "dimensions"),
         "scale": ("scale",),
+        "dimension": ("dimension", "dimension_name", "metric", "metric_name", "criterion", "aspect"),
+        "score": ("score", "rating", "value"),
         "failure_modes": ("failure_modes", "failure_mode"),
         "label_schema": ("label_schema", "schema"),
         "fields": ("fields",),
@@ -120,6 +127,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         self._stored: dict[str, set[str]] | None = None  # the reviewers before this import, by their spelling
         self._respelled: set[tuple[str, str]] = set()  # ids and reviewers graded before in another spelling
         self._reviews = FileReviews()
+        self._dimensions = Dimensions()
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -131,10 +139,20 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         """Whether other columns are read. In a file of preferences without ``aspects``, each of them is an aspect."""
         return "pair_id" in fields and "aspects" not in fields
 
+    def look(self, rows: Sequence[Cells], file: str) -> None:
+        """Find the dimensions of grades of answers, and their scales."""
+        if not any(field in cells.taken for cells in rows for field in ("pair_id", "review")):
+            self._dimensions.look(rows, file)
+
+    def uses(self, columns: Sequence[ColumnUse]) -> Sequence[ColumnUse]:
+        """Return the report on the columns with those that have scores."""
+        return self._dimensions.uses(columns)
+
     def build(self, cells: Cells) -> ImportedGrade | ImportedPreference:
         """Return the grade in a row, or a preference if the row has a ``pair_id``."""
         if cells.get("pair_id") is not None:
             return self._of_pair(cells)
+        cells = self._dimensions.read(cells)
         response_id = cells.required_name("external_id", MAX_ID)
         annotator = self._annotator(cells)
         scale = own_scale(cells)
@@ -167,8 +185,11 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         source = cells.name("source") or self.source
         if review is not None:
             self._check_number(review)
-        elif not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator):
-            raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
+        else:
+            parts = {*grade.graded, *fields, *(score.dimension for score in scores)}
+            content = [cells.raw(field) for field in cells.taken]
+            if not self._is_first(f"{source or ''}\0{response_id}", response_id, annotator, parts, content):
+                raise Unusable("external_id", f"{annotator} has graded {response_id!r} in an earlier row of this file")
         return ImportedGrade(response_id, annotator, grade, source, at, scores, schema, fields, review)
 
     def store(
@@ -251,7 +272,8 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         return new
 
     def messages(self) -> Iterator[str]:
-        """Yield the names that are written in several ways, here or in earlier imports, which are one reviewer."""
+        """Yield the scales of dimensions, and names that are written in several ways but are one reviewer."""
+        yield from self._dimensions.messages()
         for spelling, written in self._spellings.items():
             stored = (self._stored or {}).get(spelling, set())
             names = written | stored
@@ -263,13 +285,18 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         self._spellings.setdefault(one_spelling(annotator), set()).add(annotator)
         return annotator
 
-    def _is_first(self, key: str, graded: str, annotator: str) -> bool:
-        """Whether this is the reviewer's first row about the answer or pair ``key``, and note another spelling."""
-        if not self.seen.add(f"{key}\0{annotator}"):
-            return False
-        if not self.seen.add(f"{key}\0\0{one_spelling(annotator)}"):
+    def _is_first(self, key: str, graded: str, annotator: str, parts: Collection[str], content: object) -> bool:
+        """Whether the reviewer gives these parts of a grade of ``key`` first, or again in an equal row.
+
+        Notes whether another spelling of the reviewer's name has given them.
+        """
+        equal, *own = (f"{key}\0{annotator}\0{name}" for name in (content, *parts))
+        if equal in self.seen:
+            return True
+        others = self._spellings[one_spelling(annotator)] - {annotator}
+        if any(f"{key}\0{name}\0{part}" in self.seen for name in others for part in parts):
             self._respelled.add((graded, annotator))
-        return True
+        return not any(each in self.seen for each in own) and all(map(self.seen.add, (equal, *own)))
 
     def _check_number(self, review: ReviewRecord) -> None:
         if not self.seen.add(f"review\0{review.number}"):
@@ -301,7 +328,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
             raise Unusable(None, "no preference: give preference (A, B or tie), or aspects with sides or grades")
         if review is not None:
             self._check_number(review)
-        elif not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator):
+        elif not self._is_first(f"pair\0{source or ''}\0{pair_id}\0{shown or ''}", pair_id, annotator, [""], aspects):
             raise Unusable("pair_id", f"{annotator} has judged the pair {pair_id!r} in an earlier row of this file")
         preference = GivenPreference(annotator, aspects, shown, Grade(**_texts(cells, NOTES)), cells.time("at"))
         return ImportedPreference(pair_id, preference, source, review)
@@ -381,7 +408,7 @@ def _aspect_columns(cells: Cells) -> dict[str, Any]:
     aspects = cells.object("aspects")
     if aspects is not None:
         return aspects
-    names = (*cells.extra, *(cells.taken[field] for field in ("groundedness", "quality") if field in cells.taken))
+    names = (*cells.extra, *(cells.taken[field] for field in _ASPECTS if field in cells.taken))
     return {name: cells.values[name] for name in names if not (cells.textual and cells.values[name] == "")}
 
 

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from judgeboard.errors import check_known
-from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames
+from judgeboard.imports.fields import OWN_EXPORT_ONLY, Cells, ColumnNames, ColumnUse
 from judgeboard.imports.labels import LabelWords
 from judgeboard.registry.methods import Kind, with_methods
 
@@ -210,6 +210,13 @@ class ImportKind(ABC, Generic[Record]):
         """Whether other columns are read too, in a file with columns for ``fields``."""
         return False
 
+    def look(self, rows: Sequence[Cells], file: str) -> None:
+        """Read from the first rows of a file what the other rows do not say."""
+
+    def uses(self, columns: Sequence[ColumnUse]) -> Sequence[ColumnUse]:
+        """Return the report on the columns with those that the kind reads, although they are no fields."""
+        return columns
+
     @abstractmethod
     def build(self, cells: Cells) -> Record:
         """Return the record of a row. Raises Unusable if a field is missing or has a wrong value."""
@@ -357,7 +364,12 @@ class SeenIds:
     def same(self, key: str, content: int) -> bool | None:
         """Add a text; None if it is new, otherwise whether the hash of its content is that of the first time."""
         before = len(self._hashes)
-        digest = self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         short = _SHORT[content % len(_SHORT)]
-        first = self._hashes.setdefault(int.from_bytes(digest), short)
+        first = self._hashes.setdefault(self._hash(key), short)
         return None if len(self._hashes) > before else first == short
+
+    def __contains__(self, key: str) -> bool:
+        return self._hash(key) in self._hashes
+
+    def _hash(self, key: str) -> int:
+        return int.from_bytes(self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest())

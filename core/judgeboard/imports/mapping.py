@@ -9,7 +9,17 @@ from typing import Any
 from judgeboard.domain import Response
 from judgeboard.errors import BadInput
 from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of
-from judgeboard.imports.fields import BESIDE, EXTRA, Cells, Columns, Unusable, fault_in, nested_names, simple_name
+from judgeboard.imports.fields import (
+    BESIDE,
+    EXTRA,
+    Cells,
+    Columns,
+    Unusable,
+    fault_in,
+    is_beside,
+    nested_names,
+    simple_name,
+)
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
 from judgeboard.imports.proposals import is_time, judged_columns, propose
 from judgeboard.imports.values import Meanings, is_missing
@@ -108,7 +118,9 @@ class FirstRows:
         class_ = kind_class(kind)
         taken = self._taken(columns_of(class_, mapped, constants, self.meanings))
         said = {*taken, *mapped.values()}
-        missing = [ours for ours in class_.required(taken) if ours not in said]
+        # A question may be missing, but the columns are looked through for it.
+        needed = class_.needed if kind == "responses" else class_.required(taken)
+        missing = [ours for ours in needed if ours not in said]
         used = {*taken.values(), *mapped}
         free = {name: values for name, values in self._columns(used).items() if name not in used}
         # What is proposed: fields that are missing, and what the file has beside its answers.
@@ -196,8 +208,18 @@ class _Trial:
         self._beside = {name: kind_class(name)("default") for name in BESIDE}
         self._faults: Counter[str] = Counter()
         self._times: Counter[str] = Counter()
-        for values, taken, others in rows:
-            self._try(Cells(values, taken, others, first.textual, meanings=first.meanings, dates=order))
+        cells = [
+            Cells(
+                *(values, taken, others, first.textual),
+                meanings=first.meanings,
+                dates=order,
+                judged=any(map(is_beside, taken)),
+            )
+            for values, taken, others in rows
+        ]
+        self._reading.look(cells, first.file)
+        for each in cells:
+            self._try(each)
 
     @property
     def unfit(self) -> set[str]:

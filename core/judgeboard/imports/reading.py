@@ -21,7 +21,7 @@ from judgeboard.imports.exports.export import (
     has_needed,
     recognised,
 )
-from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_in, field_meant
+from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_in, field_meant, is_beside
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, kind_class
 from judgeboard.imports.labels import check_label_set
 from judgeboard.imports.mapping import (
@@ -178,7 +178,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def columns(self) -> tuple[ColumnUse, ...]:
         """Return how the columns of the rows read so far are used."""
-        report = self._columns.report()
+        report = tuple(self.kind.uses(self._columns.report()))
         return report if self.export is None else self.export.columns(report, self.kind.left_over)
 
     def decide_dates(self) -> DatesOfColumn | None:
@@ -240,9 +240,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._columns = columns_of(
             kind_class(answers), mapped, constants, meanings, names_source=request.get("names_source", False)
         )
-        for row in first if export is None else ():
-            self._columns.plan(self._columns.unfolded(row), counts=False)
         self.kind = _kind(self.kind_name, request)
+        if export is None:
+            self.kind.look([self._cells(Row(0, row)) for row in first], self.name)
         self._answers = AnswersOfExport(self.format.textual) if export is not None else None
         self._answer_kind = None if self.kind_name == answers else _kind(answers, request)
         if export is not None:
@@ -281,6 +281,13 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             yield Rejected(last + 1, None, self.unreadable, None)
         self._source.close()
 
+    def _cells(self, row: Row, *, counts: bool = False) -> Cells:
+        values = self._columns.unfolded(row.values)
+        taken, others = self._columns.plan(values, counts=counts)
+        order = self._order_of(values, taken)
+        judged = (isinstance(row, ExportedRow) and row.judged) or any(map(is_beside, taken))
+        return Cells(values, taken, others, self.format.textual, meanings=self._meanings, dates=order, judged=judged)
+
     def _record(self, row: Row) -> Any:
         """Return the record of a row, the row as rejected, or None if it has nothing of the kind."""
         if isinstance(row, ExportedRow) and row.answer is not None and self._answers is not None:
@@ -288,15 +295,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             if isinstance(answer, Rejected):
                 return Rejected(row.line, answer.field, f"its answer is rejected: {answer.reason}", row.values)
             self.kind.file_answers[answer.external_id] = answer
-        values = self._columns.unfolded(row.values)
-        taken, others = self._columns.plan(values)
+        cells = self._cells(row, counts=True)
+        taken = cells.taken
         if fault := fault_in(row.values):
             theirs, reason = fault
             ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
-        cells = Cells(
-            values, taken, others, self.format.textual, meanings=self._meanings, dates=self._order_of(values, taken)
-        )
         try:
             if self._answer_kind is not None:
                 answer = self._answer_kind.build(cells)

@@ -22,6 +22,7 @@ from judgeboard.imports.fields import (
     Unusable,
     checked,
     chosen,
+    is_beside,
     may_be_either,
     metadata_in,
     parsed_json,
@@ -54,7 +55,7 @@ _COMMENT = ("comment", "comments", "user_comment", "feedback_comment", "feedback
 
 
 class ResponseImport(ImportKind[Response]):
-    """Logged responses. A row is rejected if its id is stored with other content.
+    """Logged responses. A row is rejected if its id is stored with other content. A question may be missing.
 
     The column ``source`` is read only in files with a column ``external_id``, such as exports. An id may occur only
     once in a file. A row without an id gets its content hash as id. The k-th equal row gets ``hash-k``.
@@ -101,6 +102,11 @@ class ResponseImport(ImportKind[Response]):
     left_over = "kept in metadata"
     brings_answers = True
 
+    @classmethod
+    def required(cls, fields: Collection[str]) -> tuple[str, ...]:
+        """Return the required fields. Beside passages, a verdict or a grade, an answer may have no question."""
+        return ("answer",) if "context" in fields or any(map(is_beside, fields)) else cls.needed
+
     def __init__(self, source: str | None, actor: str = "library") -> None:
         super().__init__(source, actor)
         self._repeated: list[Response] = []  # answers of the next batch that earlier rows have too
@@ -138,10 +144,14 @@ class ResponseImport(ImportKind[Response]):
         # The metadata come last: optional values that cannot be read are kept there.
         passages, details = cells.optional("context", lambda _field: passages_in(cells), (None, None))
         log_fields: dict[str, Any] = {name: cells.optional(name, cells.name, None) for name in LOG_FIELDS}
+        query = cells.text("query") or ""
+        # Without a question, an answer is of use beside passages, a verdict or a grade. Only exports name a kind.
+        if not query.strip() and not (passages or cells.judged or cells.get("kind")):
+            query = cells.required_text("query")
         return Response(
             source=cells.name("source") or self.source or "",
             external_id=cells.optional("external_id", lambda field: cells.name(field, MAX_ID), None) or "",
-            query=cells.required_text("query"),
+            query=query if query.strip() else "",
             answer=cells.required_text("answer"),
             passages=passages,
             query_type=cells.optional("query_type", cells.name, None) or "unspecified",

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,10 @@ class NumberScale:
             raise Unusable(field, f"{value:g} lies outside the scale {self}")
         return float(value)
 
+    def has_most(self, numbers: Collection[float]) -> bool:
+        """Whether at least 95 % of numbers are on this scale."""
+        return sum(self.low <= number <= self.high for number in numbers) >= 0.95 * len(numbers)
+
     def share(self, field: str, value: object) -> float:
         """Return a number of this scale as a number from 0 to 1."""
         return (self.checked(field, value) - self.low) / (self.high - self.low)
@@ -40,6 +44,23 @@ class NumberScale:
 
 GRADES_OF_PAIRS = NumberScale(-2, 2)
 """The default scale of people's grades of pairs: -2 means A is much better, 2 means B is much better."""
+
+
+_USUAL = [NumberScale(*ends) for ends in ((0, 1), (1, 5), (1, 10), (0, 10), (0, 100))]
+
+
+def possible_scale(numbers: Collection[float]) -> NumberScale:
+    """Return the first usual scale that has all these numbers, else the scale from the lowest to the highest."""
+    low, high = min(numbers), max(numbers)
+    return next((scale for scale in _USUAL if scale.low <= low and high <= scale.high), NumberScale(low, high))
+
+
+def shown_scale(numbers: Collection[float]) -> NumberScale | None:
+    """Return the scale that numbers show: whole numbers from 1 to 5 or 10, or fractions from 0 to 1; else None."""
+    scale = possible_scale(numbers)
+    if all(number == round(number) for number in numbers):
+        return scale if scale.low == 1 and {scale.low, scale.high} <= {*numbers} else None
+    return scale if scale == _USUAL[0] else None
 
 
 def scale_in(field: str, text: str) -> NumberScale:

@@ -87,9 +87,9 @@ def is_right_refusal(query: str, answer: str, passages: Sequence[str] | None) ->
     """Return whether an answer only declines, and nothing was retrieved that fits the question.
 
     A passage fits if one of its places contains at least half of the words of a sentence of the question, weighted as
-    in `align`. Returns False if no passages were logged (None).
+    in `align`. Returns False without a question or without logged passages (None).
     """
-    if passages is None or not only_declines(answer):
+    if not query or passages is None or not only_declines(answer):
         return False
     return all((sentence.share or 0) < FITTING_SHARE for sentence in align(query, passages))
 

@@ -23,7 +23,7 @@ class GradeJudge(ModelJudge):
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
         messages = marking_messages(self._prompt, item, self.asking.dialogue)
-        asked = await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Grade"))
+        asked = await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Grade"), item)
         if asked.value is None:
             return Verdict.of(asked.record)
         return Verdict.of(

@@ -8,7 +8,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, TypedDict, TypeVar, get_args
 
-from judgeboard.domain import RECORDED, VERDICT_SCALE, JudgeInput, JudgeVersion, Verdict
+from judgeboard.domain import (
+    NO_QUESTION,
+    RECORDED,
+    VERDICT_SCALE,
+    JudgeInput,
+    JudgeVersion,
+    Status,
+    StepRecord,
+    Verdict,
+)
 from judgeboard.errors import BadInput
 from judgeboard.judges.prompt import (
     ADDED_SECTIONS,
@@ -184,7 +193,10 @@ class ModelJudge:
             logprobs=logprobs,
         )
 
-    async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Replied[T]:
+    async def _ask(self, request: ChatRequest, parse: Callable[[str], T], item: JudgeInput | None = None) -> Replied[T]:
+        """Ask the model. About an ``item`` without a question, make no call: the result is an error."""
+        if item is not None and not item.query:
+            return Replied(None, StepRecord(Status.ERROR, error=NO_QUESTION))
         repair = self._prompt.sections["Repair"]
         return await ask(self._endpoint, request, parse, repair=lambda error: fill(repair, error=error))
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from judgeboard.domain import JudgeInput, JudgeVersion, Status, Verdict
+from judgeboard.domain import NO_QUESTION, JudgeInput, JudgeVersion, Status, Verdict
 from judgeboard.judges.words import (
     STOP_WORDS,
     Word,
@@ -111,7 +111,7 @@ FORMULA = 2
 """The version of the formula and its word lists; every change of them gives a new judge version."""
 
 
-def _reasoning(tally: Overlap, passages: tuple[str, ...] | None) -> str:
+def _reasoning(tally: Overlap, passages: tuple[str, ...] | None, *, no_question: bool) -> str:
     if not tally.words:
         support = "The answer has no content words."
     elif passages is None:
@@ -128,6 +128,8 @@ def _reasoning(tally: Overlap, passages: tuple[str, ...] | None) -> str:
             f"not found: {', '.join(missing[:MOST_NAMED])}{more}."
         )
     notes = [f"{tally.query_covered * 100:.0f} % of the words of the question occur in the answer"]
+    if no_question:
+        notes = [NO_QUESTION]
     if tally.not_found_sentences:
         notes.append("it says that something was not found")
     if tally.cut_off:
@@ -141,16 +143,19 @@ def lexical_verdict(query: str, answer: str, passages: tuple[str, ...] | None) -
     Groundedness (0..1) is the share of the answer's content words, numbers and names that occur in the passages. The
     worst sentence has one fifth of the weight. Quality (1..4) depends on how many words of the query the answer repeats
     and on how complete it is. If ``passages`` is None, so is groundedness. If it is empty, groundedness is 0, or 1 for
-    an answer without content words. Only the first 500,000 characters of long texts are read. Deterministic.
+    an answer without content words. Without a query, quality is None. Only the first 500,000 characters of long texts
+    are read. Deterministic.
     """
     read = first_characters(passages or (), LONGEST_READ)
     tally = overlap(query[:LONGEST_READ], answer[:LONGEST_READ], read)
+    if not query and passages is None:
+        return Verdict(status=Status.ERROR, error=NO_QUESTION)
     is_cut = max(len(query), len(answer)) > LONGEST_READ or read != (passages or ())
     return Verdict(
         status=Status.OK,
         groundedness=None if passages is None else tally.groundedness,
-        quality=tally.quality,
-        reasoning=_reasoning(tally, passages)
+        quality=tally.quality if query else None,
+        reasoning=_reasoning(tally, passages, no_question=not query)
         + (f" Only the first {LONGEST_READ:,} characters of long texts were compared." if is_cut else ""),
         cost_micro=0,
         latency_ms=0,

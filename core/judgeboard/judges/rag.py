@@ -113,7 +113,7 @@ class RagJudge(ModelJudge):
         request = self._request(
             self._messages(item, form=form), item.external_id, form.schema, "verdict", logprobs=self._logprobs
         )
-        asked = await self._ask(request, form.parse)
+        asked = await self._ask(request, form.parse, item)
         if asked.value is None:
             return Verdict.of(asked.record)
         values = asked.value.content

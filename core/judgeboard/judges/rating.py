@@ -104,7 +104,7 @@ class RatingJudge(ModelJudge):
         """Ask for the rating of ``item``."""
         messages, schema = rating_messages(item, self._prompt, self.rating_word), FORM.schema
         request = self._request(messages, item.external_id, None if self.rating_word else schema, "rating")
-        return await self._ask(request, partial(read_rating, word=self.rating_word or RATING_WORD))
+        return await self._ask(request, partial(read_rating, word=self.rating_word or RATING_WORD), item)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the rating of ``item`` as a verdict."""

@@ -153,7 +153,7 @@ class RubricJudge(ModelJudge):
         instructions += [section for section in added if section not in instructions]
         messages = chat([*instructions, reply], item_task(self._prompt, item))
         request = self._request(messages, item.external_id, self._schema, "scores", logprobs=self._logprobs)
-        asked = await self._ask(request, lambda text: parse_scores(text, self.rubric))
+        asked = await self._ask(request, lambda text: parse_scores(text, self.rubric), item)
         record, scored = asked.record, asked.value
         if scored is None:
             return Verdict.of(record)

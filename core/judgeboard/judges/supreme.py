@@ -38,7 +38,7 @@ class SupremeJudge(ModelJudge):
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""
         messages = marking_messages(self._prompt, item, VERDICT=verdict_text(verdict))
-        return await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Correctness"))
+        return await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Correctness"), item)
 
 
 def verdict_text(verdict: Verdict) -> str:

@@ -6,14 +6,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, reduce
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, Float, Select, case, cast, exists, func, literal, select
 
-from judgeboard.domain import EXPECTED, GRADE_TEXTS, DimensionScore, Grade, Label, ResponseKind, Stage
+from judgeboard.domain import EXPECTED, GRADE_TEXTS, Decision, DimensionScore, Grade, Label, ResponseKind, Stage
 from judgeboard.errors import BadInput
 from judgeboard.stats.arrays import FloatArray, IntArray
 from judgeboard.store.alignments import EvidenceRole, evidence_role, reserved_groups
@@ -27,8 +27,9 @@ from judgeboard.store.reviews import (
     is_current,
     is_imported,
     is_test,
+    reviews_on,
 )
-from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, columns_of, read_columns, rows_with
+from judgeboard.store.statements import CURRENT_OF_VERSION, Columns, read_columns, rows_with
 from judgeboard.store.tables import (
     CURRENT,
     IMPORT_BATCH,
@@ -381,45 +382,94 @@ class ImportedGrade:
 
 @dataclass(frozen=True, slots=True)
 class GradeOf:
-    """An imported grade with its response."""
+    """An imported grade with its response; ``rows`` is the number of rows of the file that it was joined from."""
 
     response_id: int
     source: str
     imported: ImportedGrade
     label_schema_id: int | None = None
+    rows: int = 1
+
+    @property
+    def grade(self) -> Grade:
+        """The grade with its scores."""
+        return replace(self.imported.grade, scores=self.imported.scores)
+
+    def joined(self, other: "GradeOf") -> "GradeOf | None":
+        """Return this grade with a further one by the same person; None if they contradict each other."""
+        grade = self.grade.updated(other.grade)
+        if grade != other.grade.updated(self.grade) or self.label_schema_id != other.label_schema_id:
+            return None
+        if grade == self.grade.updated(self.grade):
+            return self
+        at = max(filter(None, (self.imported.at, other.imported.at)), default=None)
+        imported = replace(self.imported, grade=grade, scores=grade.scores, at=at)
+        return replace(self, imported=imported, rows=self.rows + 1)
 
 
 def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime) -> int:
-    """Store grades as reviews of imported reviewers; return how many are new.
+    """Store grades as reviews of imported reviewers; return how many rows are new.
 
-    The same grade (response, annotator, content) is stored once, unless it was changed since (`Restoring`).
-    A different grade by the annotator replaces their current imported grade of the response.
+    The grades of a person that complete each other, such as one row for each dimension, are one review. A review adds
+    to the person's current imported grades of the answer: it replaces the one that has the same parts, and keeps its
+    other parts. What adds nothing is not stored. A grade that was stored before counts again only if it was changed
+    since (`Restoring`).
     """
     reviewers = imported_reviewers(connection, {grade.imported.annotator for grade in grades})
+    by_owner: dict[Hashable, list[GradeOf]] = defaultdict(list)
+    for grade in grades:
+        of_owner = by_owner[grade.response_id, reviewers[grade.imported.annotator]]
+        if of_owner and (joined := of_owner[-1].joined(grade)):
+            of_owner[-1] = joined
+        else:
+            of_owner.append(grade)
     reviews = {
-        review.request_key: review for review in (review_of_grade(each, reviewers, batch_id, now) for each in grades)
+        review.request_key: (review, grade)
+        for of_owner in by_owner.values()
+        for grade in of_owner
+        for review in [review_of_grade(grade, reviewers, batch_id, now)]
     }
     known = known_keys(connection, reviews)
-    current = _current_reviews(connection, reviews.values())
-    new = [review for key, review in reviews.items() if key not in known]
-    if known:
-        restoring = Restoring.of_import(connection, batch_id)
-        stored = [reviews[key] for key in reviews if key in known]
-        new += filter(None, (restoring.restored(review, current.get(_owner(review), ())) for review in stored))
-    replaced = {owner: of_owner[-1].id for owner, of_owner in current.items()}
-    for turn in in_turns(new, _owner):
-        of_turn = [replace(review, replaces=replaced.get(_owner(review))) for review in turn]
-        replaced |= zip(map(_owner, of_turn), insert_reviews(connection, of_turn), strict=True)
-    return len(new)
+    reviews = {key: review for key, review in reviews.items() if not known.get(key)}
+    restoring = Restoring.of_import(connection, batch_id) if known.keys() & reviews else Restoring()
+    current = current_imports(connection, [review for review, _ in reviews.values()])
+    new = 0
+    for turn in in_turns(reviews.values(), lambda each: owner_of(each[0])):
+        added: list[Review] = []
+        for review, grade in turn:
+            before = current[owner_of(review)]
+            same = [each for each in before if each.grade.graded & review.grade.graded]
+            valid = restoring.restored(review, same) if review.request_key in known else review
+            changes = [] if valid is None else _changes(valid, same, grade.imported.at)
+            if not changes:
+                continue
+            added += changes
+            current[owner_of(review)] = [each for each in before if each not in same]
+            new += grade.rows
+        for review, id_ in zip(added, insert_reviews(connection, added), strict=True):
+            if review.decision is None:
+                current[owner_of(review)].append(replace(review, id=id_))
+    return new
 
 
-class CurrentImport(NamedTuple):
-    """A current review that came from a file."""
+def _changes(review: Review, same: Sequence[Review], at: datetime | None) -> list[Review]:
+    """Return a review that replaces the latest of these, with all their parts; the older ones are withdrawn.
 
-    id: int
-    request_key: str
-    at: datetime
-    import_batch_id: int | None
+    Return nothing if the review has nothing that these lack, and is of no later time.
+    """
+    if not same:
+        return [review]
+    *older, latest = same
+    before = reduce(Grade.updated, (each.grade for each in same), Grade())
+    grade = before.updated(review.grade)
+    if grade == before and (at is None or at <= latest.at):
+        return []
+    schema_id = review.label_schema_id or latest.label_schema_id
+    gone = replace(review, grade=Grade(), decision=Decision.WITHDRAWN)
+    return [
+        *(replace(gone, request_key=f"{gone.request_key}:{each.id}", replaces=each.id) for each in older),
+        replace(review, grade=grade, replaces=latest.id, label_schema_id=schema_id),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,7 +496,7 @@ class Restoring:
         """Whether the file of this import may change what an import stored (None: what came without a file)."""
         return self.imports is None or batch_id in self.imports
 
-    def restored(self, review: Review, current: Sequence[CurrentImport]) -> Review | None:
+    def restored(self, review: Review, current: Sequence[Review]) -> Review | None:
         """Return a stored review with a request key of its own if it counts again, else None.
 
         ``current`` are the person's current imported reviews of the same subject, the oldest first. What is from an
@@ -456,7 +506,7 @@ class Restoring:
             return None
         if not self.may_change(current[-1].import_batch_id):
             return None
-        if review.request_key in {each.request_key[: len(review.request_key)] for each in current}:
+        if all(each.request_key.startswith(review.request_key) for each in current):
             return None
         return replace(review, request_key=f"{review.request_key}:{current[-1].id}")
 
@@ -476,9 +526,10 @@ def review_of_grade(grade: GradeOf, reviewers: Mapping[str, int], batch_id: int 
     )
 
 
-def known_keys(connection: Connection, keys: Collection[str]) -> set[str]:
-    """Return which of these request keys have a review already."""
-    return set(connection.execute(select(REVIEW.c.request_key).where(REVIEW.c.request_key.in_(keys))).scalars())
+def known_keys(connection: Connection, keys: Collection[str]) -> dict[str, bool]:
+    """Return the request keys, among these, that have a review already, and whether this review is current."""
+    query = select(REVIEW.c.request_key, is_current()).where(REVIEW.c.request_key.in_(keys))
+    return {key: bool(stands) for key, stands in connection.execute(query)}
 
 
 def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[list[T]]:
@@ -490,8 +541,21 @@ def in_turns(items: Iterable[T], owner_of: Callable[[T], Hashable]) -> Iterator[
         yield [item for item in turn if item is not None]
 
 
-def _owner(review: Review) -> tuple[int | None, int]:
-    return review.response_id, review.reviewer_id
+Owner = tuple[int | None, int | None, int]
+
+
+def owner_of(review: Review) -> Owner:
+    """Return the answer or the pair that a review is about, and its reviewer."""
+    return review.response_id, review.pair_id, review.reviewer_id
+
+
+def current_imports(connection: Connection, reviews: Collection[Review]) -> dict[Owner, list[Review]]:
+    """Return the current imported grades by the people of these reviews of their answers and pairs, oldest first."""
+    people = REVIEW.c.reviewer_id.in_({review.reviewer_id for review in reviews})
+    current: dict[Owner, list[Review]] = defaultdict(list)
+    for review in reviews_on(connection, reviews, people, REVIEW.c.decision.is_(None), is_imported(), is_current()):
+        current[owner_of(review)].append(review)
+    return current
 
 
 def imported_reviewers(connection: Connection, names: Collection[str]) -> dict[str, int]:
@@ -530,23 +594,6 @@ def author_spellings(connection: Connection) -> dict[str, set[str]]:
 def one_spelling(name: str) -> str:
     """Return the name of an author without blanks around it, with single blanks, in lower case."""
     return " ".join(name.split()).casefold()
-
-
-def _current_reviews(
-    connection: Connection, reviews: Collection[Review]
-) -> dict[tuple[int | None, int], list[CurrentImport]]:
-    """Return the current imported grades of these answers, by (response, reviewer), the oldest first."""
-    query = select(REVIEW.c.response_id, REVIEW.c.reviewer_id, *columns_of(CurrentImport, REVIEW)).where(
-        REVIEW.c.response_id.in_({review.response_id for review in reviews}),
-        REVIEW.c.reviewer_id.in_({review.reviewer_id for review in reviews}),
-        REVIEW.c.decision.is_(None),
-        is_imported(),
-        is_current(),
-    )
-    current: dict[tuple[int | None, int], list[CurrentImport]] = defaultdict(list)
-    for response, reviewer, *columns in connection.execute(query.order_by(REVIEW.c.id)):
-        current[response, reviewer].append(CurrentImport(*columns))
-    return current
 
 
 def _request_key(grade: GradeOf) -> str:

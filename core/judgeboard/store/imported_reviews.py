@@ -9,16 +9,15 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import NOTES, FlagState
-from judgeboard.store.grades import import_key, in_turns, known_keys
+from judgeboard.store.grades import current_imports, import_key, in_turns, known_keys, owner_of
 from judgeboard.store.queue_items import close_flags
 from judgeboard.store.reviews import (
     Review,
     ReviewRecord,
     insert_comment,
     insert_reviews,
-    is_current,
-    is_imported,
     lock_responses,
+    reviews_on,
 )
 from judgeboard.store.statements import rows_with
 from judgeboard.store.tables import COMMENT, FLAG, REVIEW
@@ -51,15 +50,24 @@ class FileReviews:
                 new.setdefault(review.request_key, (record, review))
         flags = _flags_of(connection, [each for each in new.values() if each[0].rules])
         ids = self._replaced_ids(connection, [record for record, _ in new.values()])
-        earlier = self._earlier(connection, [review for _, review in new.values()])
-        replaced = _replaced(connection, [*ids.values(), *earlier.values()])
-        for turn in in_turns(new, lambda key: _owner(new[key][1])[:2]):
+        earlier = current_imports(connection, [review for _, review in new.values()])
+        of_file = set(self.keys.values())
+        replaced = _replaced(connection, list(ids.values()))
+        for turn in in_turns(new, lambda key: owner_of(new[key][1])[:2]):
             turn_reviews = []
             for key in turn:
                 record, review = new[key]
                 before = ids.get(self.keys.get(record.replaces or 0, ""))
                 if record.replaces is None and record.decision is None:
-                    before = earlier.pop(_owner(review), None)
+                    before = next(
+                        (
+                            each.id
+                            for each in reversed(earlier.get(owner_of(review), ()))
+                            if each.id not in replaced and each.request_key not in of_file
+                            if review.pair_id is not None or each.grade.graded & review.grade.graded
+                        ),
+                        None,
+                    )
                 if before in replaced:
                     before = None
                 elif before is not None:
@@ -88,51 +96,37 @@ class FileReviews:
         rows = rows_with(connection, select(REVIEW.c.request_key, REVIEW.c.id), REVIEW.c.request_key, keys)
         return {row.request_key: row.id for row in rows}
 
-    def _earlier(self, connection: Connection, reviews: Collection[Review]) -> dict[tuple[Any, ...], int]:
-        """Return the ids of the current grades of earlier imports, by subject and person."""
-        columns = (REVIEW.c.id, REVIEW.c.response_id, REVIEW.c.pair_id, REVIEW.c.reviewer_id, REVIEW.c.request_key)
-        query = select(*columns).where(REVIEW.c.decision.is_(None), is_imported(), is_current()).order_by(REVIEW.c.id)
-        of_file = set(self.keys.values())
-        return {
-            _owner(row): row.id for row in _of_subjects(connection, query, reviews) if row.request_key not in of_file
-        }
+
+def _moment(review: Review) -> tuple[Any, ...]:
+    return (*owner_of(review), review.at)
 
 
-def _owner(review: Any) -> tuple[int | None, int | None, int]:
-    return review.response_id, review.pair_id, review.reviewer_id
-
-
-def _of_subjects(connection: Connection, query: Any, reviews: Collection[Review]) -> list[Any]:
-    """Return the rows of the query that are about the answers and pairs of these reviews."""
-    rows: list[Any] = []
-    for column, name in ((REVIEW.c.response_id, "response_id"), (REVIEW.c.pair_id, "pair_id")):
-        ids = {getattr(review, name) for review in reviews} - {None}
-        rows += rows_with(connection, query, column, ids) if ids else ()
-    return rows
-
-
-def _moment(review: Any) -> tuple[Any, ...]:
-    return (*_owner(review), review.at)
-
-
-_COMPARED = ("label", "groundedness", "quality", *NOTES)
-
-
-def _content(review: Any) -> tuple[Any, ...]:
-    """Return a review of an earlier import as it is compared with one of an export; the grade may be in a column."""
-    grade = getattr(review, "grade", review)
-    return (*_moment(review), review.decision, review.shown, *(getattr(grade, name) for name in _COMPARED))
+def _content(review: Review) -> tuple[Any, ...]:
+    """Return a review of an earlier import as it is compared with one of an export."""
+    grade = review.grade
+    scores, notes = frozenset(grade.by_dimension.items()), (getattr(grade, name) for name in NOTES)
+    return (
+        *_moment(review),
+        review.decision,
+        review.shown,
+        grade.label,
+        grade.groundedness,
+        grade.quality,
+        scores,
+        *notes,
+    )
 
 
 def _made_here(
     connection: Connection, reviews: Collection[Review], of_file: Collection[str]
 ) -> dict[tuple[Any, ...], str]:
     """Return the request keys of stored reviews by their moment; those of earlier imports, by their content."""
-    names = ("response_id", "pair_id", "reviewer_id", "at", "decision", "shown", *_COMPARED, "request_key")
-    columns = (REVIEW.c[name] for name in names)
-    rows = _of_subjects(connection, select(*columns, is_imported().label("imported")), reviews)
-    made = ((_content(row) if row.imported else _moment(row), row) for row in rows)
-    return {key: row.request_key for key, row in made if not (row.imported and row.request_key in of_file)}
+    stored = [(review, review.request_key) for review in reviews_on(connection, reviews)]
+    return {
+        _content(review) if key.startswith("import:") else _moment(review): key
+        for review, key in stored
+        if not (key.startswith("import:") and key in of_file)
+    }
 
 
 def _replaced(connection: Connection, ids: Collection[int]) -> set[int]:

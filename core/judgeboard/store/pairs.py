@@ -344,7 +344,7 @@ def same_questions(connection: Connection, a: str, b: str) -> SameQuestions:
         RESPONSE.c.evidence_group,
         RESPONSE.c.query_type,
         case((column == a, literal(0)), else_=literal(1)).label("side"),
-    ).where(LOGGED, column.in_((a, b)), RESPONSE.c.query.is_not(None), RESPONSE.c.answer.is_not(None))
+    ).where(LOGGED, column.in_((a, b)), RESPONSE.c.query != "", RESPONSE.c.answer.is_not(None))
     ids, texts, evidence, types, side = read_columns(connection, query.order_by(RESPONSE.c.id))
     rows = np.flatnonzero(side == 0), np.flatnonzero(side == 1)
     once = [_single(texts.codes[each]) for each in rows]

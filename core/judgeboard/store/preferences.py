@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,7 @@ from judgeboard.domain import (
     OVERALL,
     PAIRWISE,
     SELF_REFERENCE,
-    AspectPreference,
     GivenPreference,
-    Grade,
     Preference,
     Shown,
     Stage,
@@ -25,15 +24,16 @@ from judgeboard.stats.pair_orders import NONE, OrderVerdicts
 from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import BothOrders, question_groups
 from judgeboard.store.grades import (
-    CurrentImport,
     Restoring,
+    current_imports,
     import_key,
     imported_reviewers,
     in_turns,
     known_keys,
+    owner_of,
 )
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, is_current, is_imported, notes_of
+from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, is_current
 from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
     COMPARISON,
@@ -47,8 +47,6 @@ from judgeboard.store.tables import (
     REVIEWER,
 )
 from judgeboard.text import iso_z
-
-_Owner = tuple[int, int, Shown | None]  # pair, reviewer, order shown: a person has one current preference for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +110,6 @@ def load_preferences(
     pair_ids: Collection[int] | None = None,
     *,
     aspect: str | None = None,
-    only_imported: bool = False,
 ) -> list[CurrentPreference]:
     """Return the current preferences on these pairs (default: all) and this aspect (default: all), the oldest first."""
     query = (
@@ -129,8 +126,6 @@ def load_preferences(
     )
     if aspect is not None:
         query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
-    if only_imported:
-        query = query.where(is_imported())
     rows = rows_with(connection, query, REVIEW.c.pair_id, pair_ids)
     return [record_of(CurrentPreference, row, blind=not row.seen) for row in rows]
 
@@ -185,14 +180,15 @@ def _store_batch(
 ) -> list[bool]:
     reviewers = imported_reviewers(connection, {each.preference.annotator for each in preferences})
     reviews = [review_of_preference(each, reviewers, batch_id, now) for each in preferences]
-    owners: list[_Owner] = [(each.pair_id or 0, each.reviewer_id, each.shown) for each in reviews]
-    current = _current_at(connection, owners)
+    owners = [(*owner_of(each), each.shown) for each in reviews]
+    stored = chain.from_iterable(current_imports(connection, reviews).values())
+    current = {(*owner_of(each), each.shown): each for each in stored}
     known = known_keys(connection, [review.request_key for review in reviews])
     if known:
         restoring = Restoring.of_import(connection, batch_id)
         for index, review in enumerate(reviews):
             if review.request_key in known and (last := current.get(owners[index])) is not None:
-                reviews[index] = restoring.restored(review, [last.stored]) or review
+                reviews[index] = restoring.restored(review, [last]) or review
     new = [False] * len(reviews)
     unknown = [index for index, review in enumerate(reviews) if review.request_key not in known]
     for turn in in_turns(unknown, owners.__getitem__):
@@ -200,41 +196,18 @@ def _store_batch(
         for index in turn:
             last = current.get(owners[index])
             if last is None or _adds(reviews[index], last):
-                added[index] = replace(reviews[index], replaces=None if last is None else last.stored.id)
+                added[index] = replace(reviews[index], replaces=None if last is None else last.id)
         for index, id_ in zip(added, insert_reviews(connection, list(added.values())), strict=True):
-            review = reviews[index]
-            stored = CurrentImport(id_, review.request_key, review.at, batch_id)
-            current[owners[index]] = _Known(stored, dict(review.preferences), review.grade)
+            current[owners[index]] = replace(reviews[index], id=id_)
             new[index] = True
     return new
 
 
-class _Known(NamedTuple):
-    stored: CurrentImport
-    aspects: dict[str, AspectPreference]
-    grade: Grade
-
-
-def _current_at(connection: Connection, owners: Collection[_Owner]) -> dict[_Owner, _Known]:
-    pair_ids = {pair_id for pair_id, _, _ in owners}
-    current: dict[_Owner, _Known] = {}
-    rows = load_preferences(connection, pair_ids, only_imported=True)
-    ids = {row.review_id for row in rows}
-    grades = notes_of(connection, ids)
-    of_reviews = rows_with(connection, select(*columns_of(CurrentImport, REVIEW)), REVIEW.c.id, ids)
-    stored = {row.id: CurrentImport(*row) for row in of_reviews}
-    for row in rows:
-        owner = (row.pair_id, row.reviewer_id, row.shown)
-        known = current.setdefault(owner, _Known(stored[row.review_id], {}, grades.get(row.review_id, Grade())))
-        known.aspects[row.aspect] = AspectPreference(row.preference, row.value, row.scale)
-    return current
-
-
-def _adds(review: Review, known: _Known) -> bool:
+def _adds(review: Review, known: Review) -> bool:
     """Return whether a review has any part that the known review does not have."""
     return not review.grade.notes.items() <= known.grade.notes.items() or any(
-        aspect not in known.aspects
-        or any(value not in {None, getattr(known.aspects[aspect], name)} for name, value in asdict(part).items())
+        aspect not in known.preferences
+        or any(value not in {None, getattr(known.preferences[aspect], name)} for name, value in asdict(part).items())
         for aspect, part in review.preferences.items()
     )
 

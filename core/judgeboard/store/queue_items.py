@@ -22,6 +22,7 @@ from sqlalchemy import (
 from judgeboard.domain import OVERALL, Decision, FlagState, Grade, ItemState, QueueState, Stage
 from judgeboard.errors import NotFound
 from judgeboard.store.leases import JUDGE, PEOPLE, fit_leases, insert_leases, seen_since
+from judgeboard.store.responses import WHOLE_QUESTION
 from judgeboard.store.reviews import (
     STATE_AFTER,
     Review,
@@ -455,8 +456,6 @@ class AnswerText:
 
 def answer_texts(connection: Connection, response_ids: Collection[int]) -> dict[int, AnswerText]:
     """Return the texts of these answers by id."""
-    query = select(
-        RESPONSE.c.id.label("response_id"), RESPONSE.c.query.label("question"), *columns_of(AnswerText, RESPONSE)
-    )
+    query = select(RESPONSE.c.id.label("response_id"), WHOLE_QUESTION, *columns_of(AnswerText, RESPONSE))
     rows = rows_with(connection, with_hidden_rows(query), RESPONSE.c.id, response_ids)
     return {row.response_id: record_of(AnswerText, row) for row in rows}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, case, func, insert, literal, select
 
 from judgeboard.domain import LOG_FIELDS, Feedback, JudgeInput, Pair, Response, ResponseKind
 from judgeboard.errors import BadInput
@@ -27,7 +27,12 @@ def text_start(text: ColumnElement[Any]) -> ColumnElement[str | None]:
     return case((longer, func.rtrim(func.substr(text, 1, _LENGTH - 1)) + "…"), else_=text)
 
 
-QUESTION: ColumnElement[str | None] = text_start(RESPONSE.c.query).label("question")
+NO_QUESTION = "no question"
+"""What lists show in place of a question that was not logged. A forgotten question is NULL."""
+WHOLE_QUESTION: ColumnElement[str | None] = case(
+    (RESPONSE.c.query == "", literal(NO_QUESTION)), else_=RESPONSE.c.query
+).label("question")
+QUESTION: ColumnElement[str | None] = text_start(WHOLE_QUESTION).label("question")
 ANSWER: ColumnElement[str | None] = text_start(RESPONSE.c.answer).label("answer")
 
 
@@ -241,7 +246,8 @@ def _response_row(response: Response, hash_: str, batch_id: int | None, now: dat
         "asked_day": asked_day(response),
         "extra": response.metadata,
         "content_hash": hash_,
-        "evidence_group": evidence_group(response.query, response.passages),
+        # Answers without a question have no question in common.
+        "evidence_group": evidence_group(response.query or response.answer, response.passages),
         "import_batch_id": batch_id,
         "imported_at": now,
     }
@@ -359,13 +365,13 @@ class LogAnswer(NamedTuple):
 
 
 def log_answers(connection: Connection, source: str) -> list[LogAnswer]:
-    """Return the logged answers of a source that are not forgotten, by id."""
+    """Return the logged answers of a source that have a question and are not forgotten, by id."""
     query = (
         select(*columns_of(LogAnswer, RESPONSE), RESPONSE.c.passages.is_not(None))
         .where(
             RESPONSE.c.source == source,
             RESPONSE.c.kind == ResponseKind.LOG.value,
-            RESPONSE.c.query.is_not(None),
+            RESPONSE.c.query != "",
             RESPONSE.c.answer.is_not(None),
         )
         .order_by(RESPONSE.c.id)

@@ -1,6 +1,6 @@
 """Reviews and comments as stored: read under lock, written once, never changed."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -328,6 +328,16 @@ def reviews_of_bulk(connection: Connection, bulk: str, response_ids: Collection[
     """Return the current reviews of a bulk action on these answers."""
     query = _REVIEWS.where(REVIEW.c.bulk == bulk, REVIEW.c.response_id.in_(response_ids), is_current())
     return _reviews(connection, connection.execute(query.order_by(REVIEW.c.id)).all())
+
+
+def reviews_on(
+    connection: Connection, reviews: Collection[Review], *conditions: ColumnElement[bool]
+) -> Iterator[Review]:
+    """Yield all reviews of the answers and pairs of these reviews; those of an answer are the oldest first."""
+    query = _REVIEWS.where(*conditions).order_by(REVIEW.c.id)
+    for column, name in ((REVIEW.c.response_id, "response_id"), (REVIEW.c.pair_id, "pair_id")):
+        ids = {getattr(review, name) for review in reviews} - {None}
+        yield from _reviews(connection, list(rows_with(connection, query, column, ids)))
 
 
 def current_reviews(

@@ -24,26 +24,29 @@ _VALUES = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "fals
 def read(row: dict[str, Any]) -> Iterator[Entry]:
     """Yield the entry of a record.
 
-    The mark of the reviewer becomes the grade that it implies: that of the teacher, or the opposite if the teacher's is
-    marked as wrong. So `judgeboard test audit --recorded` can compare the two.
+    The mark of the reviewer is an audit of the teacher's grade.
     """
     if ANSWER not in row:
         yield Entry(None, reason=f"the record has no {ANSWER}")
         return
     known = without_nothing(row)
     others = {name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}}
-    grade, mark = _mark(known.get(GRADE), "Grade"), _mark(known.get(MARK), "Correctness")
-    implied = None if None in (grade, mark) else grade is mark
-    verdicts = [
-        _verdict(judge, known[column], right)
-        for judge, column, right in ((TEACHER, GRADE, grade), (REVIEWER, MARK, implied))
-        if column in known
-    ]
+    verdicts, audits = [], []
+    if GRADE in known:
+        grade = _mark(known[GRADE], "Grade")
+        result = {"status": "unparsable"} if grade is None else {"label": _label(grade)}
+        verdicts = [{"judge": TEACHER, "raw": json_text(known[GRADE]), **result}]
+    if GRADE in known and MARK in known:
+        mark = _mark(known[MARK], "Correctness")
+        marked = {"status": "unparsable"} if mark is None else {"correct": mark}
+        audits = [{"judge": TEACHER, "supreme_judge": REVIEWER, "raw": json_text(known[MARK]), **marked}]
+    elif MARK in known:
+        others[MARK] = row[MARK]
     person = _mark(known.get(PERSON), "Grade")
     grades = grade_row("human", {} if person is None else {"label": _label(person)})
     if PERSON in known and person is None:
         others[PERSON] = row[PERSON]
-    yield Entry(answer_row(others, answer=row[ANSWER]), verdicts, grades)
+    yield Entry(answer_row(others, answer=row[ANSWER]), verdicts, grades, audits)
 
 
 def audit_command(judges: Collection[str]) -> tuple[str, ...]:
@@ -69,11 +72,6 @@ def _mark(value: Any, word: str) -> bool | None:
 
 def _label(right: bool) -> str:
     return (Label.GROUNDED if right else Label.HALLUCINATED).value
-
-
-def _verdict(judge: str, value: Any, right: bool | None) -> dict[str, Any]:
-    row = {"judge": judge, "raw": json_text(value)}
-    return row | ({"status": "unparsable"} if right is None else {"label": _label(right)})
 
 
 EXPORT = Export("teacher and reviewer records", DEFAULT_SOURCE, (Keys(ANSWER, GRADE),), read)

@@ -15,6 +15,7 @@ from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
 from judgeboard.store.items import Item
 from judgeboard.store.queues import QueueRules
+from judgeboard.store.responses import NO_QUESTION
 from judgeboard_dashboard.evidence import Html, escaped, formatted, join, show, size, tag
 from judgeboard_dashboard.gate import refusal
 from judgeboard_dashboard.review.actions import Actions
@@ -75,7 +76,7 @@ def _question(item: Item, link: Html | None, *, whole: bool, about: str | None =
     if item.right_refusal:
         retrieved = "nothing fitting" if item.response.passages else "nothing"
         right_refusal = tag("span", f"Refusal: {retrieved} was retrieved", cls="jb-mark")
-    text = _evidence(item, item.response.query, [], whole=whole, cls="jb-evidence jb-question")
+    text = _evidence(item, item.response.query or NO_QUESTION, [], whole=whole, cls="jb-evidence jb-question")
     question = tag("div", tag("div", "Question", cls="jb-label"), text)
     aside = tag("span", about) if about else None
     label = tag("div", "Answer", right_refusal, link, aside, cls="jb-label")

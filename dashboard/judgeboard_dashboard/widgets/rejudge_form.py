@@ -28,6 +28,7 @@ from judgeboard.settings.model import load_settings, provider_address
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import StoredVersion
+from judgeboard.store.responses import NO_QUESTION
 from judgeboard.store.runs import AskMode
 from judgeboard.text import shortened
 from judgeboard_dashboard.evidence import show, tag
@@ -533,12 +534,13 @@ def _rows(address: RejudgeAddress, where: RowFilter) -> tuple[JobRows, RejudgeAd
 def _answer(response_id: int) -> None:
     with reading() as connection:
         answer = load_item(connection, response_id)
+    text = answer.response.query or NO_QUESTION
     show(
         tag(
             "div",
             tag("div", "One answer", cls="jb-label"),
             tag("div", answer.response.external_id, cls="jb-id jb-line"),
-            tag("div", " ".join((answer.response.query or "deleted").split()), cls="jb-line"),
+            tag("div", "deleted" if answer.forgotten_at else " ".join(text.split()), cls="jb-line"),
         )
     )
     with st.container(horizontal=True, gap="small"):

@@ -70,6 +70,8 @@ GRADE = {
     "spans": [{"start": 0, "end": 2}],
     "aspects": {"depth": 2},
     "scale": "1-5",
+    "dimension": "tone",
+    "score": 3,
     "note": "so",
     "corrected_answer": "right",
     "failure_modes": ["outdated"],
@@ -269,7 +271,8 @@ OF_PUBLIC_PAIRS = {
 }  # not with `human`
 OF_SCHEMAS = {"label_schema", "fields"}  # a schema comes from a file of its own
 OF_RESPONSES = {
-    *("external_id", "label", "label_implied", "groundedness", "quality", "spans", "corrected_answer", "failure_modes")
+    *("external_id", "label", "label_implied", "groundedness", "quality", "spans", "corrected_answer", "failure_modes"),
+    *("dimension", "score"),
 }
 # By kind: a row, the fields it cannot have, what makes the store refuse it, and what the store needs to accept it.
 CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row]]]] = [

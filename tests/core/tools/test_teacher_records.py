@@ -4,14 +4,18 @@ import csv
 import json
 import re
 import shlex
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from judgeboard.cli.app import run
 from judgeboard.domain import Rejected
 from judgeboard.imports.reading import read_records
+from judgeboard.store.opening import open_store
+from judgeboard.store.tables import JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW
 
 # Teacher, reviewer, person. The reviewer marks all five grades as wrong, and all five are wrong.
 PUBLISHED = [
@@ -74,26 +78,72 @@ def built(tmp_path: Path, kind: str, *rows: tuple[Any, Any, Any]) -> list[Any]:
         return list(reading)
 
 
-def test_a_mark_confirms_the_grade_or_turns_it_round(tmp_path: Path) -> None:
+def test_a_mark_is_an_audit_of_the_grade(tmp_path: Path) -> None:
     rows = [(1, 1, None), (1, 0, None), (0, 1, None), (0, 0, None)]
     labels = [(each.judge, each.verdict.label) for each in built(tmp_path, "verdicts", *rows)]
-    assert [label for judge, label in labels if judge == "teacher"] == ["grounded", "grounded", *["hallucinated"] * 2]
-    assert [label for judge, label in labels if judge == "reviewer"] == [
-        *("grounded", "hallucinated", "hallucinated", "grounded")
-    ]
+    assert labels == [("teacher", "grounded")] * 2 + [("teacher", "hallucinated")] * 2
+    audits = built(tmp_path, "audits", *rows)
+    assert [audit["correct"] for audit in audits] == [True, False, True, False]
+    assert {(audit["judge"], audit["supreme_judge"]) for audit in audits} == {("teacher", "reviewer")}
 
 
 def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path: Path) -> None:
-    rows = [("It depends.", "Correctness: 1", "?"), ("Grade: 1", "Grade: 1", None), (1, None, 2)]
+    rows = [("It depends.", "Correctness: 1", "?"), ("Grade: 1", "Grade: 1", None), (1, None, 2), (None, 0, None)]
     verdicts = [(each.judge, each.verdict.status, each.verdict.raw) for each in built(tmp_path, "verdicts", *rows)]
     assert verdicts == [
         ("teacher", "unparsable", "It depends."),
-        ("reviewer", "unparsable", "Correctness: 1"),
         ("teacher", "ok", "Grade: 1"),
-        ("reviewer", "unparsable", "Grade: 1"),
         ("teacher", "ok", "1"),
+    ]
+    audits = built(tmp_path, "audits", *rows)
+    assert [(audit["status"], audit["correct"], audit["raw"]) for audit in audits] == [
+        ("ok", True, "Correctness: 1"),
+        ("unparsable", None, "Grade: 1"),
     ]
     assert built(tmp_path, "grades", *rows) == []
     answers = built(tmp_path, "responses", *rows)
     assert not any(isinstance(each, Rejected) for each in answers)
-    assert [each.metadata for each in answers] == [{"human_grading": "?"}, {}, {"human_grading": 2}]
+    kept = [{"human_grading": "?"}, {}, {"human_grading": 2}, {"reviewer_feedback": 0}]
+    assert [each.metadata for each in answers] == kept
+
+
+SEED = [
+    ("The kettle stops at 100 degrees.", "Grade: 1\nIt names the temperature.", "Correctness: 0\nThe unit.", 0),
+    ("Descale the kettle every month.", 1, 1, 1),
+    ("Fill in water above the mark.", "incorrect 0", "correct 1", 0),
+    ("Open the lid with the button.", "Grade: 0", "Correctness: 0", 1),
+    ("The warranty lasts two years.", "correct 1", "correct 1", True),
+]
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "records.csv"])
+def test_records_without_a_question_go_in_as_answers_verdicts_audits_and_grades(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ("student_answer", "teacher_grading", "reviewer_feedback", "human_grading")
+    rows = [dict(zip(names, row, strict=True)) for row in SEED]
+    file, database = written(tmp_path / name, rows), ("--db", str(tmp_path / "d.db"))
+    assert [run(["import", str(file), *database]) for _ in range(2)] == [0, 0]
+    with closing(open_store(tmp_path / "d.db")) as store, store.reading() as connection:
+        answers = connection.execute(select(RESPONSE.c.query, RESPONSE.c.answer, RESPONSE.c.evidence_group)).all()
+        assert [answer[:2] for answer in answers] == [("", row[0]) for row in SEED]
+        assert len({answer.evidence_group for answer in answers}) == 5
+        labels = connection.execute(select(JUDGMENT.c.label).order_by(JUDGMENT.c.response_id)).scalars().all()
+        assert labels == ["grounded", "grounded", "hallucinated", "hallucinated", "grounded"]
+        marks = connection.execute(select(JUDGMENT_REVIEW.c.correct).order_by(JUDGMENT_REVIEW.c.id)).scalars().all()
+        assert marks == [False, True, True, False, True]
+        people = connection.execute(select(REVIEW.c.label).order_by(REVIEW.c.response_id)).scalars().all()
+        assert people == ["hallucinated", "grounded", "hallucinated", "grounded", "grounded"]
+    capsys.readouterr()
+    assert run(["agreement", "--json", *database]) == 0
+    agreement = json.loads(capsys.readouterr().out)
+    assert (agreement["title"], agreement["n"]) == ("teacher v1", 5)
+    assert run(["test", "audit", "teacher", "--recorded", "--by", "reviewer", "--json", *database]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [report[name] for name in ("audited", "marked", "graded")] == [5, 2, 5]
+    assert (report["precision"]["value"], report["recall"]["value"]) == (1, 1)
+    for form in ("jsonl", "csv"):
+        exported = tmp_path / f"answers.{form}"
+        assert run(["export", "responses", "-o", str(exported), *database]) == 0
+        other = ("--db", str(tmp_path / f"{form}.db"))
+        assert run(["import", str(exported), *other]) == 0, "an own export comes back whole"

@@ -30,9 +30,9 @@ class KeyUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An answer with its verdicts and grades, as rows for `ResponseImport`, `VerdictImport` and `GradeImport`.
+    """An answer with its verdicts, grades and audits, as rows for the imports of these kinds.
 
-    Verdicts and grades have no id; they belong to the answer. Without an answer, ``reason`` says why,
+    Verdicts, grades and audits have no id; they belong to the answer. Without an answer, ``reason`` says why,
     and ``part`` is the part of the row without one (default: the row). ``unknown`` names numbers that could be scores,
     but are no metrics of the tool: they are kept in metadata. ``keys`` are keys of the row, of readers that name them.
     ``earlier`` are rows of the same answer as an earlier import may have stored it, under another id or with other
@@ -42,6 +42,7 @@ class Entry:
     answer: dict[str, Any] | None
     verdicts: Sequence[dict[str, Any]] = ()
     grades: Sequence[dict[str, Any]] = ()
+    audits: Sequence[dict[str, Any]] = ()
     reason: str | None = None
     part: Mapping[str, Any] | None = None
     unknown: Sequence[str] = ()

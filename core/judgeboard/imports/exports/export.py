@@ -101,7 +101,7 @@ def recognised(rows: Sequence[Mapping[str, Any]], kind: str, *, with_mapping: bo
     The rows decide together: one of them may be empty or damaged. It is an export if more rows look like it than have
     the required fields of the kind in columns of their own. ``with_mapping``, it is one that can be read with one.
     """
-    if kind not in (*KINDS_OF_EXPORTS, "feedback"):
+    if kind not in (*KINDS_OF_EXPORTS, "audits", "feedback"):
         return None
     exports = [export for export in known_exports() if export.takes_mapping or not with_mapping]
     looks = [next((export for export in exports if export.matches(row)), None) for row in rows]
@@ -123,10 +123,11 @@ class ExportedRow(Row):
     """A row with what the export has beside it.
 
     ``answer`` is the row of the answer to which a row of another kind belongs. ``earlier`` are rows of the same answer
-    as an earlier import may have stored it.
+    as an earlier import may have stored it. A row is ``judged`` if its answer has a verdict or a grade.
     """
 
     answer: dict[str, Any] | None = None
+    judged: bool = True
     earlier: tuple[dict[str, Any], ...] = ()
 
 
@@ -215,7 +216,8 @@ class ExportRows:
                 if kind != self._kind:
                     self.others[kind] += 1
                 elif kind == "responses":
-                    yield ExportedRow(row.line, values, earlier=tuple(map(_identified, entry.earlier)))
+                    earlier = tuple(map(_identified, entry.earlier))
+                    yield ExportedRow(row.line, values, None, bool(entry.verdicts or entry.grades), earlier)
                 else:
                     yield ExportedRow(row.line, values, answer)
         yield from self._waiting()
@@ -253,7 +255,7 @@ class ExportRows:
 
     @staticmethod
     def _beside(entry: Entry, own_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        for kind, rows in (("verdicts", entry.verdicts), ("grades", entry.grades)):
+        for kind, rows in (("verdicts", entry.verdicts), ("audits", entry.audits), ("grades", entry.grades)):
             for values in rows:
                 yield kind, {"external_id": own_id, **values}
 
@@ -289,6 +291,6 @@ class AnswersOfExport:
             return Rejected(line, *fault, row)
         values = self._columns.unfolded(row)
         try:
-            return self._kind.build(Cells(values, *self._columns.plan(values), self._textual))
+            return self._kind.build(Cells(values, *self._columns.plan(values), self._textual, judged=True))
         except Unusable as error:
             return Rejected(line, error.field, error.reason, row)

@@ -95,10 +95,11 @@ def audit_recorded(
 ) -> AuditReport:
     """Audit a judge version with the stored verdicts of another version; makes no model calls and is idempotent.
 
-    If the supreme version used approach 1, its stored reviews are reported. Otherwise its current verdict on each
-    answer is compared. With ``by="label"`` a verdict is marked if the labels differ; a missing label is derived from
-    groundedness. With ``by="thresholds"`` it is marked if the rule judges_disagree would flag the difference. The
-    default is ``thresholds`` for a supreme version of approach 2, otherwise ``label``. Approach 1 allows no ``by``.
+    If the supreme version used approach 1 or has no verdicts, its stored reviews are reported. Otherwise its current
+    verdict on each answer is compared. With ``by="label"`` a verdict is marked if the labels differ; a missing label is
+    derived from groundedness. With ``by="thresholds"`` it is marked if the rule judges_disagree would flag the
+    difference. The default is ``thresholds`` for a supreme version of approach 2, otherwise ``label``. Approach 1
+    allows no ``by``.
     Raises BadInput if both versions are the same, the audited one has no verdicts, or ``by`` does not apply.
     """
     sample = sample or AuditSample()
@@ -109,6 +110,8 @@ def audit_recorded(
         if own.kind == AUDIT and own.params.get("approach") == 1:
             if by is not None:
                 raise BadInput(f"{own.title} reviewed the verdicts (approach 1) and gave no scores. Omit --approach.")
+            return audit_report(connection, version, own, sample)
+        if not queries.audited_judgments(connection, own.id, RowFilter()):
             return audit_report(connection, version, own, sample)
     by = by or ("thresholds" if own.kind == AUDIT else "label")
     return compare_versions(store, own, version, sample, by, actor)

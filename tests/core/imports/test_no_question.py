@@ -1,0 +1,91 @@
+"""An answer without a logged question is stored beside passages; a judge that needs the question says so."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from engines import on_sqlite
+from judgeboard.domain import JudgeInput, Rejected, Status
+from judgeboard.imports.importing import import_file
+from judgeboard.judges.evidence_alignment import is_right_refusal
+from judgeboard.judges.judge import JudgeOptions
+from judgeboard.judges.kinds import JUDGES
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
+from judgeboard.store.engine import Store
+from judgeboard.store.export import export_tables
+from judgeboard.store.filters import RowFilter
+from judgeboard.store.pairs import same_questions
+from judgeboard.store.response_pages import response_page
+from judgeboard.store.responses import log_answers
+from judgeboard.store.tables import RESPONSE
+from judging_log import judge_once
+
+ANSWER = {"id": "a1", "question": "", "answer": "Two years.", "contexts": ["The warranty lasts two years."]}
+
+
+@pytest.mark.parametrize("question", ["", " ", None])
+def test_an_answer_with_passages_needs_no_question(one: Any, question: str | None) -> None:
+    assert one({**ANSWER, "question": question}).query == ""
+
+
+@pytest.mark.parametrize("left", [{"contexts": None}, {"contexts": []}, {"answer": ""}])
+def test_a_row_without_a_question_and_passages_or_without_an_answer_is_rejected(one: Any, left: dict[str, Any]) -> None:
+    assert isinstance(one({**ANSWER, **left}), Rejected)
+
+
+def without_questions(source: str, count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "external_id": f"{source}{n}",
+            "source": source,
+            "query": None,
+            "answer": f"{n} years.",
+            "context": ["2 years."],
+        }
+        for n in range(count)
+    ]
+
+
+def test_answers_without_questions_have_none_in_common(store: Store, bring: Any) -> None:
+    assert bring(*without_questions("old", 3), *without_questions("new", 3), kind="responses").new == 6
+    with store.reading() as connection:
+        assert len(set(connection.execute(select(RESPONSE.c.evidence_group)).scalars())) == 3, "by answer and passages"
+        assert log_answers(connection, "old") == []
+        assert len(same_questions(connection, "old", "new").a) == 0
+        assert {line.question for line in response_page(connection, RowFilter()).lines} == {"no question"}
+
+
+@on_sqlite
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_an_export_of_answers_without_questions_comes_back(store: Store, bring: Any, tmp_path: Path, form: str) -> None:
+    bring(*without_questions("old", 3), kind="responses")
+    file = tmp_path / f"answers.{form}"
+    export_tables(store, {"responses": file}, format=form)
+    assert import_file(store, file).unchanged == 3
+
+
+ITEM = JudgeInput(1, "", "The warranty lasts two years.", ("The warranty lasts two years.",), external_id="a1")
+
+
+@pytest.mark.parametrize("kind", ["rag", "grade", "rating", "rubric"])
+def test_a_judge_that_needs_the_question_makes_no_call(kind: str) -> None:
+    with RecordingEndpoint(always(completion(""))) as endpoint:
+        judge = JUDGES[kind](JudgeOptions(model="m", base_url=endpoint.base_url))
+        verdict = judge_once(judge, ITEM)
+    assert (verdict.status, len(endpoint.requests)) == (Status.ERROR, 0)
+    assert "question" in (verdict.error or "")
+
+
+def test_a_baseline_judges_only_the_groundedness_without_a_question() -> None:
+    verdict = judge_once(JUDGES["lexical"](JudgeOptions()), ITEM)
+    assert (verdict.status, verdict.groundedness, verdict.quality) == (Status.OK, 1.0, None)
+    nothing = judge_once(JUDGES["lexical"](JudgeOptions()), JudgeInput(1, "", "Two years.", None))
+    assert (nothing.status, nothing.groundedness) == (Status.ERROR, None)
+
+
+def test_without_a_question_no_refusal_is_known_to_be_right() -> None:
+    declined = "I could not find this in the documents."
+    assert is_right_refusal("How long is the warranty?", declined, ())
+    assert not is_right_refusal("", declined, ())
