@@ -34,6 +34,7 @@ from judgeboard.imports.mapping import (
     kinds_of,
     mapping_of,
 )
+from judgeboard.imports.proposals import propose
 from judgeboard.imports.rejected_rows import rejected_before
 from judgeboard.imports.shapes import MessageRows, PassageRows, Rows, inner_rows, unwrapped
 from judgeboard.imports.values import meanings_of
@@ -249,11 +250,22 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             keys = {
                 theirs: field_meant(self.kind.columns, theirs, ours) for theirs, ours in self._mapped.items() if of_keys
             }
+            if export.takes_mapping and not self._mapped:
+                keys = self._passages_in(export, first)
             self.export = ExportRows(export, self.kind_name, keys)
             self.kind.of_traces = export.of_traces
             if request.get("source") is None:
                 self.kind.tool_source = export.source
                 self.kind.source = export.source if self.kind.brings_answers else None
+
+    def _passages_in(self, export: Export, first: list[dict[str, Any]]) -> dict[str, str]:
+        """Return the key of messages whose values are passages, if no key has the name of passages."""
+        rows = ExportRows(export, RESPONSES)
+        list(rows.rows(Row(number, row) for number, row in enumerate(first[:FIRST_ROWS], start=1)))
+        uses = rows.columns((), "")
+        unread = {use.theirs: [use.example] for use in uses if use.ours is None and use.theirs is not None}
+        of_messages = {theirs: values for theirs, values in unread.items() if theirs.startswith(IN_MESSAGES)}
+        return propose(kind_class(RESPONSES).columns, (), ["context"], of_messages)
 
     def _texts(self) -> list[str]:
         """Return the columns of question, answer and passages."""

@@ -1,6 +1,6 @@
 """The page Import: upload a file, see what would be stored, store it; undo an import."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import BinaryIO, cast
 
 import streamlit as st
@@ -11,11 +11,11 @@ from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.files import format_titles
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.exports.entry import IN_MESSAGES
-from judgeboard.imports.fields import EXTRA, nested_names
+from judgeboard.imports.fields import EXTRA
 from judgeboard.imports.importing import ImportSummary, OnProgress, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.labels import in_other_words, labels_sentence
-from judgeboard.imports.mapping import FileMapping
+from judgeboard.imports.mapping import FileMapping, fields_of
 from judgeboard.imports.reading import ImportRequest, UnclearFile
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.store.label_schemas import schema_named
@@ -32,8 +32,6 @@ from judgeboard_dashboard.widgets.imports import (
     Choice,
     Imported,
     RejectedRows,
-    chosen_twice,
-    column_boxes,
     columns_table,
     done_lead,
     dry_details,
@@ -41,14 +39,11 @@ from judgeboard_dashboard.widgets.imports import (
     field_words,
     first_rows,
     import_all,
-    likely_keys,
     mapping_lead,
     mapping_table,
     not_read_words,
     recognised_words,
-    required,
     try_file,
-    unread_keys,
 )
 from judgeboard_dashboard.widgets.navigation import Rows, follow, open_button
 from judgeboard_dashboard.widgets.tables import table
@@ -57,14 +52,11 @@ from judgeboard_dashboard.widgets.texts import capital, caption, count, empty, h
 _TRIAL = "import_trial"
 _DONE = "import_done"
 ORDERS = {DateOrder.DAY_FIRST: "day first", DateOrder.MONTH_FIRST: "month first"}
-SCALES = {"thumbs": "Thumbs", "stars": "Stars 1–5"}
 _KEPT = "import_mapping"
-_FILLED = "import_filled"
 _KEPT_DATES = "import_dates"
 _QUESTION = "import_question"
 _KEPT_CONSTANTS = "import_constants"
 _MOST_KEPT = 10  # ids of answers in a sentence
-TEXTS = ("query", "answer", "reference")
 REJECTED_COLUMNS: Columns[Rejected] = {
     Column("Line", "integer", width=70): lambda row: row.line,
     Column("Field", width=120): lambda row: field_words(row.field),
@@ -113,8 +105,6 @@ def imports() -> None:
             return
         choice, stream = uploaded
         trial = _tried(choice, stream)
-        if isinstance(trial, Imported) and (filled := _likely_chosen(choice, trial)) != choice:
-            choice, trial = filled, _tried(filled, stream)
         if isinstance(trial, FileMapping):
             with st.container(border=True, key="import_card"):
                 show(tag("div", tag("b", mapping_lead(trial)), cls="jb-say"))
@@ -125,7 +115,7 @@ def imports() -> None:
         if isinstance(trial, FileMapping):
             _ask_file(choice, trial)
         elif trial is not None:
-            _understood(trial)
+            _understood(choice, trial)
 
 
 def _latest() -> None:
@@ -214,7 +204,6 @@ def _upload() -> tuple[Choice, BinaryIO] | None:
     )
     if upload is None:
         return None
-    _drop_columns_alone(upload.file_id, kind)
     labels = dict(chosen_labels(upload.file_id, kind))
     request: ImportRequest = {
         "name": upload.name,
@@ -245,7 +234,7 @@ def _tried(choice: Choice, stream: BinaryIO) -> Imported | FileMapping | None:
         return asked[1]
     progress = st.empty()
     try:
-        trial = try_file(stream, choice, _progress(progress, "read"), kept)
+        trial = try_file(stream, choice, _progress(progress, "read"))
     except UnclearFile as unclear:
         st.session_state[_QUESTION] = (choice, unclear.mapping)
         return unclear.mapping
@@ -259,89 +248,55 @@ def _tried(choice: Choice, stream: BinaryIO) -> Imported | FileMapping | None:
 
 
 def _ask_file(choice: Choice, mapping: FileMapping) -> None:
-    """Show a mapping that must be looked at: each field with its column and values, boxes to change it, one button."""
+    """Show a mapping that must be looked at: each field with its column and values, and one button that takes it."""
     heading("Columns")
     table(mapping_table(mapping), key=f"import_mapping_{choice.file_id}_{choice.kind}", name="mapping", most=12)
-    with st.form("import_ask"):
-        columns = column_boxes(
-            f"import_ask_{choice.file_id}_{choice.kind}",
-            {
-                **dict.fromkeys(mapping.missing),
-                **{each.ours: each.theirs for each in mapping.fields if each.theirs is not None},
-            },
-            [*(each.theirs for each in mapping.fields if each.theirs is not None), *mapping.left_over],
-            "no column",
+    mapped = [each.theirs for each in mapping.fields if each.theirs is not None]
+    _ask_columns(choice, mapping.kind, [*mapped, *mapping.left_over])
+    order = None
+    if mapping.asks_dates is not None:
+        order = st.radio(
+            f"The date {as_label(mapping.asks_dates.example)} has the",
+            list(ORDERS),
+            index=None,
+            format_func=ORDERS.__getitem__,
+            key=f"import_ask_{choice.file_id}_dates",
+            horizontal=True,
         )
-        order = None
-        if mapping.asks_dates is not None:
-            order = st.radio(
-                f"The date {as_label(mapping.asks_dates.example)} has the",
-                list(ORDERS),
-                index=None,
-                format_func=ORDERS.__getitem__,
-                key=f"import_ask_{choice.file_id}_dates",
-                horizontal=True,
-            )
-        pressed = st.form_submit_button("Use these columns", type="primary")
-    if not pressed:
-        return
-    reason = _why_open(mapping, columns, order)
-    if reason is not None:
-        problem(reason)
-        return
-    chosen = {theirs: ours for ours, theirs in columns.items() if theirs}
-    dropped = {each.theirs: EXTRA for each in mapping.fields if each.theirs is not None and each.theirs not in chosen}
-    _answers(choice.file_id, choice.kind).update({**dropped, **chosen})
-    _constants(choice.file_id).update(mapping.constants)
-    if order is not None:
-        st.session_state[_dates_key(choice.file_id)] = order.value
-    st.rerun()
+
+    def take() -> None:
+        _answers(choice.file_id, choice.kind).update(mapping.columns)
+        _constants(choice.file_id).update(mapping.constants)
+        st.session_state[_dates_key(choice.file_id)] = order and order.value
+
+    is_open = not mapping.is_usable or (mapping.asks_dates is not None and order is None)
+    st.button("Use these columns", key="import_use", type="primary", disabled=is_open, on_click=take, wrap=False)
 
 
-def _ask_keys(trial: Imported) -> None:
-    """Show a box for each field that a key of the messages can be."""
-    names = [use.theirs for use in unread_keys(trial.unmapped)]
-    caption("Keys that are not read can be fields. Choose a key of the messages first, then columns beside them.")
-    with st.container(key="import_keys", horizontal=True, vertical_alignment="bottom", gap="small"):
-        for ours in likely_keys(trial.choice.kind, trial.unmapped):
-            _ask_field(trial.choice.file_id, trial.choice.kind, ours, names, "no key")
+def _ask_columns(choice: Choice, kind: str, names: Sequence[str]) -> None:
+    """Show the boxes with which a column becomes another field."""
+    key = f"{choice.file_id}_{choice.kind}"
+    answers = _answers(choice.file_id, choice.kind)
 
+    def change() -> None:
+        for column in [theirs for theirs, field in answers.items() if field == ours]:
+            del answers[column]
+        answers[str(theirs)] = str(ours)
 
-def _likely_chosen(choice: Choice, trial: Imported) -> Choice:
-    """Return the choice with the likely key of each field, once for a file. Later, what a person chose counts."""
-    chosen = _answers(choice.file_id, choice.kind)
-    filled = _filled()
-    if (choice.file_id, choice.kind) in filled or not unread_keys(trial.unmapped):
-        return choice
-    filled.add((choice.file_id, choice.kind))
-    chosen.update({theirs: ours for ours, theirs in likely_keys(choice.kind, trial.unmapped).items() if theirs})
-    return choice.changed(mapping=dict(chosen))
-
-
-def _filled() -> set[tuple[str, str | None]]:
-    """Return the files with keys of messages, by id and kind, whose boxes got the likely keys."""
-    filled: set[tuple[str, str | None]] = st.session_state.setdefault(_FILLED, set())
-    return filled
-
-
-def _drop_columns_alone(file_id: str, kind: str | None) -> None:
-    """Drop a mapping without a key of messages: with it, a conversation would be read by its columns."""
-    chosen = _answers(file_id, kind)
-    if (file_id, kind) in _filled() and not any(theirs.startswith(IN_MESSAGES) for theirs in chosen):
-        for ours in chosen.values():
-            st.session_state[_field_key(file_id, kind, ours)] = None
-        chosen.clear()
-
-
-def _why_open(mapping: FileMapping, columns: Mapping[str, str | None], order: DateOrder | None) -> str | None:
-    """Return what is still to be chosen, or chosen twice; None if the question is answered."""
-    if (twice := chosen_twice(columns)) is not None:
-        return twice
-    if absent := next((ours for ours in mapping.missing if columns.get(ours) is None), None):
-        return f"Choose the column of the {field_words(absent)}."
-    if mapping.asks_dates is not None and order is None:
-        return "Choose whether the day or the month is first."
-    return None
+    with st.container(key="import_columns", horizontal=True, vertical_alignment="bottom", gap="small"):
+        theirs = st.selectbox(
+            "Column", names, index=None, placeholder="a column", key=f"import_theirs_{key}", width=230
+        )
+        ours = st.selectbox(
+            "Is read as",
+            [*(field for field, called in fields_of(kind_class(kind)).items() if called), EXTRA],
+            index=None,
+            placeholder="a field",
+            format_func=lambda field: "no field" if field == EXTRA else str(field_words(field)),
+            key=f"import_ours_{key}",
+            width=230,
+        )
+        st.button("Change", key=f"import_change_{key}", disabled=None in (theirs, ours), on_click=change, wrap=False)
 
 
 def _dates_key(file_id: str) -> str:
@@ -370,23 +325,27 @@ def _progress(place: DeltaGenerator, done: str) -> OnProgress:
     return report
 
 
-def _understood(trial: Imported) -> None:
+def _understood(choice: Choice, trial: Imported) -> None:
+    summary = trial.summary
     heading("Columns")
-    if trial.summary.export is not None:
-        caption(recognised_words(trial.summary))
-    columns = columns_table(trial.summary.kind, trial.summary.columns)
-    table(columns, key=f"import_columns_{trial.choice.file_id}", name="columns", most=9)
-    dates = trial.summary.dates
-    if dates is not None and dates.order is not None:
-        caption(f"Dates have the {ORDERS[dates.order]}, as {dates.example} in {dates.column} shows.")
-    if trial.summary.export is None:  # the columns of an export have their meaning
-        _ask_columns(trial)
-    elif unread_keys(trial.unmapped):
-        _ask_keys(trial)
+    if summary.export is not None:
+        caption(recognised_words(summary))
+    columns = columns_table(summary.kind, summary.columns)
+    table(columns, key=f"import_columns_{choice.file_id}", name="columns", most=9)
+    if summary.dates is not None and summary.dates.order is not None:
+        caption(
+            f"Dates have the {ORDERS[summary.dates.order]}, as {summary.dates.example} in {summary.dates.column} shows."
+        )
+    names = [use.theirs for use in summary.columns if use.theirs is not None]
+    # The columns of an export have their meaning, but keys of messages may be fields.
+    if summary.export is not None:
+        names = [name for name in names if name.startswith(IN_MESSAGES)]
+    if names:
+        _ask_columns(choice, summary.kind, list(dict.fromkeys(names)))
     ask_label_set(trial)
-    ask_labels(trial.choice.file_id, trial.choice.kind, trial.summary.labels)
+    ask_labels(choice.file_id, choice.kind, summary.labels)
     _first_rows(trial)
-    _first_rejected(trial.summary.first_rejected, trial.summary.rejected)
+    _first_rejected(summary.first_rejected, summary.rejected)
 
 
 def _first_rows(trial: Imported) -> None:
@@ -402,88 +361,6 @@ def _first_rejected(rejected: list[Rejected], total: int) -> None:
         return
     heading(f"Rejected: {total:,}" if total <= len(rejected) else f"First {len(rejected)} of {total:,} rejected")
     table(Table.of(rejected, REJECTED_COLUMNS), key="import_rejected_rows", name="rejected", most=6)
-
-
-def _ask_columns(trial: Imported) -> None:
-    """Show a field for each column or field that is not clear.
-
-    The columns do not contain the chosen mapping, so that a field stays on the page after it was used.
-    """
-    file_id, kind, columns = trial.choice.file_id, trial.choice.kind, trial.unmapped
-    unsure = [use for use in columns if not use.sure and use.theirs is not None]
-    free = [use.theirs for use in columns if use.ours is None and use.theirs is not None]
-    free += nested_names({use.theirs: use.example for use in columns if use.theirs is not None})
-    missing = [use.ours for use in columns if use.theirs is None and use.ours is not None]
-    wanted = required(trial.summary.kind, columns)
-    # If a text field contains an object, the text is inside the object.
-    objects = [use.ours for use in columns if use.ours in TEXTS and isinstance(use.example, dict)]
-    needed = [*(field for field in missing if field in wanted), *(field for field in objects if field is not None)]
-    others = [field for field in missing if field not in wanted]
-    if not unsure and not free:
-        return
-    with st.container(key="import_columns", horizontal=True, vertical_alignment="bottom", gap="small"):
-        for number, use in enumerate(unsure):
-            _ask_scale(file_id, kind, number, str(use.theirs))
-        for field in needed if free else ():
-            _ask_field(file_id, kind, field, free)
-        if free and others:
-            with st.popover("Other columns", icon=":material/tune:"):
-                for field in others:
-                    _ask_field(file_id, kind, field, free)
-
-
-def _ask_scale(file_id: str, kind: str | None, number: int, theirs: str) -> None:
-    key = f"import_scale_{file_id}_{kind}_{number}"
-    answers = _answers(file_id, kind)
-
-    def answer() -> None:
-        _replace(answers, [theirs], theirs, st.session_state[key])
-
-    st.session_state.setdefault(key, answers.get(theirs))
-    st.segmented_control(
-        f"User feedback is in {as_label(theirs)} as",
-        list(SCALES),
-        format_func=SCALES.__getitem__,
-        key=key,
-        on_change=answer,
-    )
-
-
-def _ask_field(
-    file_id: str, kind: str | None, ours: str, free: Sequence[str | None], placeholder: str = "no column"
-) -> None:
-    """Show the box with the column of a field. A column that another field had is taken from it."""
-    answers = _answers(file_id, kind)
-    before = [theirs for theirs, field in answers.items() if field == ours]
-
-    def answer() -> None:
-        theirs = st.session_state[_field_key(file_id, kind, ours)]
-        if (other := answers.get(theirs)) is not None:
-            st.session_state[_field_key(file_id, kind, other)] = None
-        _replace(answers, before, theirs, ours)
-
-    st.session_state.setdefault(_field_key(file_id, kind, ours), next(iter(before), None))
-    st.selectbox(
-        f"{capital(field_words(ours) or ours)} is in",
-        list(dict.fromkeys((*free, *before))),
-        index=None,
-        placeholder=placeholder,
-        key=_field_key(file_id, kind, ours),
-        width=230,
-        on_change=answer,
-    )
-
-
-def _field_key(file_id: str, kind: str | None, ours: str) -> str:
-    return f"import_field_{file_id}_{kind}_{ours}"
-
-
-def _replace(answers: dict[str, str], before: Sequence[str], theirs: str | None, ours: str | None) -> None:
-    """Remove the columns ``before`` from the mapping. Then map ``theirs`` to ``ours``, unless one of them is None."""
-    for column in before:
-        answers.pop(column, None)
-    if theirs is not None and ours is not None:
-        answers[theirs] = ours
 
 
 def _answers(file_id: str, kind: str | None) -> dict[str, str]:

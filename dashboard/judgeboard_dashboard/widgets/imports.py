@@ -5,17 +5,12 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from typing import Any, BinaryIO, Unpack
 
-import streamlit as st
-
 from judgeboard.domain import OVERALL, AspectPreference, DimensionScore, Preference, Rejected, Shown
-from judgeboard.imports.exports.entry import IN_MESSAGES
-from judgeboard.imports.exports.turns import FIELDS_OF_MESSAGES
 from judgeboard.imports.fields import ColumnUse
 from judgeboard.imports.importing import ImportSummary, OnProgress, import_file
 from judgeboard.imports.kinds import KINDS, kind_class
 from judgeboard.imports.mapping import FileMapping, MappedField
-from judgeboard.imports.proposals import propose
-from judgeboard.imports.reading import ImportRequest, UnclearFile
+from judgeboard.imports.reading import ImportRequest
 from judgeboard.imports.rejected_rows import rejected_line
 from judgeboard.reports.output import Column, Columns, Format, Table
 from judgeboard.store.reviewers import Reviewer
@@ -129,7 +124,7 @@ class RejectedRows:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A finished import or dry run. For a dry run, ``unmapped`` are the columns as recognised without a mapping.
+    """A finished import or dry run.
 
     ``others`` are the imports of the verdicts and grades that an export of another tool has beside its answers. In a
     dry run, they are tried only if the answers have nothing new: they need their answers.
@@ -138,7 +133,6 @@ class Imported:
     choice: Choice
     summary: ImportSummary
     rejected: RejectedRows
-    unmapped: tuple[ColumnUse, ...] = ()
     others: tuple["Imported", ...] = ()
 
     @property
@@ -153,23 +147,14 @@ class Imported:
         return " and ".join(new)
 
 
-def try_file(stream: BinaryIO, choice: Choice, on_progress: OnProgress, before: Imported | None) -> Imported:
-    """Import a file in a dry run; ``before`` is the previous trial, perhaps of the same file.
+def try_file(stream: BinaryIO, choice: Choice, on_progress: OnProgress) -> Imported:
+    """Import a file in a dry run.
 
-    Raises UnclearFile if the columns or dates are not clear, and BadInput if the mapping cannot be used.
+    Raises UnclearFile if the mapping must be looked at, and BadInput if it cannot be used.
     """
     trial = import_upload(stream, choice, on_progress, dry_run=True)
-    if not choice.request["mapping"]:
-        unmapped = trial.summary.columns
-    elif before is not None and before.choice.plain == choice.plain:
-        unmapped = before.unmapped
-    else:
-        try:
-            unmapped = import_upload(stream, choice.plain, on_progress, dry_run=True).summary.columns
-        except UnclearFile as unclear:
-            unmapped = tuple(ColumnUse(None, name, "") for name in unclear.mapping.left_over)
     others = () if has_news(trial.summary) else _others(stream, trial, on_progress, dry_run=True)
-    return replace(trial, unmapped=unmapped, others=others)
+    return replace(trial, others=others)
 
 
 def import_all(stream: BinaryIO, choice: Choice, on_progress: OnProgress, *, actor: Reviewer) -> Imported:
@@ -262,22 +247,6 @@ def not_read_words(summary: ImportSummary) -> str:
     return words
 
 
-def unread_keys(columns: Sequence[ColumnUse]) -> list[ColumnUse]:
-    """Return the keys that are not read, if keys of messages are among them; otherwise nothing."""
-    unread = [use for use in columns if use.ours is None and use.theirs is not None]
-    return unread if any(str(use.theirs).startswith(IN_MESSAGES) for use in unread) else []
-
-
-def likely_keys(kind: str | None, columns: Sequence[ColumnUse]) -> dict[str, str | None]:
-    """Return the fields that a key of a message can be and that have none yet, each with its likely key if any."""
-    free = [ours for ours in FIELDS_OF_MESSAGES if any(use.ours == ours and use.theirs is None for use in columns)]
-    names = {str(use.theirs).removeprefix(IN_MESSAGES): use for use in unread_keys(columns)}
-    examples = {name: [use.example] for name, use in names.items()}
-    proposed = propose(kind_class(kind or "responses").columns, (), free, examples)
-    likely = {ours: names[name].theirs for name, ours in proposed.items()}
-    return {ours: likely.get(ours) for ours in sorted(free, key=lambda ours: ours not in likely)}
-
-
 def _listed(summary: ImportSummary, names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_COLUMNS]) + summary.more_words(len(names), MAX_COLUMNS)
 
@@ -318,34 +287,6 @@ def required(kind: str, columns: Sequence[ColumnUse]) -> tuple[str, ...]:
 def field_words(field: str | None) -> str | None:
     """Return the name of a field on a page."""
     return None if field is None else WORDS.get(field, field.replace("_", " "))
-
-
-def column_boxes(
-    key: str, chosen: Mapping[str, str | None], names: Sequence[str], placeholder: str
-) -> dict[str, str | None]:
-    """Show a box with ``names`` for each field in ``chosen``, which has the first choice; return the choices."""
-    for ours, theirs in chosen.items():
-        # Unlike an index, it leaves the box with a way to clear it.
-        st.session_state.setdefault(f"{key}_{ours}", theirs)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        return {
-            ours: st.selectbox(
-                f"{capital(field_words(ours) or ours)} is in",
-                names,
-                index=None,
-                placeholder=placeholder,
-                key=f"{key}_{ours}",
-                width=230,
-            )
-            for ours in chosen
-        }
-
-
-def chosen_twice(columns: Mapping[str, str | None]) -> str | None:
-    """Return that a column is chosen for two fields; None if none is."""
-    chosen = [theirs for theirs in columns.values() if theirs is not None]
-    twice = next((theirs for theirs in chosen if chosen.count(theirs) > 1), None)
-    return None if twice is None else f"{twice} is chosen for two fields. Keep one."
 
 
 def columns_table(kind: str, columns: Sequence[ColumnUse]) -> Table:

@@ -125,8 +125,7 @@ def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
     assert "Some values are not clear and are left out: choose what their column contains." in markup(page)
     assert "--map" not in markup(page)
     assert "values 1 and 0 left out: thumbs or stars?" in page.dataframe[0].value["How"].tolist()
-    scale = next(one for one in page.get("button_group") if one.label == "User feedback is in rating as")
-    scale.set_value("thumbs").run()
+    read_as(page, "rating", "thumbs")
     assert "4 carry user feedback. Nothing is stored" in markup(page)
     assert page.dataframe[1].value["User"].tolist() == ["thumbs down", "thumbs up"] * 2
     page.button(key="import_start").click().run()
@@ -135,6 +134,13 @@ def test_a_column_of_ones_and_noughts_is_asked_about(upload) -> None:
 
 def box(page: AppTest, label: str):
     return next(each for each in page.selectbox if each.label == label)
+
+
+def read_as(page: AppTest, theirs: str, ours: str) -> AppTest:
+    """Choose a column and a field, and press Change."""
+    box(page, "Column").set_value(theirs)
+    box(page, "Is read as").set_value(ours).run()
+    return next(each for each in page.button if each.label == "Change").click().run()
 
 
 OTHER_NAMES = b"nr,Frage,Antwort,Wann\n1,Was?,Das.,03/04/2026\n2,Wo?,Hier.,04/04/2026\n"
@@ -146,10 +152,14 @@ def test_a_file_of_other_names_gives_a_form_with_the_likely_columns(upload, sqli
     assert "--map" not in markup(page)
     columns = page.dataframe[0].value.set_index("Judgeboard")
     assert columns.loc["question"].tolist() == ["Frage", "Was?", "Wo?"]
-    chosen = {each.label: each.value for each in page.selectbox if each.label.endswith(" is in")}
-    assert chosen == {"Question is in": "Frage", "Answer is in": "Antwort", "Id is in": "nr", "Asked at is in": "Wann"}
-    page.radio[0].set_value("day-first")
-    page.button[-1].click().run()
+    assert columns["In your file"].to_dict() == {
+        "question": "Frage",
+        "answer": "Antwort",
+        "id": "nr",
+        "asked at": "Wann",
+    }
+    page.radio[0].set_value("day-first").run()
+    page.button(key="import_use").click().run()
     assert "2 of 2 rows can be imported." in markup(page)
     assert page.dataframe[1].value["Question"].tolist() == ["Was?", "Wo?"]
     assert responses(sqlite_store) == 0
@@ -166,45 +176,33 @@ CONVERSATION = {
 }
 
 
-def test_import_reads_the_keys_that_the_boxes_show_without_another_press(upload, sqlite_store: Store) -> None:
+def test_passages_in_keys_of_messages_are_found_by_their_values(upload, sqlite_store: Store) -> None:
     page = upload([CONVERSATION])
-    assert box(page, "Passages is in").value == "messages[].meta.docs", "the likely key is chosen"
     assert "Not read: messages[].meta.lang (2 times)" in markup(page)
-    assert page.dataframe[1].value["Passages"].tolist() == [1, 1], "the preview shows what the box says"
+    assert page.dataframe[1].value["Passages"].tolist() == [1, 1]
     page.button(key="import_start").click().run()
     assert [row["passages"] for row in rows_of(sqlite_store, RESPONSE)] == [("Up to 45 degrees here.",)] * 2
 
 
-def test_keys_of_the_messages_of_a_conversation_are_chosen_in_boxes(upload, sqlite_store: Store) -> None:
+def test_keys_of_the_messages_of_a_conversation_become_other_fields(upload, sqlite_store: Store) -> None:
     page = upload([CONVERSATION])
-    assert box(page, "Query type is in").value is None
-    box(page, "Query type is in").set_value("messages[].meta.docs").run()
-    assert box(page, "Passages is in").value is None, "a key is one field, and the boxes say which"
-    box(page, "Query type is in").set_value("channel").run()
+    read_as(page, "messages[].meta.lang", "query_type")
     assert "2 of 2 rows can be imported." in markup(page)
-    assert box(page, "Query type is in").value is None, "a column alone would read the file by its columns"
-    assert box(page, "Passages is in").value is None, "a box that a person emptied is not filled again"
-    assert "Not read: messages[].meta.docs (2 times), messages[].meta.lang (2 times)" in markup(page)
-    box(page, "Passages is in").set_value("messages[].meta.docs").run()
-    box(page, "Query type is in").set_value("channel").run()
-    assert "Not read: messages[].meta.lang (2 times)" in markup(page)
     page.button(key="import_start").click().run()
-    rows = rows_of(sqlite_store, RESPONSE)
-    assert [(row["passages"], row["query_type"]) for row in rows] == [(("Up to 45 degrees here.",), "web")] * 2
+    assert [row["query_type"] for row in rows_of(sqlite_store, RESPONSE)] == ["de"] * 2
 
 
 def test_a_form_without_a_required_column_says_which_one(upload) -> None:
     page = upload(b"nr,Frage\n1,Was?\n", name="log.csv")
-    assert box(page, "Answer is in").value is None
-    page.button[-1].click().run()
-    assert "Choose the column of the answer." in markup(page)
+    assert "No column was recognised as answer." in markup(page)
+    assert page.button(key="import_use").disabled
 
 
 def test_dates_that_may_be_either_are_asked_for(upload, sqlite_store: Store) -> None:
     page = upload(b"id,question,answer,date\n1,q,a,03/04/2026\n", name="log.csv")
     assert "The dates in date may have the day or the month first." in markup(page)
-    page.radio[0].set_value("day-first")
-    page.button[-1].click().run()
+    page.radio[0].set_value("day-first").run()
+    page.button(key="import_use").click().run()
     assert page.dataframe[1].value["Asked"].tolist() == ["3 Apr 00:00"]
     shown = upload(b"id,question,answer,date\n1,q,a,03/04/2026\n2,q,b,25/04/2026\n", name="log.csv")
     assert "Dates have the day first, as 25/04/2026 in date shows." in markup(shown)
@@ -385,10 +383,9 @@ def test_recorded_material_is_tried_and_comes_in(upload, sqlite_store: Store, ki
 
 def test_values_inside_objects_are_offered_as_columns(upload, sqlite_store: Store) -> None:
     page = upload([{"id": f"n{n}", "input": {"question": f"q {n}"}, "run": {"text": f"a {n}"}} for n in range(3)])
-    assert {"input.question", "run.text"} <= set(box(page, "Question is in").options)
-    box(page, "Question is in").select("input.question")
-    box(page, "Answer is in").select("run.text")
-    page.button[-1].click().run()
+    assert {"input.question", "run.text"} <= set(box(page, "Column").options)
+    read_as(page, "input.question", "query")
+    read_as(page, "run.text", "answer")
     assert "3 of 3 rows can be imported." in markup(page)
 
 
