@@ -36,6 +36,7 @@ from judgeboard.imports.mapping import (
 )
 from judgeboard.imports.proposals import propose
 from judgeboard.imports.rejected_rows import rejected_before
+from judgeboard.imports.responses import ResponseImport
 from judgeboard.imports.shapes import MessageRows, PassageRows, Rows, inner_rows, unwrapped
 from judgeboard.imports.values import meanings_of
 from judgeboard.people.permissions import Actor, actor_name
@@ -245,7 +246,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         if export is None:
             self.kind.look([self._cells(Row(0, row)) for row in first], self.name)
         self._answers = AnswersOfExport(self.format.textual) if export is not None else None
-        self._answer_kind = None if self.kind_name == answers else _kind(answers, request)
+        source = request.get("source") or DEFAULT_SOURCE
+        self._answer_kind = None if self.kind_name == answers else ResponseImport(source)
         if export is not None:
             keys = {
                 theirs: field_meant(self.kind.columns, theirs, ours) for theirs, ours in self._mapped.items() if of_keys
@@ -300,6 +302,13 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         judged = (isinstance(row, ExportedRow) and row.judged) or any(map(is_beside, taken))
         return Cells(values, taken, others, self.format.textual, meanings=self._meanings, dates=order, judged=judged)
 
+    def _cells_beside(self, cells: Cells, answers: ResponseImport) -> Cells | None:
+        """Return the verdict or the grade in the row of an answer, None if the row has none."""
+        answer = answers.build(cells)
+        if not answers.take_repeated():  # otherwise, an earlier row has the answer with its metadata
+            self.kind.file_answers[answer.external_id] = answer
+        return beside_cells(cells, self.kind_name, answer)
+
     def _record(self, row: Row) -> Any:
         """Return the record of a row, the row as rejected, or None if it has nothing of the kind."""
         if isinstance(row, ExportedRow) and row.answer is not None and self._answers is not None:
@@ -314,14 +323,10 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             ours = next((ours for ours, name in taken.items() if name == theirs), theirs)
             return Rejected(row.line, ours, reason, row.values)
         try:
-            if self._answer_kind is not None:
-                answer = self._answer_kind.build(cells)
-                self.kind.file_answers[answer.external_id] = answer
-                own = beside_cells(cells, self.kind_name, answer)
-                if own is None:
-                    return None
-                cells = own
-            record = self.kind.build(cells)
+            own = cells if self._answer_kind is None else self._cells_beside(cells, self._answer_kind)
+            if own is None:
+                return None
+            record = self.kind.build(own)
         except Unusable as error:
             return Rejected(row.line, error.field, error.reason, cells.as_json())
         self.row = cells.as_json()

@@ -165,9 +165,14 @@ class ResponseImport(ImportKind[Response]):
             metadata=metadata_in(cells, {"context_details": details}),
         )
 
+    def take_repeated(self) -> list[Response]:
+        """Return the answers since the last call that earlier rows of the file have too."""
+        repeated, self._repeated = self._repeated, []
+        return repeated
+
     def store(self, connection: Connection, records: Sequence[Response], now: datetime) -> Stored:
         """Store new responses, and new feedback on stored responses."""
-        repeated, self._repeated = {id(each) for each in self._repeated}, []
+        repeated = {id(each) for each in self.take_repeated()}
         again = {index for index, record in enumerate(records) if id(record) in repeated}
         elsewhere: dict[int, int] = {}
         if self.of_traces:

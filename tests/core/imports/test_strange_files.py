@@ -1,0 +1,261 @@
+"""Files that nobody of ours has seen are imported whole: at once, or with the one command that the import prints."""
+
+import csv
+import io
+import json
+import shlex
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from openpyxl import Workbook
+from sqlalchemy import func, select
+
+from judgeboard.cli.app import run
+from judgeboard.imports.importing import import_file
+from judgeboard.store.engine import Store
+from judgeboard.store.opening import open_store
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW_SCORE, VERSION
+
+TOPICS = ("return a lamp", "pair the speaker", "move the meeting", "cancel the trial", "reset the door code")
+
+
+def imported(store: Store, file: Path, **request: Any) -> list[Any]:
+    """Import a file with the verdicts and grades beside its answers, and return the stored answers."""
+    summary = import_file(store, file, **request)
+    assert summary.rejected == 0, summary.first_rejected
+    for kind in summary.others:
+        beside = import_file(store, file, kind=kind, beside=summary.export is None)
+        assert beside.rejected == 0, beside.first_rejected
+    return rows_of(store, select(RESPONSE).order_by(RESPONSE.c.id))
+
+
+def rows_of(store: Store, query: Any) -> list[Any]:
+    with store.reading() as connection:
+        return list(connection.execute(query))
+
+
+def written(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    if path.suffix == ".csv":
+        text = io.StringIO()
+        table = csv.DictWriter(text, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+        path.write_text(text.getvalue(), encoding="utf-8")
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def answer(number: int, **more: Any) -> dict[str, Any]:
+    topic = TOPICS[number % len(TOPICS)]
+    return {"id": f"n{number}", "question": f"How do I {topic} {number}?", "answer": f"Open page {number}.", **more}
+
+
+def test_dialogues_under_usual_names_are_a_conversation(sqlite_store: Store, tmp_path: Path) -> None:
+    turns = [{"speaker": "customer", "text": "Is it open?"}, {"speaker": "bot", "text": "Yes, until six."}]
+    rows = [{"dialog_id": f"d{n}", "topic": "hours", "transcript": turns * 2} for n in range(3)]
+    answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
+    assert [each.external_id for each in answers] == [f"d{n}-{turn}" for n in range(3) for turn in (1, 2)]
+    assert answers[0].extra["topic"] == "hours"
+
+
+def test_a_row_per_message_is_a_conversation_even_if_conversations_alternate(
+    sqlite_store: Store, tmp_path: Path
+) -> None:
+    texts = {"user": "Can I {topic}?", "assistant": "Yes, you can {topic}."}
+    rows = [
+        {"session_id": f"s{n}", "seq": place, "sender": role, "message": texts[role].format(topic=TOPICS[n])}
+        for place, role in enumerate(("user", "assistant", "user", "assistant"))
+        for n in range(3)
+    ]
+    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert Counter(each.extra["conversation"] for each in answers) == {"s0": 2, "s1": 2, "s2": 2}
+    assert answers[0].query == f"Can I {TOPICS[0]}?"
+
+
+def test_a_row_per_passage_is_one_answer(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [
+        answer(n) | {"context": f"Passage {part} of {n}.", "answer": f"Open page {n}." if part == 0 else ""}
+        for n in range(4)
+        for part in range(3)
+    ]
+    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert [len(each.passages) for each in answers] == [3] * 4
+
+
+def test_an_answer_repeated_for_each_rater_is_one_answer_with_two_grades(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [
+        answer(n, rater=rater, rater_score=1 + (n + place) % 5) for n in range(5) for place, rater in enumerate("ab")
+    ]
+    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert len(answers) == 5
+    scores = select(REVIEW_SCORE.c.scale, func.count()).group_by(REVIEW_SCORE.c.scale)
+    assert [tuple(row) for row in rows_of(sqlite_store, scores)] == [("1-5", 10)]
+
+
+def test_rows_inside_an_object_are_found_and_the_summary_is_named(sqlite_store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps({"name": "nightly", "model": "m-9", "report": {"cases": [answer(n) for n in range(4)]}}))
+    summary = import_file(sqlite_store, file)
+    assert (summary.new, summary.left_out) == (4, ("name", "model"))
+    assert {each.generator_model for each in rows_of(sqlite_store, select(RESPONSE))} == {"m-9"}
+
+
+def test_a_judge_beside_the_answers_is_no_generator(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [
+        answer(n, evaluator_model="big-1", evaluator_score=1 + n % 5, evaluator_verdict=("pass", "fail")[n % 2])
+        for n in range(10)
+    ]
+    answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
+    assert {each.generator_model for each in answers} == {None}
+    verdicts = select(VERSION.c.name, func.count(JUDGMENT.c.label)).join(JUDGMENT).group_by(VERSION.c.name)
+    assert [tuple(row) for row in rows_of(sqlite_store, verdicts)] == [("big-1", 10)]
+    assert {row.scale for row in rows_of(sqlite_store, select(JUDGMENT_SCORE.c.scale))} == {"1-5"}
+
+
+def test_a_metric_that_is_missing_in_a_row_is_no_verdict(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [answer(n, faithfulness="" if n == 3 else 0.25, context_recall=0.5) for n in range(6)]
+    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    (counts,) = rows_of(sqlite_store, select(func.count(JUDGMENT.c.groundedness), func.count()).select_from(JUDGMENT))
+    assert tuple(counts) == (5, 6)
+
+
+def test_scores_on_two_scales_are_never_mixed(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [answer(n, groundedness=0.5, quality=3, coherence_score=80 + n) for n in range(6)]
+    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert {
+        (row.groundedness, row.quality)
+        for row in rows_of(sqlite_store, select(JUDGMENT.c.groundedness, JUDGMENT.c.quality))
+    } == {(0.5, 3)}
+    assert rows_of(sqlite_store, select(JUDGMENT_SCORE)) == []
+
+
+def test_an_optional_value_in_another_writing_costs_no_row(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [answer(n, cost="0,0031", thumbs="gut", date="03.05.2026 09:00 MESZ", meta="see above") for n in range(3)]
+    (first, *_) = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert (first.generator_cost, first.asked_at.hour) == (0.0031, 7)
+    assert first.extra == {"meta": "see above"}
+    assert [row.value for row in rows_of(sqlite_store, select(FEEDBACK.c.value))] == [1, 1, 1]
+
+
+def test_an_excel_sheet_is_read_like_csv(sqlite_store: Store, tmp_path: Path) -> None:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.append(["id", "question", "answer", "contexts", "cost"])
+    for number in range(3):
+        row = answer(number)
+        sheet.append([row["id"], row["question"], row["answer"], '["One.", "Two."]', 0.5])
+    book.save(tmp_path / "log.xlsx")
+    answers = imported(sqlite_store, tmp_path / "log.xlsx")
+    assert [(each.passages, each.generator_cost) for each in answers] == [(("One.", "Two."), 0.5)] * 3
+
+
+def test_a_file_name_is_no_question_and_a_gold_text_no_answer(tmp_path: Path, capsys) -> None:
+    rows = [{"input_file": "prompts.txt", "golden": f"Gold text {n}.", "raw": f"It opens at {n}."} for n in range(9)]
+    assert run(["import", str(written(tmp_path / "log.csv", rows)), "--db", str(tmp_path / "log.db")]) == 2
+    printed = capsys.readouterr().err.splitlines()
+    mapped = {line.split()[0]: line.split()[1] for line in printed if line.startswith("  ") and len(line.split()) > 1}
+    assert mapped.get("query") == "?"
+    assert mapped.get("answer") != "golden"
+
+
+COLUMNS: dict[str, Callable[[int], Any]] = {
+    "question": lambda n: f"How do I {TOPICS[n % 5]}, case {n}?",
+    "answer": lambda n: f"Open page {n}, then choose {TOPICS[n % 5]}.",
+    "contexts": lambda n: [f"Page {n} is about {TOPICS[n % 5]}.", "Settings are on the left."],
+    "id": lambda n: f"case-{n}",
+    "timestamp": lambda n: f"2026-05-{1 + n % 28:02}T10:00:00Z",
+    "judge_score": lambda n: 1 + n % 5,
+    "channel": lambda n: ("web", "app")[n % 2],
+}
+OTHER_NAMES = {
+    "question": "Kundenfrage",
+    "answer": "Bot Antwort",
+    "contexts": "sources",
+    "id": "nr",
+    "timestamp": "Zeit",
+}
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    order=st.permutations(list(COLUMNS)),
+    renamed=st.sets(st.sampled_from(sorted(OTHER_NAMES))),
+    left_out=st.sets(st.sampled_from(["contexts", "id", "timestamp", "judge_score"])),
+    shape=st.sampled_from(["jsonl", "csv", "wrapped", "cp1252"]),
+)
+def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
+    tmp_path_factory: pytest.TempPathFactory,
+    sqlite_template: Path,
+    capsys: pytest.CaptureFixture[str],
+    order: list[str],
+    renamed: set[str],
+    left_out: set[str],
+    shape: str,
+) -> None:
+    folder = tmp_path_factory.mktemp("file")
+    names = {name: OTHER_NAMES[name] if name in renamed else name for name in order if name not in left_out}
+    rows = [{names[name]: COLUMNS[name](number) for name in names} for number in range(30)]
+    if shape in {"csv", "cp1252"}:
+        rows = [
+            {name: json.dumps(value) if isinstance(value, list) else value for name, value in row.items()}
+            for row in rows
+        ]
+    if shape == "cp1252":
+        rows = [row | {names["answer"]: f"{row[names['answer']]} Schöne Grüße."} for row in rows]
+    file = written(folder / ("log.csv" if shape in {"csv", "cp1252"} else "log.jsonl"), rows)
+    if shape == "cp1252":
+        file.write_bytes(file.read_text(encoding="utf-8").encode("cp1252"))
+    if shape == "wrapped":
+        file = folder / "log.json"
+        file.write_text(json.dumps({"created": "today", "entries_of_run": rows}))
+    command = ["import", str(file), "--db", str(shutil.copyfile(sqlite_template, folder / "log.db"))]
+    code = run(command)
+    if code == 2:
+        printed = capsys.readouterr().err.splitlines()
+        (command,) = (shlex.split(line)[1:] for line in printed if line.startswith("  judgeboard import"))
+        code = run(command)
+    assert code == 0
+    stored = rows_of(open_store(folder / "log.db"), select(RESPONSE).order_by(RESPONSE.c.id))
+    assert len(stored) == 30
+    for number, response in enumerate(stored):
+        text = COLUMNS["answer"](number) + (" Schöne Grüße." if shape == "cp1252" else "")
+        assert (response.query, response.answer) == (COLUMNS["question"](number), text)
+        assert response.passages in {None, tuple(COLUMNS["contexts"](number))}
+        assert response.generator_model is None
+
+
+STRANGERS = {
+    "01-bi-export.csv": 40,
+    "02-long-grades.answers.jsonl": 24,
+    "04-turns.json": 20,
+    "05-nested-results.json": 12,
+    "06-row-per-passage.csv": 8,
+    "07-older-ragas.csv": 15,
+    "08-pretty-objects.jsonl": 9,
+    "09-own-judge.jsonl": 30,
+    "10-repeated-id.jsonl": 20,
+    "11-row-per-message.csv": 12,
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+def test_a_stranger_is_imported_at_once_or_with_the_command_that_is_printed(
+    shared: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    file = shared / "strangers" / name
+    if not file.exists():
+        pytest.skip("the folder shared/strangers is not there")
+    command = ["import", str(file), "--db", str(tmp_path / "log.db"), "--rejected", str(tmp_path / "rejected.jsonl")]
+    if run(command) == 2:
+        printed = capsys.readouterr().err.splitlines()
+        (command,) = (shlex.split(line)[1:] for line in printed if line.startswith("  judgeboard import"))
+        assert run(command) == 0
+    assert len(rows_of(open_store(tmp_path / "log.db"), select(RESPONSE))) == STRANGERS[name]
