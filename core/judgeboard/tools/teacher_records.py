@@ -11,13 +11,14 @@ from judgeboard.imports.exports.entry import Entry, answer_row, each_row, grade_
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.fields import json_text
 from judgeboard.imports.kinds import DEFAULT_SOURCE
-from judgeboard.judges.reply_forms import parse_mark
+from judgeboard.judges.grade import GRADE_FORM
+from judgeboard.judges.replies import Form
+from judgeboard.judges.supreme import CORRECTNESS_FORM
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.tools.tool import Tool
 
 TEACHER, REVIEWER = "teacher", "reviewer"  # the names of the judge and of the supreme judge
 ANSWER, GRADE, MARK, PERSON = "student_answer", "teacher_grading", "reviewer_feedback", "human_grading"
-_VALUES = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 
 
 @each_row
@@ -32,14 +33,14 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
         return
     known = without_nothing(row)
     others = {name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}}
-    grade, mark = _mark(known.get(GRADE), "Grade"), _mark(known.get(MARK), "Correctness")
+    grade, mark = _mark(known.get(GRADE), GRADE_FORM), _mark(known.get(MARK), CORRECTNESS_FORM)
     implied = None if None in (grade, mark) else grade is mark
     verdicts = [
         _verdict(judge, known[column], right)
         for judge, column, right in ((TEACHER, GRADE, grade), (REVIEWER, MARK, implied))
         if column in known
     ]
-    person = _mark(known.get(PERSON), "Grade")
+    person = _mark(known.get(PERSON), GRADE_FORM)
     grades = grade_row("human", {} if person is None else {"label": _label(person)})
     if PERSON in known and person is None:
         others[PERSON] = row[PERSON]
@@ -56,15 +57,14 @@ def audit_command(judges: Collection[str]) -> tuple[str, ...]:
     return ("test", "audit", TEACHER, "--model", "gpt-4o")
 
 
-def _mark(value: Any, word: str) -> bool | None:
-    """Return a mark: 1 or 0, or a judge's reply (`parse_mark`), which may give reasons in the lines below the mark."""
-    mark, _, _reasons = str(value).strip().partition("\n")
-    if mark.casefold() in _VALUES:
-        return _VALUES[mark.casefold()]
+def _mark(value: Any, form: Form) -> bool | None:
+    """Return a mark: 1, 0, true or false, or what a judge's reply gives."""
+    text = str(value)
     try:
-        return parse_mark(mark, word)
+        right: bool = form.parse_value({"true": "1", "false": "0"}.get(text.casefold(), text)).value
     except UnusableReply:
         return None
+    return right
 
 
 def _label(right: bool) -> str:

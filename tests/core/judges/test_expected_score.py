@@ -14,7 +14,7 @@ from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Status, Verdict
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.judges.reply_forms import expected_scores
+from judgeboard.judges.expected_scores import expected_scores
 from judgeboard.llm.chat import TokenChance
 from judgeboard.llm.openai_provider import read_token_chances
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, completion, verdict

@@ -11,7 +11,7 @@ from endpoint_scripts import in_turn
 from judgeboard.domain import PairItem, Preference, Shown, Status, Turn
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.pairwise import Comparison, PairwiseJudge, SelfReferenceJudge, read_solution
+from judgeboard.judges.pairwise import Comparison, PairwiseJudge, SelfReferenceJudge
 from judgeboard.llm.asking import Replied, UnusableReply
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion

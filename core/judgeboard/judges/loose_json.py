@@ -1,0 +1,133 @@
+"""Reads JSON objects in a text, also broken ones, as a person would read them."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Pairs(list[tuple[str, object]]):
+    """The fields of an object in their order; a name may stand twice."""
+
+
+class Cut(str):
+    """A value at the end of a text that breaks off: more of it may have been meant."""
+
+    __slots__ = ()
+
+
+class FoundObject(NamedTuple):
+    """An object with its place in the text; ``mended`` if it was no JSON."""
+
+    fields: Pairs
+    start: int
+    end: int
+    mended: bool
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=Pairs)
+_DEEPEST = 20
+# Each opening quotation mark with those that close it.
+_CLOSING = {
+    '"': '"',
+    "'": "'\u2019",
+    "`": "`'",
+    "\u2018": "'\u2018\u2019",
+    **dict.fromkeys("\u201c\u201d\u201e\u00ab", '"\u201c\u201d\u00bb'),
+}
+_MARK = f"[{''.join(_CLOSING)}\u2019\u00bb]"
+_NAME = (
+    rf"(?:{_MARK}(?P<quoted>(?:\\.|[^\\\"\u201c\u201d\n]){{1,200}}?){_MARK}|(?P<bare>[^\W\d][\w .-]{{0,80}}))\s*[:=]"
+)
+_KEY = re.compile(_NAME)
+_INNER_KEY = re.sub(r"\?P<\w+>", "?:", _NAME)
+_SPACE = r"(?:\s|//[^\n]*)*"
+_GAP = re.compile(r"(?:[\s,;]|//[^\n]*)*")
+_START = re.compile(rf'{_SPACE}(?:"(?:\\.|[^"\\])*"\s*:|{_INNER_KEY})', re.DOTALL)
+_JUNK = re.compile(r"[^,\n}]+")
+# What stands behind a value: a bracket, the end, or the next field. Other commas and quotation marks belong to the value.
+_BEHIND = rf"{_SPACE}(?:[}}\]]|```|\Z|,{_SPACE}(?:{_INNER_KEY}|[}}\]]|```|\Z|{_MARK}\w*\Z))|[ \t]*\n{_SPACE}{_INNER_KEY}|\s+(?={_MARK}){_INNER_KEY}"
+_BEHIND_FIELD = re.compile(_BEHIND)
+_BEHIND_ENTRY = re.compile(rf"{_BEHIND}|{_SPACE},")
+_WORD = re.compile(rf"(?:(?!{_BEHIND}|//|\n).)*")
+_WORD_OF_LIST = re.compile(r"[^,\]}\n]*")
+_ENDS = {mark: re.compile(rf"\\.|([{closing}])", re.DOTALL) for mark, closing in _CLOSING.items()}
+_LONE_QUOTE = re.compile(r'(\\.)|"', re.DOTALL)
+_PYTHON = {"None": None, "True": True, "False": False}
+
+
+def objects_in(text: str) -> Iterator[FoundObject]:
+    """Yield the outermost objects in a text. Raises RecursionError if one of them is nested too deeply."""
+    end = 0
+    while (start := text.find("{", end)) >= 0:
+        end = start + 1
+        if not _START.match(text, end):
+            continue
+        try:
+            fields, end = _STRICT.raw_decode(text, start)
+            yield FoundObject(fields, start, end, mended=False)
+        except (ValueError, RecursionError):
+            fields, end = _object(text, end, 0)
+            yield FoundObject(fields, start, end, mended=True)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return at if match is None else match.end()
+
+
+def _object(text: str, at: int, depth: int) -> tuple[Pairs, int]:
+    """Return the object whose fields begin at a place, and its end."""
+    if depth > _DEEPEST:
+        raise RecursionError
+    fields = Pairs()
+    while True:
+        at = _end(_GAP, text, at)
+        if at == len(text) or text.startswith(("}", "```"), at):
+            return fields, min(at + 1, len(text))
+        key = _KEY.match(text, at)
+        if key is None:
+            at = _end(_JUNK, text, at)
+            continue
+        value, at = _value(text, key.end(), depth, _WORD, _BEHIND_FIELD)
+        fields.append((_unescaped(key["quoted"] or key["bare"]), value))
+
+
+def _list(text: str, at: int, depth: int) -> tuple[list[object], int]:
+    entries: list[object] = []
+    while True:
+        at = _end(_GAP, text, at)
+        if at == len(text) or text.startswith(("]", "}"), at):
+            return entries, at + text.startswith("]", at)
+        entry, at = _value(text, at, depth, _WORD_OF_LIST, _BEHIND_ENTRY)
+        entries.append(entry)
+
+
+def _value(text: str, at: int, depth: int, word: re.Pattern[str], behind: re.Pattern[str]) -> tuple[object, int]:
+    at = _end(re.compile(_SPACE), text, at)
+    opening = text[at : at + 1]
+    if opening == "{":
+        return _object(text, at + 1, depth + 1)
+    if opening == "[" and depth <= _DEEPEST:
+        return _list(text, at + 1, depth + 1)
+    if opening in _ENDS:
+        for mark in _ENDS[opening].finditer(text, at + 1):
+            if mark[1] and behind.match(text, mark.end()):
+                return _unescaped(text[at + 1 : mark.start()]), mark.end()
+        return Cut(_unescaped(text[at + 1 :])), len(text)
+    end = _end(word, text, at)
+    raw = text[at:end].strip()
+    if end == len(text):
+        return Cut(raw), end
+    try:
+        return _PYTHON[raw] if raw in _PYTHON else json.loads(raw), end
+    except (ValueError, RecursionError):
+        return raw, end
+
+
+def _unescaped(raw: str) -> str:
+    text = _LONE_QUOTE.sub(lambda match: (match[1] or r"\"").replace(r"\'", "'"), raw)
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return raw
