@@ -16,6 +16,10 @@ class Cut(str):
     __slots__ = ()
 
 
+class Unclear(ValueError):
+    """An object that can be read in several ways."""
+
+
 class FoundObject(NamedTuple):
     """An object with its place in the text; ``mended`` if it was no JSON."""
 
@@ -42,13 +46,16 @@ _NAME = (
 _KEY = re.compile(_NAME)
 _INNER_KEY = re.sub(r"\?P<\w+>", "?:", _NAME)
 _SPACE = r"(?:\s|//[^\n]*)*"
+_BEFORE = re.compile(_SPACE)
 _GAP = re.compile(r"(?:[\s,;]|//[^\n]*)*")
 _START = re.compile(rf'{_SPACE}(?:"(?:\\.|[^"\\])*"\s*:|{_INNER_KEY})', re.DOTALL)
 _JUNK = re.compile(r"[^,\n}]+")
-# What stands behind a value: a bracket, the end, or the next field. Other commas and quotation marks belong to the value.
-_BEHIND = rf"{_SPACE}(?:[}}\]]|```|\Z|,{_SPACE}(?:{_INNER_KEY}|[}}\]]|```|\Z|{_MARK}\w*\Z))|[ \t]*\n{_SPACE}{_INNER_KEY}|\s+(?={_MARK}){_INNER_KEY}"
-_BEHIND_FIELD = re.compile(_BEHIND)
+# What stands behind a value: a bracket, the end, or the next field. Other commas and quotation marks are part of it.
+_NEXT = rf"(?:{_INNER_KEY}|[}}\]]|```|\Z|{_MARK}\w*\Z)"
+_BEHIND = rf"{_SPACE}(?:[}}\]]|```|\Z|[,;]+{_SPACE}{_NEXT})|[ \t]*\n{_SPACE}{_INNER_KEY}|\s+(?={_MARK}){_INNER_KEY}"
+_BEHIND_VALUE = re.compile(_BEHIND)
 _BEHIND_ENTRY = re.compile(rf"{_BEHIND}|{_SPACE},")
+_STRUCTURE = re.compile(r"[\s,;]*[:{}\[\]]")
 _WORD = re.compile(rf"(?:(?!{_BEHIND}|//|\n).)*")
 _WORD_OF_LIST = re.compile(r"[^,\]}\n]*")
 _ENDS = {mark: re.compile(rf"\\.|([{closing}])", re.DOTALL) for mark, closing in _CLOSING.items()}
@@ -57,10 +64,12 @@ _PYTHON = {"None": None, "True": True, "False": False}
 
 
 def objects_in(text: str) -> Iterator[FoundObject]:
-    """Yield the outermost objects in a text. Raises RecursionError if one of them is nested too deeply."""
+    """Yield the outermost objects in a text. Raises Unclear if one of them can be read in several ways."""
     end = 0
     while (start := text.find("{", end)) >= 0:
         end = start + 1
+        if text.startswith('\\"', end):
+            raise Unclear
         if not _START.match(text, end):
             continue
         try:
@@ -79,17 +88,19 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 def _object(text: str, at: int, depth: int) -> tuple[Pairs, int]:
     """Return the object whose fields begin at a place, and its end."""
     if depth > _DEEPEST:
-        raise RecursionError
+        raise Unclear
     fields = Pairs()
     while True:
         at = _end(_GAP, text, at)
         if at == len(text) or text.startswith(("}", "```"), at):
             return fields, min(at + 1, len(text))
         key = _KEY.match(text, at)
+        if key is None and text[at] in "{[":
+            raise Unclear
         if key is None:
             at = _end(_JUNK, text, at)
             continue
-        value, at = _value(text, key.end(), depth, _WORD, _BEHIND_FIELD)
+        value, at = _value(text, key.end(), depth, in_list=False)
         fields.append((_unescaped(key["quoted"] or key["bare"]), value))
 
 
@@ -99,30 +110,34 @@ def _list(text: str, at: int, depth: int) -> tuple[list[object], int]:
         at = _end(_GAP, text, at)
         if at == len(text) or text.startswith(("]", "}"), at):
             return entries, at + text.startswith("]", at)
-        entry, at = _value(text, at, depth, _WORD_OF_LIST, _BEHIND_ENTRY)
+        entry, at = _value(text, at, depth, in_list=True)
         entries.append(entry)
 
 
-def _value(text: str, at: int, depth: int, word: re.Pattern[str], behind: re.Pattern[str]) -> tuple[object, int]:
-    at = _end(re.compile(_SPACE), text, at)
+def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, int]:
+    at = _end(_BEFORE, text, at)
     opening = text[at : at + 1]
     if opening == "{":
         return _object(text, at + 1, depth + 1)
     if opening == "[" and depth <= _DEEPEST:
         return _list(text, at + 1, depth + 1)
     if opening in _ENDS:
+        behind = _BEHIND_ENTRY if in_list else _BEHIND_VALUE
         for mark in _ENDS[opening].finditer(text, at + 1):
             if mark[1] and behind.match(text, mark.end()):
                 return _unescaped(text[at + 1 : mark.start()]), mark.end()
+            if mark[1] and _STRUCTURE.match(text, mark.end()):
+                raise Unclear
         return Cut(_unescaped(text[at + 1 :])), len(text)
-    end = _end(word, text, at)
-    raw = text[at:end].strip()
-    if end == len(text):
-        return Cut(raw), end
+    end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)
+    return (_word(text[at:end].strip()) if end < len(text) else Cut(text[at:end])), end
+
+
+def _word(raw: str) -> object:
     try:
-        return _PYTHON[raw] if raw in _PYTHON else json.loads(raw), end
+        return _PYTHON[raw] if raw in _PYTHON else json.loads(raw)
     except (ValueError, RecursionError):
-        return raw, end
+        return raw
 
 
 def _unescaped(raw: str) -> str:

@@ -26,18 +26,15 @@ _MEANS = {
 }
 
 
-_NOUN = "answer|response|assistant|option|model|output|one"
-_TIE = r"(?:it(?:'s| is) )?(?:an? )?(?:tie|tied|draw|equal|equally good|the same|both (?:are )?(?:equal|equally good|the same)|neither (?:one )?is better)|\[\[c\]\]"
+_NOUN = "(?:answer|response|assistant|option|model|output|one)"
+_EQUAL = "equal|equally good|the same"
+_TIE = rf"(?:it(?:'s| is) )?(?:an? )?(?:tie|draw|tied|{_EQUAL})|both (?:are )?(?:{_EQUAL})|neither is better|\[\[c\]\]"
 
 
 def _side(names: str) -> str:
-    """Return the pattern of what models write for one of two answers: "A", "the first answer", "Assistant A is better"."""
-    better = (
-        rf"(?:is|was) (?:the )?(?:much |clearly |slightly )?(?:better|best|winner)(?: (?:{_NOUN}))?(?: overall)?|wins"
-    )
-    return (
-        rf"(?:the )?(?:(?:{_NOUN}) )?(?:{names})(?: (?:{_NOUN}))?(?: (?:{better})(?: than (?:the )?[\w]+(?: \w+)?)?)?"
-    )
+    """Return the pattern of what models write for one of two answers: "A", "the first answer", "Model A is better"."""
+    better = rf"wins|is (?:the )?(?:much |clearly |slightly )?(?:better|best|winner)(?: {_NOUN})?(?: overall)?"
+    return rf"(?:the )?(?:{_NOUN} )?(?:{names})(?: {_NOUN})?(?: (?:{better})(?: than (?:the )?\w+(?: \w+)?)?)?"
 
 
 def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:

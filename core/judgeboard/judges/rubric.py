@@ -37,7 +37,9 @@ def _form(rubric: Rubric) -> Form:
     entries = {}
     for each in rubric.dimensions:
         low, *_, high = each.values
-        score = number_field(low, high, {"enum": list(each.values), "type": "integer"})
+        # The forms of judge models with one criterion: <score>4</score>, [RESULT] 4.
+        names = ("score", "rating", "result") if len(rubric.dimensions) == 1 else ()
+        score = number_field(low, high, {"enum": list(each.values), "type": "integer"}, names=names)
         entries[each.name] = entry_field("score", score)
     return Form(entries, partial=True)
 

@@ -41,8 +41,6 @@ def unsent_requests() -> Iterator[list[UnsentRequest]]:
 
 LONGEST_REPAIRED = 100_000
 """Characters of a reply; a repair request sends it again, and no reply that is wanted is so long."""
-MENDED = "mended: "
-"""How the detail of an attempt begins whose reply was not quite in the requested form."""
 
 
 class UnusableReply(ValueError):
@@ -96,15 +94,16 @@ async def ask(
     """Ask a model. If the reply cannot be used, send a repair request that says why.
 
     A truncated reply and a refusal are not repaired. ``parse`` raises UnusableReply with the reason. ``repair`` makes
-    the text of the repair request from this reason; None means no repair. The record has the attempts and totals of
-    both requests; a total is None if no call reported it. The cost is None if an answered call cannot be priced.
+    the text of the repair request from this reason. None means no repair, and that a truncated reply is of no use. The
+    record has the attempts and totals of both requests; a total is None if no call reported it. The cost is None if an
+    answered call cannot be priced.
     """
     unsent = _UNSENT.get()
     if unsent is not None:
         unsent.append(UnsentRequest(endpoint, request))
         return Replied(None, StepRecord(Status.ERROR, cost_micro=0, error="not sent"))
     _keep(request)
-    replied = _heard(await traced_call(endpoint, request), request, parse)
+    replied = _heard(await traced_call(endpoint, request), request, parse, whole=repair is None)
     first = replied.record
     repairable = first.status is Status.UNPARSABLE and first.attempts[-1].status != "truncated"
     if repair is not None and repairable and len(first.raw or "") <= LONGEST_REPAIRED:
@@ -112,7 +111,7 @@ async def ask(
         question: Message = {"role": "user", "content": repair(first.error or "")}
         again = replace(request, messages=[*request.messages, answered, question], repair=True)
         _keep(again)
-        replied = _heard(await traced_call(endpoint, again), again, parse)
+        replied = _heard(await traced_call(endpoint, again), again, parse, whole=False)
         second = replied.record
         if second.status is Status.ERROR:
             failed = f"{first.error}; the repair request failed: {second.error}"
@@ -143,7 +142,9 @@ def _keep(request: ChatRequest) -> None:
         kept.append(request)
 
 
-def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], Reading[T]]) -> Replied[T]:
+def _heard(
+    reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], Reading[T]], *, whole: bool
+) -> Replied[T]:
     record = StepRecord(
         Status.ERROR,
         attempts=reply.attempts,
@@ -168,12 +169,15 @@ def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], 
         return replied(Status.REFUSED, "refused", error="the model refused")
     if reply.finish_reason == "content_filter":
         return replied(Status.REFUSED, "refused", error="the endpoint's content filter stopped the reply")
-    if reply.finish_reason == "length":
-        return replied(Status.UNPARSABLE, "truncated", error=f"cut off at {request.max_output} tokens")
+    cut = reply.finish_reason == "length"
     try:
-        return replied(Status.OK, "ok", parse(reply.text))
+        if cut and whole:
+            raise UnusableReply("it is not whole")
+        # The ellipsis marks the last value as one of which more may have come.
+        return replied(Status.OK, "ok", parse(f"{reply.text}…" if cut else reply.text))
     except UnusableReply as error:
-        return replied(Status.UNPARSABLE, "unparsable", error=str(error))
+        outcome, why = ("truncated", f"cut off at {request.max_output} tokens") if cut else ("unparsable", str(error))
+        return replied(Status.UNPARSABLE, outcome, error=why)
 
 
 DEFAULT_GENERATOR_OUTPUT = 2048
