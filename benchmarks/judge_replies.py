@@ -88,7 +88,6 @@ def _original(kind: str, rng: random.Random) -> tuple[str, Values]:
 
 def _mutated(text: str, rng: random.Random) -> str:
     """Return a reply as a model may spoil it."""
-    place = rng.randrange(len(text) + 1)
     letters = [at for at, letter in enumerate(text) if letter not in "0123456789.-"]
     spoiled = rng.choice(letters)
     return rng.choice(
@@ -96,7 +95,6 @@ def _mutated(text: str, rng: random.Random) -> str:
             f"```json\n{text}\n```",
             f"Here is my verdict:\n{text}\nI hope that it helps.",
             f"{text}\n{text}",
-            text[:place],
             text[:spoiled] + text[spoiled + 1 :],
             text[:spoiled] + rng.choice(",;:'\"{}[] \n“”`x") + text[spoiled:],
             text.replace('"', "'"),
@@ -140,6 +138,8 @@ async def _read_mutated(count: int) -> int:
             other = original if others == values else other
         for _ in range(rng.choice([1, 1, 2, 3])):
             text = _mutated(text, rng) or " "
+        if rng.random() < 0.1:
+            text = text[: rng.randrange(len(text) + 1)]
         if number % 20 < 5:
             text = rng.choice(
                 [f"<think>{other} or so</think>{text}", f"<think>{other} or so", f"{other}</think>{text}"]
@@ -195,7 +195,7 @@ async def _read_shared(folder: Path) -> int:
                 "feedback with <score>", "one", f"<feedback>{feedback}</feedback>\n<score>{score}</score>", values
             )
             for kind in ("one", "rating", "grade", "rag"):
-                await check("feedback alone", kind, feedback, values if kind == "one" else {})
+                await check("feedback alone", kind, feedback, values if kind in {"one", "rating"} else {})
     for row in [*_rows(folder / "data" / "pandalm.pairwise.jsonl.gz")]:
         verdict = row.get("verdict_order_ab")
         await check("verdicts on pairs", "pairwise", str(verdict), {"overall": str(verdict).lower()})

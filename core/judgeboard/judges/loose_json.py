@@ -45,9 +45,10 @@ _NAME = (
 )
 _KEY = re.compile(_NAME)
 _INNER_KEY = re.sub(r"\?P<\w+>", "?:", _NAME)
-_SPACE = r"(?:\s|//[^\n]*)*"
+_COMMENT = r"//[^\n]*|/\*[^*\n]{0,500}\*/"
+_SPACE = rf"(?:\s|{_COMMENT})*"
 _BEFORE = re.compile(_SPACE)
-_GAP = re.compile(r"(?:[\s,;]|//[^\n]*)*")
+_GAP = re.compile(rf"(?:[\s,;]|{_COMMENT})*")
 _START = re.compile(rf'{_SPACE}(?:"(?:\\.|[^"\\])*"\s*:|{_INNER_KEY})', re.DOTALL)
 _JUNK = re.compile(r"[^,\n}]+")
 # What stands behind a value: a bracket, the end, or the next field. Other commas and quotation marks are part of it.
@@ -56,8 +57,10 @@ _BEHIND = rf"{_SPACE}(?:[}}\]]|```|\Z|[,;]+{_SPACE}{_NEXT})|[ \t]*\n{_SPACE}{_IN
 _BEHIND_VALUE = re.compile(_BEHIND)
 _BEHIND_ENTRY = re.compile(rf"{_BEHIND}|{_SPACE},")
 _STRUCTURE = re.compile(r"[\s,;]*[:{}\[\]]")
-_WORD = re.compile(rf"(?:(?!{_BEHIND}|//|\n).)*")
+_WORD = re.compile(rf"(?:(?!{_BEHIND}|//|/\*|\n).)*")
 _WORD_OF_LIST = re.compile(r"[^,\]}\n]*")
+BREAK = re.compile(r"\s*(?:```|\Z)")
+"""The end of a text or of a code block: a number before it may lack digits."""
 _ENDS = {mark: re.compile(rf"\\.|([{closing}])", re.DOTALL) for mark, closing in _CLOSING.items()}
 _LONE_QUOTE = re.compile(r'(\\.)|"', re.DOTALL)
 _PYTHON = {"None": None, "True": True, "False": False}
@@ -130,7 +133,7 @@ def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, in
                 raise Unclear
         return Cut(_unescaped(text[at + 1 :])), len(text)
     end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)
-    return (_word(text[at:end].strip()) if end < len(text) else Cut(text[at:end])), end
+    return (Cut(text[at:end]) if BREAK.match(text, end) else _word(text[at:end].strip())), end
 
 
 def _word(raw: str) -> object:

@@ -9,7 +9,7 @@ from string import ascii_uppercase
 from typing import Any, NamedTuple
 
 from judgeboard.domain import MENDED
-from judgeboard.judges.loose_json import Cut, Pairs, Unclear, objects_in
+from judgeboard.judges.loose_json import BREAK, Cut, Pairs, Unclear, objects_in
 from judgeboard.llm.asking import Reading, UnusableReply
 from judgeboard.llm.chat import REPLACED
 from judgeboard.text import storable
@@ -294,7 +294,12 @@ class Form:
                 {"JSON"} if any(each.mended for each in found) else (), {"text around"} if found and outside else ()
             )
         if not objects:
-            return self._of_text(outside, mends, alone=outside == spoken)
+            fault = (
+                f"its JSON has no field {next(iter(self._required))!r}"
+                if found
+                else "there is no JSON object in the reply"
+            )
+            return self._of_text(outside, fault if spoken else "the reply is empty", mends, alone=outside == spoken)
         *_, last = answers = [self.of_object(each, mends) for each in objects]
         for name, field in self._required.items():
             mentions = [*_mentions(field, field.words, spoken), *_mentions(field, (name, *field.names), outside)]
@@ -371,11 +376,9 @@ class Form:
             raise ValueError("is null")
         return None
 
-    def _of_text(self, text: str, mends: Mends, *, alone: bool) -> Answers:
-        if not text:
-            raise UnusableReply("the reply is empty")
+    def _of_text(self, text: str, fault: str, mends: Mends, *, alone: bool) -> Answers:
         values: dict[str, Any] = dict.fromkeys(self.fields)
-        rest, reason = text, "there is no JSON object in the reply"
+        rest = text
         for name, field in self._required.items() if self._lines else ():
             mentions = _mentions(field, field.words or (name,), text) or _mentions(field, (name, *field.names), text)
             if not mentions and alone and field.names:
@@ -383,12 +386,12 @@ class Form:
                 mentions = [each for line in lines if (each := _mention(field, line, alone=True)).value is not None]
             if mentions and any(each.begins for each in mentions):
                 last = mentions[-1]
-                reason = (last.fault and f"{name} {last.fault}") or reason
+                fault = f"{name} {last.fault}" if last.fault else fault
                 _check_agreement(name, last.value, mentions if last.value is not None else ())
                 values[name], rest = last.value, rest.replace(last.text, "").strip()
         read = [values[name] is not None for name in self._required]
         if not any(read) or (not all(read) and not self._partial):
-            raise UnusableReply(reason)
+            raise UnusableReply(fault)
         mends.update(() if self._in_text else {"another form"})
         if not self._partial:
             values |= {name: rest for name, field in self.fields.items() if field.optional}
@@ -454,7 +457,9 @@ def _mentions(field: Field, names: tuple[str, ...], text: str) -> list[_Mention]
     for match in _pattern(names).finditer(text) if names and text else ():
         value = _NEXT_FIELD.split("".join(filter(None, match.group("tagged", "marked", "bracketed", "behind"))), 1)[0]
         begins = match["behind"] is None or match["begins"] is not None
-        whole = match[0] if match["behind"] is None else match[0] + value
+        whole = text[max(match.start(), match.end("begins")) : match.end()] + (value if match["behind"] else "")
+        if '"' in whole and value[-1:] not in {'"', "}"} and BREAK.match(text, match.end() + len(value)):
+            value = Cut(value)  # JSON without braces that breaks off
         mentions.append(_mention(field, value, begins=begins, whole=whole))
     return mentions
 

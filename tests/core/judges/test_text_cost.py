@@ -6,12 +6,12 @@ import pytest
 
 from judgeboard.flags.checks import language_of
 from judgeboard.judges.evidence_alignment import align, is_right_refusal
-from judgeboard.judges.lexical import LONGEST_READ, lexical_verdict
-from judgeboard.judges.words import cited_numbers, only_declines, sentence_spans, sentences, word_keys
 from judgeboard.judges.grade import GRADE_FORM
+from judgeboard.judges.lexical import LONGEST_READ, lexical_verdict
 from judgeboard.judges.pairwise import solution_form
 from judgeboard.judges.rag import VerdictForm
 from judgeboard.judges.rating import rating_form
+from judgeboard.judges.words import cited_numbers, only_declines, sentence_spans, sentences, word_keys
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.traces.prompts import bare_question, passages_in_prompt
 
