@@ -22,7 +22,7 @@ from judgeboard.judges.prompt import (
     read_prompt_file,
 )
 from judgeboard.judges.rubric_file import Rubric
-from judgeboard.llm.asking import SENT, Replied, ask
+from judgeboard.llm.asking import SENT, Reading, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import Address, ModelEndpoint, model_endpoint
 from judgeboard.llm.provider import CONCURRENCY, TIMEOUT_S
@@ -184,7 +184,7 @@ class ModelJudge:
             logprobs=logprobs,
         )
 
-    async def _ask(self, request: ChatRequest, parse: Callable[[str], T]) -> Replied[T]:
+    async def _ask(self, request: ChatRequest, parse: Callable[[str], Reading[T]]) -> Replied[T]:
         repair = self._prompt.sections["Repair"]
         return await ask(self._endpoint, request, parse, repair=lambda error: fill(repair, error=error))
 

@@ -57,6 +57,7 @@ _BEHIND = rf"{_SPACE}(?:[}}\]]|```|\Z|[,;]+{_SPACE}{_NEXT})|[ \t]*\n{_SPACE}{_IN
 _BEHIND_VALUE = re.compile(_BEHIND)
 _BEHIND_ENTRY = re.compile(rf"{_BEHIND}|{_SPACE},")
 _STRUCTURE = re.compile(r"[\s,;]*[:{}\[\]]")
+_FIELD_BEFORE = re.compile(rf"[{{,]\s*{_MARK}?\w{{1,80}}{_MARK}?\s*[:=]\s*\Z")
 _WORD = re.compile(rf"(?:(?!{_BEHIND}|//|/\*|\n).)*")
 _WORD_OF_LIST = re.compile(r"[^,\]}\n]*")
 BREAK = re.compile(r"\s*(?:```|\Z)")
@@ -129,7 +130,8 @@ def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, in
         for mark in _ENDS[opening].finditer(text, at + 1):
             if mark[1] and behind.match(text, mark.end()):
                 return _unescaped(text[at + 1 : mark.start()]), mark.end()
-            if mark[1] and _STRUCTURE.match(text, mark.end()):
+            before = text[max(0, mark.start() - 100) : mark.start()]
+            if mark[1] and (_STRUCTURE.match(text, mark.end()) or _FIELD_BEFORE.search(before)):
                 raise Unclear
         return Cut(_unescaped(text[at + 1 :])), len(text)
     end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)

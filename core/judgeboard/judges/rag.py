@@ -135,7 +135,7 @@ def rag_messages(
     added = added_sections(prompt, item, dialogue)
     instructions = [_instructions(prompt, domain, form, item.passages == (), added)]
     if examples:
-        instructions.append(examples_part(examples, shown=form.fields))
+        instructions.append(examples_part(examples, shown=tuple(form.fields)))
     return chat(instructions, item_task(prompt, item))
 
 

@@ -163,7 +163,7 @@ def _heard(
         attempts = (*earlier, replace(last, status=outcome, detail="; ".join(dict.fromkeys(notes)) or None))
         raw = reply.text or reply.refusal or ""
         step = replace(record, status=status, attempts=attempts, raw=raw, model_reported=reply.model, error=error)
-        return Replied(reading and reading.value, step, reply.tokens if request.logprobs else None)
+        return Replied(None if reading is None else reading.value, step, reply.tokens if request.logprobs else None)
 
     if reply.refusal is not None:
         return replied(Status.REFUSED, "refused", error="the model refused")

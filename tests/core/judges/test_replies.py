@@ -173,7 +173,7 @@ READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
             '[THINK]{"groundedness": 0.1, "quality": 1}[/THINK]{"groundedness": 0.5, "quality": 3}',
             '◁think▷{"groundedness": 0.1, "quality": 1}◁/think▷{"groundedness": 0.5, "quality": 3}',
             'Perhaps {"groundedness": 0.1, "quality": 1}.</think>{"groundedness": 0.5, "quality": 3}',
-            '<|channel|>analysis<|message|>{"quality": 1}<|end|><|channel|>final<|message|>{"groundedness": 0.5, "quality": 3}<|return|>',
+            '<|channel|>analysis<|message|>Hm<|channel|>final<|message|>{"groundedness": 0.5, "quality": 3}<|end|>',
             '{"groundedness": 0.5, "quality": 3, "reasoning": "The answer has a <think> tag."}',
             'Quality: 3 seems right.\n{"groundedness": 0.5, "quality": 3}',
             "Groundedness: 0.5\nQuality: 3",
