@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 import streamlit as st
-from judgeboard.judges.reply_forms import lettered
+from judgeboard.judges.replies import lettered
 
 from judgeboard.domain import Estimate, PairItem, Preference
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
