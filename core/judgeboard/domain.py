@@ -468,6 +468,10 @@ class Claim:
     passage_end: int | None = None
 
 
+MENDED = "mended: "
+"""How the detail of an attempt begins whose reply was not quite in the requested form."""
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """One call to a model: its reason, result, raw text, tokens and duration."""

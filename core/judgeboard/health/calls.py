@@ -99,9 +99,13 @@ def unusable(record: JudgeRecord) -> Check:
     sentence += f": {parts}." if parts else "."
     if warns:
         sentence += " Missing verdicts are seldom missing at random."
+    mended = share_intervals(record.mended, asked)[0]
+    if record.mended:
+        sentence += f" {percent(record.mended / asked)} of the replies were mended."
     sentence += _without_groundedness(record)
     command = judge_answers(record) if record.version.kind == RECORDED else judge_answers(record, "--rejudge failed")
-    return Check("unusable", state_of(warns=warns), without, sentence, command, share=True)
+    also = {"mended": mended} if record.mended else {}
+    return Check("unusable", state_of(warns=warns), without, sentence, command, share=True, also=also)
 
 
 def _without_groundedness(record: JudgeRecord) -> str:

@@ -110,7 +110,8 @@ class JudgeRecord:
     """The data of one judge version that the checks read. A check whose data are empty is not measured.
 
     ``generators`` counts judged answers by the model that wrote them (None: unknown). ``asked`` counts calls by status,
-    in all methods. Of the unparsable ones, ``ties`` are ties of a jury. ``pairs`` are verdicts on pairs by aspect.
+    in all methods. Of the unparsable ones, ``ties`` are ties of a jury; of the ok ones, ``mended`` were read after they
+    were mended. ``pairs`` are verdicts on pairs by aspect.
     ``costs`` sum the judge's costs (upper) and the generator's (lower) over answers with both. ``logged`` is the number
     of logged answers (None: unknown).
     """
@@ -127,6 +128,7 @@ class JudgeRecord:
     feedback: FeedbackScores = field(default_factory=FeedbackScores)
     asked: Mapping[str, int] = field(default_factory=dict)
     ties: int = 0
+    mended: int = 0
     costs: RatioSums = field(default_factory=lambda: RatioSums(0, 0, 0, 0, 0, 0))
     logged: int | None = None
 
@@ -230,6 +232,7 @@ def read_record(connection: Connection, version: StoredVersion, models: ModelTab
         feedback=health.scored_feedback(connection, version.id),
         asked=health.asked_by_status(connection, version.id),
         ties=health.count_ties(connection, version.id),
+        mended=health.count_mended(connection, version.id),
         costs=health.cost_sums(connection, version.id),
         logged=count_log(connection),
     )

@@ -1,11 +1,11 @@
 """The judge that marks an answer as correct or incorrect."""
 
-from functools import partial
-
 from judgeboard.domain import DimensionScore, JudgeInput, Label, Verdict
 from judgeboard.judges.judge import ModelJudge
 from judgeboard.judges.prompt import marking_messages
-from judgeboard.judges.reply_forms import parse_mark
+from judgeboard.judges.replies import mark_form
+
+GRADE_FORM = mark_form("Grade", "correct", "score", "result")
 
 
 class GradeJudge(ModelJudge):
@@ -23,7 +23,7 @@ class GradeJudge(ModelJudge):
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the mark of ``item`` as a verdict."""
         messages = marking_messages(self._prompt, item, self.asking.dialogue)
-        asked = await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Grade"), item)
+        asked = await self._ask(self._request(messages, item.external_id), GRADE_FORM.parse_value, item)
         if asked.value is None:
             return Verdict.of(asked.record)
         return Verdict.of(

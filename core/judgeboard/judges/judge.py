@@ -31,7 +31,7 @@ from judgeboard.judges.prompt import (
     read_prompt_file,
 )
 from judgeboard.judges.rubric_file import Rubric
-from judgeboard.llm.asking import SENT, Replied, ask
+from judgeboard.llm.asking import SENT, Reading, Replied, ask
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import Address, ModelEndpoint, model_endpoint
 from judgeboard.llm.provider import CONCURRENCY, TIMEOUT_S
@@ -193,7 +193,9 @@ class ModelJudge:
             logprobs=logprobs,
         )
 
-    async def _ask(self, request: ChatRequest, parse: Callable[[str], T], item: JudgeInput | None = None) -> Replied[T]:
+    async def _ask(
+        self, request: ChatRequest, parse: Callable[[str], Reading[T]], item: JudgeInput | None = None
+    ) -> Replied[T]:
         """Ask the model. About an ``item`` without a question, make no call: the result is an error."""
         if item is not None and not item.query:
             return Replied(None, StepRecord(Status.ERROR, error=NO_QUESTION))

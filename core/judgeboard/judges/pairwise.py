@@ -1,9 +1,10 @@
 """The judges of pairs: `PairwiseJudge`, and `SelfReferenceJudge`, which first answers the question itself."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +12,8 @@ from judgeboard.domain import OVERALL, PAIRWISE, SELF_REFERENCE, PairItem, Prefe
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, ModelJudge
 from judgeboard.judges.prompt import chat, earlier_parts, fence_token, fenced_parts, fill, numbered
-from judgeboard.judges.reply_forms import TEXT, Form, choice_field, entry, letter_in, letters_of, text_field
-from judgeboard.llm.asking import Replied, UnusableReply
+from judgeboard.judges.replies import REASONING, TEXT, Form, choice_field, entry_field, letters_of
+from judgeboard.llm.asking import Replied
 from judgeboard.llm.chat import ChatRequest
 from judgeboard.llm.endpoint import ModelEndpoint
 
@@ -23,6 +24,17 @@ _MEANS = {
     Shown.AB: {FIRST: Preference.A, SECOND: Preference.B, TIE: Preference.TIE},
     Shown.BA: {FIRST: Preference.B, SECOND: Preference.A, TIE: Preference.TIE},
 }
+
+
+_NOUN = "(?:answer|response|assistant|option|model|output|one)"
+_EQUAL = "equal|equally good|the same"
+_TIE = rf"(?:it(?:'s| is) )?(?:an? )?(?:tie|draw|tied|{_EQUAL})|both (?:are )?(?:{_EQUAL})|neither is better|\[\[c\]\]"
+
+
+def _side(names: str) -> str:
+    """Return the pattern of what models write for one of two answers: "A", "the first answer", "Model A is better"."""
+    better = rf"wins|is (?:the )?(?:much |clearly |slightly )?(?:better|best|winner)(?: {_NOUN})?(?: overall)?"
+    return rf"(?:the )?(?:{_NOUN} )?(?:{names})(?: {_NOUN})?(?: (?:{better})(?: than (?:the )?\w+(?: \w+)?)?)?"
 
 
 def checked_aspects(aspects: Sequence[str]) -> tuple[str, ...]:
@@ -72,23 +84,32 @@ class PairwiseJudge(ModelJudge):
             params={"domain": domain, "aspects": list(self.aspects)},
         )
         self._domain = domain
-        # Reasons come before verdicts.
-        aspect = entry({"reasoning": TEXT, "verdict": choice_field((FIRST, SECOND, TIE))})
-        self._form = Form(dict.fromkeys(self.aspects, aspect))
+        self._schema = self._form(letters=True).schema
+
+    def _form(self, *, letters: bool) -> Form:
+        """Return the form of a reply. If the question has options with letters, A and B are none of the two answers."""
+        of_one = len(self.aspects) == 1
+        names = ("better", "winner", "verdict", "preference", "choice", "result") if of_one else ()
+        spellings = {
+            FIRST: _side("first|1|a" if letters else "first|1"),
+            SECOND: _side("second|2|b" if letters else "second|2"),
+        }
+        side = choice_field({**spellings, TIE: _TIE}, names=names)
+        return Form(dict.fromkeys(self.aspects, entry_field("verdict", side)))
 
     async def compare(self, pair: PairItem, shown: Shown, reference: str | None = None) -> Comparison:
         """Ask which answer is better; ``reference`` is a correct answer. Raises ValueError if a text is missing."""
-        asked = await self._ask(self.request(pair, shown, reference), self._form.parse)
+        form = self._form(letters=not pair.options)
+        asked = await self._ask(self.request(pair, shown, reference), form.parse)
         record = asked.record
         if asked.value is None:
             return Comparison(record, {}, None)
-        entries = asked.value.content
-        preferences = {aspect: _MEANS[shown][entries[aspect]["verdict"]] for aspect in self.aspects}
+        values, reasons, _ = asked.value
+        preferences = {aspect: _MEANS[shown][values[aspect]] for aspect in self.aspects}
         if len(self.aspects) == 1:
-            return Comparison(record, preferences, entries[self.aspects[0]]["reasoning"])
-        return Comparison(
-            record, preferences, "\n".join(f"{aspect}: {entries[aspect]['reasoning']}" for aspect in self.aspects)
-        )
+            return Comparison(record, preferences, reasons.get(self.aspects[0]))
+        lines = [f"{aspect}: {reason}" for aspect, reason in reasons.items() if reason]
+        return Comparison(record, preferences, "\n".join(lines) or None)
 
     def request(self, pair: PairItem, shown: Shown, reference: str | None = None) -> ChatRequest:
         """Return the request of `compare`. Arguments and errors are the same."""
@@ -118,7 +139,7 @@ class PairwiseJudge(ModelJudge):
         )
         messages = chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts)))
         subject = f"{pair.external_id}:{shown.value}"
-        return self._request(messages, subject, self._form.schema, "comparison")
+        return self._request(messages, subject, self._schema, "comparison")
 
 
 def _question_parts(question: str, pair: PairItem) -> list[tuple[str, str]]:
@@ -133,26 +154,18 @@ SAMPLE_TEMPERATURE = 0.7
 DEFAULT_SOLVE_OUTPUT = 1024
 
 
-def read_solution(text: str, options: Sequence[str]) -> str:
-    """Return the answer in a reply: an option letter if there are options, otherwise a text that is not empty.
-
-    Raises UnusableReply with the reason, like "answer must be one of A, B, C, D, not 'Paris'".
-    """
-    letters = letters_of(options)
-    answer: str = _solution_form(letters).parse(text).content["answer"].strip()
-    if letters:
-        letter = letter_in(answer, options)
-        if letter is None:
-            raise UnusableReply(f"answer must be one of {', '.join(letters)}, not {answer!r}")
-        return letter
-    if not answer:
-        raise UnusableReply("answer is empty")
-    return answer
-
-
 @cache
-def _solution_form(letters: tuple[str, ...]) -> Form:
-    return Form({"reasoning": TEXT, "answer": text_field(letters) if letters else TEXT})
+def solution_form(options: tuple[str, ...]) -> Form:
+    """Return the form of an answer to a question: the letter of an option if there are options, otherwise a text."""
+    names = ("final answer", "solution", "option", "choice", "result")
+    letters = letters_of(options)
+    spellings = {
+        letter: rf"(?:option )?{letter}|{re.escape(option)}|{letter}[).:]? {re.escape(option)}"
+        for letter, option in zip(letters, options, strict=False)
+    }
+    free = replace(TEXT, read=lambda value, mends: TEXT.read(value, mends).strip(" *_`\n"))
+    answer = choice_field(spellings, names=names, labelled=False) if letters else free
+    return Form({"reasoning": REASONING, "answer": answer})
 
 
 class SelfReferenceJudge(ModelJudge):
@@ -195,7 +208,7 @@ class SelfReferenceJudge(ModelJudge):
 
     async def solve(self, item: PairItem, number: int) -> Replied[str]:
         """Sample an answer; ``number`` (from 0) selects a recorded one. Raises ValueError without a question."""
-        return await self._ask(self.solve_request(item, number), partial(read_solution, options=item.options or ()))
+        return await self._ask(self.solve_request(item, number), solution_form(tuple(item.options or ())).parse_value)
 
     def solve_request(self, item: PairItem, number: int) -> ChatRequest:
         """Return the request of `solve`. Arguments and errors are the same."""
@@ -214,5 +227,5 @@ class SelfReferenceJudge(ModelJudge):
         )
         messages = chat(instructions, fill(sections["Task"], fence=token, material=fenced_parts(token, *parts)))
         return self._request(
-            messages, f"{item.external_id}:sample:{number}", _solution_form(letters).schema, "solution"
+            messages, f"{item.external_id}:sample:{number}", solution_form(tuple(item.options or ())).schema, "solution"
         )

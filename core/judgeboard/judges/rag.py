@@ -1,15 +1,16 @@
 """The judge that scores the groundedness and quality of an answer."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict
 
 from judgeboard.domain import Claim, ClaimStatus, JudgeInput, Verdict
 from judgeboard.formats.yaml_file import read_yaml, unless_null
+from judgeboard.judges.expected_scores import expected_scores
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import (
     Dialogue,
@@ -24,33 +25,36 @@ from judgeboard.judges.prompt import (
     item_task,
     load_prompt,
 )
-from judgeboard.judges.reply_forms import (
-    GROUNDEDNESS,
+from judgeboard.judges.replies import (
     PASSAGE_NUMBER,
-    RATING,
+    QUALITY,
+    QUOTE,
+    REASONING,
     TEXT,
-    TEXT_OR_NULL,
     Form,
     choice_field,
-    expected_scores,
-    list_of,
+    list_field,
+    number_field,
 )
 from judgeboard.llm.chat import Message
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.settings.fields import CLOSED, Text
+
+GROUNDEDNESS = number_field(0, 1, {"description": "from 0.0 to 1.0", "type": "number"}, share=True)
 
 
 class VerdictForm(Form):
     """The form of a verdict. Reasons come before scores. Its schema has no ranges, because some servers refuse them."""
 
     def __init__(self, *, groundedness: bool = True, claims: bool = False) -> None:
-        claim = {"text": TEXT, "status": choice_field(tuple(ClaimStatus)), "answer_quote": TEXT_OR_NULL}
-        claim |= {"passage": PASSAGE_NUMBER, "passage_quote": TEXT_OR_NULL}
-        fields = {"claims": list_of(claim)} if claims else {}
-        fields["reasoning"] = TEXT
+        status = choice_field({each: each.value for each in ClaimStatus})
+        claim = {"text": TEXT, "status": status, "answer_quote": QUOTE}
+        claim |= {"passage": PASSAGE_NUMBER, "passage_quote": QUOTE}
+        fields = {"claims": list_field(claim)} if claims else {}
+        fields["reasoning"] = REASONING
         if groundedness:
             fields["groundedness"] = GROUNDEDNESS
-        super().__init__({**fields, "quality": RATING})
+        super().__init__({**fields, "quality": QUALITY})
 
     @property
     def example(self) -> str:
@@ -64,12 +68,6 @@ class VerdictForm(Form):
         }
         values = {"claims": [claim], "reasoning": "…", "groundedness": 0.65, "quality": 3}
         return json.dumps({name: values[name] for name in self.fields}, ensure_ascii=False)
-
-    def read(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """Validate an object; a groundedness that was not requested is ignored. Raises UnusableReply."""
-        if "groundedness" not in self.fields:
-            content = {name: value for name, value in content.items() if name != "groundedness"}
-        return super().read(content)
 
 
 verdict_form = cache(VerdictForm)
@@ -116,7 +114,7 @@ class RagJudge(ModelJudge):
         asked = await self._ask(request, form.parse, item)
         if asked.value is None:
             return Verdict.of(asked.record)
-        values = asked.value.content
+        values = asked.value.values
         if self._claims:
             values["claims"] = tuple(located(Claim(**claim), item.answer, item.passages) for claim in values["claims"])
         expected = [("quality", values["quality"], r'"quality"\s*:\s*')]
@@ -137,7 +135,7 @@ def rag_messages(
     added = added_sections(prompt, item, dialogue)
     instructions = [_instructions(prompt, domain, form, item.passages == (), added)]
     if examples:
-        instructions.append(examples_part(examples, shown=form.fields))
+        instructions.append(examples_part(examples, shown=tuple(form.fields)))
     return chat(instructions, item_task(prompt, item))
 
 

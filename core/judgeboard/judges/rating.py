@@ -1,23 +1,32 @@
 """The judge that rates an answer from 1 to 4 and gives feedback, for refining."""
 
 import json
-import re
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from judgeboard.domain import JudgeInput, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import Prompt, added_sections, chat, fill, item_task, load_prompt
-from judgeboard.judges.reply_forms import RATING, TEXT, Form
-from judgeboard.llm.asking import Replied, UnusableReply, read_json_object, without_thoughts
+from judgeboard.judges.replies import NOTE, QUALITY, Form, number_field
+from judgeboard.llm.asking import Reading, Replied
 from judgeboard.llm.chat import Message
 from judgeboard.llm.endpoint import ModelEndpoint
 
 KIND = "rating"
-# Reasons before the rating: a model that gives its reasons first rates better.
-FORM = Form({"evaluation": TEXT, "rating": RATING, "feedback": TEXT})
+RATING_WORD = "Total rating"
+"""The words before a rating in free text, in the prompt of the Hugging Face cookbook."""
 _EXAMPLE = json.dumps({"evaluation": "…", "rating": 2, "feedback": "…"}, ensure_ascii=False)
+
+
+@cache
+def rating_form(word: str | None = None) -> Form:
+    """Return the form of a rating. With a ``word``, the model is asked for free text that ends in "WORD: 3"."""
+    names = ("total rating", "score", "result", "quality")
+    rating = number_field(1, 4, QUALITY.schema, names=names, word=word or RATING_WORD)
+    # Reasons before the rating: a model that gives its reasons first rates better.
+    in_text = word and f'free text that ends in "{word}: 1-4"'
+    return Form({"evaluation": NOTE, "rating": rating, "feedback": NOTE}, in_text=in_text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,38 +38,15 @@ class Rating:
     feedback: str
 
 
-RATING_WORD = "Total rating"
-"""The words before a rating in free text, in the prompt of the Hugging Face cookbook."""
-_MARKUP = r"[\s*_`]*"
-_NUMBER = rf"{_MARKUP}[:\uff1a=]{_MARKUP}(-?[0-9]+(?:[.,][0-9]+)?)(?:\s?/\s?4)?"
+def read_rating(text: str, word: str | None = None) -> Reading[Rating]:
+    """Return the rating of a reply (`rating_form`). Free text is both the evaluation and the feedback.
 
-
-def read_rating(text: str, word: str = RATING_WORD) -> Rating:
-    """Return the rating of a reply: a JSON object, or free text that ends in "Total rating: 3".
-
-    ``word`` replaces "Total rating". Free text is both the evaluation and the feedback. Raises UnusableReply with the
-    reason, like "rating 5 is above 4", also if the reply gives different ratings.
+    Raises UnusableReply with the reason, also if the reply gives different ratings.
     """
-    try:
-        return _rating_in(text, word)
-    except UnusableReply as error:
-        raise error.with_form(f'{FORM.words} or free text that ends in "{word}: 1-4"', text) from None
-
-
-def _rating_in(text: str, word: str) -> Rating:
-    spoken = without_thoughts(text)
-    named = list(dict.fromkeys(re.findall(re.escape(word) + _NUMBER, spoken, re.IGNORECASE)))
-    try:
-        rating = Rating(**FORM.read(read_json_object(text).content))
-    except UnusableReply:
-        last = re.search(rf"{_MARKUP}{re.escape(word)}{_NUMBER}[\s*_`.]*\Z", spoken, re.IGNORECASE)
-        if last is None:
-            raise
-        before = spoken[: last.start()].strip()
-        rating = Rating(**FORM.read({"evaluation": before, "rating": last[1], "feedback": before}))
-    if any(each != str(rating.rating) for each in named):
-        raise UnusableReply(f"it gives different ratings: {', '.join(dict.fromkeys([str(rating.rating), *named]))}")
-    return rating
+    reading = rating_form(word).parse(text)
+    values = reading.value.values
+    rating = Rating(values["rating"], values["evaluation"] or "", values["feedback"] or "")
+    return Reading(rating, reading.notes)
 
 
 def rating_verdict(rating: Rating | None, record: StepRecord) -> Verdict:
@@ -102,9 +88,9 @@ class RatingJudge(ModelJudge):
 
     async def rate(self, item: JudgeInput) -> Replied[Rating]:
         """Ask for the rating of ``item``."""
-        messages, schema = rating_messages(item, self._prompt, self.rating_word), FORM.schema
+        messages, schema = rating_messages(item, self._prompt, self.rating_word), rating_form().schema
         request = self._request(messages, item.external_id, None if self.rating_word else schema, "rating")
-        return await self._ask(request, partial(read_rating, word=self.rating_word or RATING_WORD), item)
+        return await self._ask(request, partial(read_rating, word=self.rating_word), item)
 
     async def judge(self, item: JudgeInput) -> Verdict:
         """Return the rating of ``item`` as a verdict."""
@@ -121,7 +107,11 @@ def rating_messages(item: JudgeInput, prompt: Prompt | None = None, rating_word:
     """Return the system and the user message that ask for a rating of ``item``, with its texts in fences."""
     prompt = prompt or load_prompt(RatingJudge.prompt_name)
     sections = prompt.sections
-    form = {"fields": ", ".join(FORM.fields), "example": _EXAMPLE} if rating_word is None else {"word": rating_word}
+    form = (
+        {"fields": ", ".join(rating_form().fields), "example": _EXAMPLE}
+        if rating_word is None
+        else {"word": rating_word}
+    )
     reply = fill(sections["Reply"], **form)
     return chat(
         (sections["Role"], sections["Rating"], *added_sections(prompt, item), reply), item_task(prompt, item, "REQUEST")

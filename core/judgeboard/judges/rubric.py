@@ -5,12 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from judgeboard.domain import OVERALL, DimensionScore, JudgeInput, Verdict
+from judgeboard.judges.expected_scores import expected_scores
 from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT, Asking, JudgeOptions, ModelJudge
 from judgeboard.judges.prompt import Prompt, added_sections, chat, example_params, examples_part, fill, item_task
-from judgeboard.judges.reply_forms import TEXT, Form, entry, expected_scores, integer_field
+from judgeboard.judges.replies import Form, entry_field, number_field
 from judgeboard.judges.rubric_file import (
     SCALE,
     Dimension,
@@ -18,7 +18,7 @@ from judgeboard.judges.rubric_file import (
     default_rubric,
     read_rubric,
 )
-from judgeboard.llm.asking import JsonReply, UnusableReply, read_json_object
+from judgeboard.llm.asking import Reading
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.text import shortened
 
@@ -31,76 +31,40 @@ class ScoredRubric:
 
     scores: tuple[DimensionScore, ...]
     note: str | None
-    replaced: bool = False
 
 
-def _form(rubric: Rubric, *, optional: bool = False) -> Form:
-    entries = {
-        each.name: entry({"reasoning": TEXT, "score": integer_field(each.values)}, optional=optional)
-        for each in rubric.dimensions
-    }
-    return Form(entries, optional=optional)
+def _form(rubric: Rubric) -> Form:
+    entries = {}
+    for each in rubric.dimensions:
+        low, *_, high = each.values
+        # The forms of judge models with one criterion: <score>4</score>, [RESULT] 4.
+        names = ("score", "rating", "result") if len(rubric.dimensions) == 1 else ()
+        score = number_field(low, high, {"enum": list(each.values), "type": "integer"}, names=names)
+        entries[each.name] = entry_field("score", score)
+    return Form(entries, partial=True)
 
 
-def parse_scores(text: str, rubric: Rubric) -> ScoredRubric:
-    """Read and validate a reply; one bad field makes the whole reply unusable.
+def parse_scores(text: str, rubric: Rubric) -> Reading[ScoredRubric]:
+    """Read a reply. A dimension that is absent or null has no value.
 
-    A dimension that is absent or null has no value. The overall score is the weighted mean of the other dimensions.
-    The entries may also be a list, ``{"evaluations": [{"dimension": …, "score": …, "reasoning": …}]}``, as published
-    prompts ask for it. Raises UnusableReply with the reason, also if no dimension has a score.
+    The overall score is the weighted mean of the other dimensions. Raises UnusableReply with the reason, also if no
+    dimension has a score.
     """
-    try:
-        return _scored(read_json_object(text), rubric)
-    except UnusableReply as error:
-        raise error.with_form(_form(rubric).words, text) from None
-
-
-_LIST = "evaluations"
-
-
-def _by_dimension(content: Mapping[str, Any], rubric: Rubric) -> dict[str, Any]:
-    """Return the entries of a reply by dimension, also if the reply lists them."""
-    listed = content.get(_LIST)
-    if _LIST in rubric.weights or not isinstance(listed, list):
-        return dict(content)
-    entries = {name: each for name, each in content.items() if name != _LIST}
-    for number, each in enumerate(listed, start=1):
-        if not isinstance(each, dict) or not isinstance(each.get("dimension"), str):
-            raise UnusableReply(f"evaluation {number} must be an object with dimension, score and reasoning")
-        name = each["dimension"]
-        if name in entries:
-            raise UnusableReply(f"the dimension {name!r} is given twice")
-        entries[name] = {key: value for key, value in each.items() if key != "dimension"}
-    return entries
-
-
-def _scored(reply: JsonReply, rubric: Rubric) -> ScoredRubric:
-    content = _by_dimension(reply.content, rubric)
-    raw_entries = {name: each for name, each in content.items() if name in rubric.weights and each is not None}
-    for name, each in raw_entries.items():
-        if isinstance(each, dict):
-            raw_entries[name] = {key: value for key, value in each.items() if value is not None}
-    entries = _form(rubric, optional=True).read(raw_entries)
-    for name, each in entries.items():
-        if "score" in each and "reasoning" not in each:
-            raise UnusableReply(f"{name}: the field 'reasoning' is missing")
-    values = {name: each["score"] for name, each in entries.items() if "score" in each}
-    if not values:
-        raise UnusableReply("no dimension of the rubric was scored")
+    (values, reasons, others), notes = (reading := _form(rubric).parse(text)).value, reading.notes
+    given = {name: value for name, value in values.items() if value is not None}
     scores = [
-        DimensionScore(each.name, values.get(each.name), each.scale, entries.get(each.name, {}).get("reasoning"))
+        DimensionScore(each.name, given.get(each.name), each.scale, reasons.get(each.name))
         for each in rubric.dimensions
     ]
-    total = rubric.overall(values)
+    total = rubric.overall(given)
     if total is not None:
         scores.append(DimensionScore(OVERALL, total, SCALE))
-    note = _note(list(rubric.weights), values, content)
-    return ScoredRubric(tuple(scores), note, reply.replaced)
+    return Reading(ScoredRubric(tuple(scores), _note(list(rubric.weights), given, others)), notes)
 
 
-def _note(names: Sequence[str], values: Mapping[str, int], content: Mapping[str, Any]) -> str | None:
+def _note(names: Sequence[str], values: Mapping[str, int], others: Sequence[str]) -> str | None:
     missing = [name for name in names if name not in values]
-    unknown = [shortened(name, 60) for name in content if name not in names]
+    unknown = [shortened(name, 60) for name in others]
     parts = []
     if missing:
         parts.append(f"Not scored by the judge: {', '.join(missing)}.")

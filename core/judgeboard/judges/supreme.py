@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from types import MappingProxyType
 
 from judgeboard.domain import AUDIT, JudgeInput, Verdict
 from judgeboard.judges.judge import DEFAULT_MAX_OUTPUT, Asking, Judge, ModelJudge
 from judgeboard.judges.prompt import marking_messages
-from judgeboard.judges.reply_forms import parse_mark
+from judgeboard.judges.replies import mark_form
 from judgeboard.llm.asking import Replied
 from judgeboard.llm.endpoint import ModelEndpoint
+
+# Not "Grade": a reply may repeat the grade that it reviews.
+CORRECTNESS_FORM = mark_form("Correctness", "correct")
 
 
 class SupremeJudge(ModelJudge):
@@ -38,7 +40,7 @@ class SupremeJudge(ModelJudge):
     async def review(self, item: JudgeInput, verdict: Verdict) -> Replied[bool]:
         """Ask whether ``verdict`` on ``item`` is correct."""
         messages = marking_messages(self._prompt, item, VERDICT=verdict_text(verdict))
-        return await self._ask(self._request(messages, item.external_id), partial(parse_mark, word="Correctness"), item)
+        return await self._ask(self._request(messages, item.external_id), CORRECTNESS_FORM.parse_value, item)
 
 
 def verdict_text(verdict: Verdict) -> str:

@@ -1,18 +1,17 @@
 """Asks a model for a reply of a given form, with at most one repair request. Each call can be a span of a trace."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from judgeboard.domain import Status, StepRecord
-from judgeboard.llm.chat import REPLACED, ChatRequest, Message, NoReply, Reply, TokenChance, text_of
+from judgeboard.llm.chat import ChatRequest, Message, NoReply, Reply, TokenChance, text_of
 from judgeboard.llm.endpoint import FREE, ModelEndpoint
-from judgeboard.text import EXPECTED, shortened, storable_json
+from judgeboard.text import EXPECTED, shortened
 from judgeboard.traces import telemetry
 
 SENT: ContextVar[list[ChatRequest] | None] = ContextVar("sent", default=None)
@@ -42,9 +41,6 @@ def unsent_requests() -> Iterator[list[UnsentRequest]]:
 
 LONGEST_REPAIRED = 100_000
 """Characters of a reply; a repair request sends it again, and no reply that is wanted is so long."""
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*')
-_CODE_FENCE = re.compile(r"```[a-zA-Z]*\s*\n?(.*?)```", re.DOTALL)
-_THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL)
 
 
 class UnusableReply(ValueError):
@@ -60,83 +56,16 @@ class UnusableReply(ValueError):
         return UnusableReply(f"{self}{EXPECTED}{shortened(form, 120)}{begins})")
 
 
-@dataclass(frozen=True, slots=True)
-class JsonReply:
-    """The object in a reply; ``replaced`` if characters that cannot be stored were replaced in it."""
-
-    content: dict[str, Any]
-    replaced: bool
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise UnusableReply(f"{name} is not JSON")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UnusableReply(f"the field {twice!r} is given twice")
-    return content
-
-
-def without_thoughts(text: str) -> str:
-    """Return a reply without the thoughts that a model wrote before it."""
-    return _THOUGHT.sub("", text)
-
-
-def _places(text: str) -> Iterator[Sequence[str]]:
-    """Yield the places of JSON texts: the reply, without thoughts, in code fences, from the first { to the last }."""
-    yield [text]
-    spoken = without_thoughts(text)
-    yield [spoken]
-    yield _CODE_FENCE.findall(spoken)
-    start, end = spoken.find("{"), spoken.rfind("}")
-    if 0 <= start < end:
-        yield [spoken[start : end + 1]]
-
-
-def _object_in(text: str) -> JsonReply | None:
-    """Return the object of which ``text`` consists, apart from comments; None if it is none."""
-    without_comments = [_without_comments(text)] if "//" in text else []
-    for candidate in (text, *without_comments):
-        try:
-            content = json.loads(candidate, object_pairs_hook=_once, parse_constant=_no_constant)
-        except UnusableReply:
-            if candidate.lstrip().startswith("{"):
-                raise
-            continue
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(content, dict):
-            return JsonReply(*storable_json(content)) if "\\u" in candidate else JsonReply(content, replaced=False)
-    return None
-
-
-def _without_comments(text: str) -> str:
-    """Remove ``//`` comments, which models copy from prompts; the addresses in strings stay."""
-    return _STRING_OR_COMMENT.sub(lambda match: match[0] if match[0].startswith('"') else "", text)
-
-
-def read_json_object(text: str) -> JsonReply:
-    """Return the JSON object in ``text``, tolerating ``//`` comments in it, and text and code fences around it.
-
-    Raises UnusableReply if there is no object or several different ones, or if it repeats a field or contains NaN or
-    Infinity.
-    """
-    if not text.strip():
-        raise UnusableReply("the reply is empty")
-    for candidates in _places(text):
-        objects = [reply for reply in map(_object_in, candidates) if reply is not None]
-        if any(reply.content != objects[0].content for reply in objects):
-            raise UnusableReply("there are several different JSON objects in the reply")
-        if objects:
-            return objects[0]
-    raise UnusableReply("there is no JSON object in the reply")
-
-
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[T]):
+    """What was read from a reply; ``notes`` tell what had to be mended or replaced."""
+
+    value: T
+    notes: tuple[str, ...] = ()
+
 
 _REPLIES = frozenset({"ok", "unparsable", "refused", "truncated"})
 
@@ -158,22 +87,23 @@ def _total(values: Iterable[int | None]) -> int | None:
 async def ask(
     endpoint: ModelEndpoint,
     request: ChatRequest,
-    parse: Callable[[str], T],
+    parse: Callable[[str], Reading[T]],
     *,
     repair: Callable[[str], str] | None = None,
 ) -> Replied[T]:
     """Ask a model. If the reply cannot be used, send a repair request that says why.
 
     A truncated reply and a refusal are not repaired. ``parse`` raises UnusableReply with the reason. ``repair`` makes
-    the text of the repair request from this reason; None means no repair. The record has the attempts and totals of
-    both requests; a total is None if no call reported it. The cost is None if an answered call cannot be priced.
+    the text of the repair request from this reason. None means no repair, and that a truncated reply is of no use. The
+    record has the attempts and totals of both requests; a total is None if no call reported it. The cost is None if an
+    answered call cannot be priced.
     """
     unsent = _UNSENT.get()
     if unsent is not None:
         unsent.append(UnsentRequest(endpoint, request))
         return Replied(None, StepRecord(Status.ERROR, cost_micro=0, error="not sent"))
     _keep(request)
-    replied = _heard(await traced_call(endpoint, request), request, parse)
+    replied = _heard(await traced_call(endpoint, request), request, parse, whole=repair is None)
     first = replied.record
     repairable = first.status is Status.UNPARSABLE and first.attempts[-1].status != "truncated"
     if repair is not None and repairable and len(first.raw or "") <= LONGEST_REPAIRED:
@@ -181,7 +111,7 @@ async def ask(
         question: Message = {"role": "user", "content": repair(first.error or "")}
         again = replace(request, messages=[*request.messages, answered, question], repair=True)
         _keep(again)
-        replied = _heard(await traced_call(endpoint, again), again, parse)
+        replied = _heard(await traced_call(endpoint, again), again, parse, whole=False)
         second = replied.record
         if second.status is Status.ERROR:
             failed = f"{first.error}; the repair request failed: {second.error}"
@@ -212,7 +142,9 @@ def _keep(request: ChatRequest) -> None:
         kept.append(request)
 
 
-def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], T]) -> Replied[T]:
+def _heard(
+    reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], Reading[T]], *, whole: bool
+) -> Replied[T]:
     record = StepRecord(
         Status.ERROR,
         attempts=reply.attempts,
@@ -223,24 +155,29 @@ def _heard(reply: Reply | NoReply, request: ChatRequest, parse: Callable[[str], 
         status = Status.REFUSED if reply.refused else Status.ERROR
         return Replied(None, replace(record, status=status, error=reply.reason))
 
-    def replied(status: Status, outcome: str, value: T | None = None, error: str | None = None) -> Replied[T]:
+    def replied(
+        status: Status, outcome: str, reading: Reading[T] | None = None, error: str | None = None
+    ) -> Replied[T]:
         *earlier, last = reply.attempts
-        detail = REPLACED if getattr(value, "replaced", False) else last.detail
-        attempts = (*earlier, replace(last, status=outcome, detail=detail))
+        notes = [*(reading.notes if reading else ()), *filter(None, [last.detail])]
+        attempts = (*earlier, replace(last, status=outcome, detail="; ".join(dict.fromkeys(notes)) or None))
         raw = reply.text or reply.refusal or ""
         step = replace(record, status=status, attempts=attempts, raw=raw, model_reported=reply.model, error=error)
-        return Replied(value, step, reply.tokens if request.logprobs else None)
+        return Replied(None if reading is None else reading.value, step, reply.tokens if request.logprobs else None)
 
     if reply.refusal is not None:
         return replied(Status.REFUSED, "refused", error="the model refused")
     if reply.finish_reason == "content_filter":
         return replied(Status.REFUSED, "refused", error="the endpoint's content filter stopped the reply")
-    if reply.finish_reason == "length":
-        return replied(Status.UNPARSABLE, "truncated", error=f"cut off at {request.max_output} tokens")
+    cut = reply.finish_reason == "length"
     try:
-        return replied(Status.OK, "ok", value=parse(reply.text))
+        if cut and whole:
+            raise UnusableReply("it is not whole")
+        # The ellipsis marks the last value as one of which more may have come.
+        return replied(Status.OK, "ok", parse(f"{reply.text}…" if cut else reply.text))
     except UnusableReply as error:
-        return replied(Status.UNPARSABLE, "unparsable", error=str(error))
+        outcome, why = ("truncated", f"cut off at {request.max_output} tokens") if cut else ("unparsable", str(error))
+        return replied(Status.UNPARSABLE, outcome, error=why)
 
 
 DEFAULT_GENERATOR_OUTPUT = 2048
@@ -267,10 +204,10 @@ class Generator:
         return await ask(self.endpoint, request, _spoken)
 
 
-def _spoken(text: str) -> str:
+def _spoken(text: str) -> Reading[str]:
     if not text.strip():
         raise UnusableReply("the answer is empty")
-    return text
+    return Reading(text)
 
 
 _SAMPLING = ("temperature", "top_p", "seed")

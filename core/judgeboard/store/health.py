@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, Connection, Float, Select, and_, case, cast, exists, func, or_, select, true
+from sqlalchemy import ColumnElement, Connection, Float, Select, Text, and_, case, cast, exists, func, or_, select, true
 
-from judgeboard.domain import EXPECTED, OVERALL, Label, Response, ResponseKind, Status
+from judgeboard.domain import EXPECTED, MENDED, OVERALL, Label, Response, ResponseKind, Status
 from judgeboard.stats.arrays import BoolArray, FloatArray, IntArray, no_floats, no_ints
 from judgeboard.stats.proportions import RatioSums
 from judgeboard.store.events import LATEST, EventFilter, latest_events
@@ -90,6 +90,19 @@ def count_ties(connection: Connection, version_id: int) -> int:
         for steps, _ in _REQUESTS
     )
     return sum(connection.execute(query).scalar_one() for query in tied)
+
+
+def count_mended(connection: Connection, version_id: int) -> int:
+    """Return the number of a version's replies, of all methods, that were mended to be read."""
+    mended = (
+        select(func.count()).where(
+            steps.c.judge_version_id == version_id,
+            steps.c.status == Status.OK,
+            cast(steps.c.attempts, Text).contains(f'"detail": "{MENDED}'),
+        )
+        for steps, _ in _REQUESTS
+    )
+    return sum(connection.execute(query).scalar_one() for query in mended)
 
 
 def not_reached(connection: Connection, version_id: int) -> int:

@@ -11,13 +11,14 @@ from judgeboard.imports.exports.entry import Entry, answer_row, each_row, grade_
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.fields import json_text
 from judgeboard.imports.kinds import DEFAULT_SOURCE
-from judgeboard.judges.reply_forms import parse_mark
+from judgeboard.judges.grade import GRADE_FORM
+from judgeboard.judges.replies import Form
+from judgeboard.judges.supreme import CORRECTNESS_FORM
 from judgeboard.llm.asking import UnusableReply
 from judgeboard.tools.tool import Tool
 
 TEACHER, REVIEWER = "teacher", "reviewer"  # the names of the judge and of the supreme judge
 ANSWER, GRADE, MARK, PERSON = "student_answer", "teacher_grading", "reviewer_feedback", "human_grading"
-_VALUES = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false": False}
 
 
 @each_row
@@ -33,16 +34,16 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     others = {name: value for name, value in row.items() if name not in {ANSWER, GRADE, MARK, PERSON}}
     verdicts, audits = [], []
     if GRADE in known:
-        grade = _mark(known[GRADE], "Grade")
+        grade = _mark(known[GRADE], GRADE_FORM)
         result = {"status": "unparsable"} if grade is None else {"label": _label(grade)}
         verdicts = [{"judge": TEACHER, "raw": json_text(known[GRADE]), **result}]
     if GRADE in known and MARK in known:
-        mark = _mark(known[MARK], "Correctness")
+        mark = _mark(known[MARK], CORRECTNESS_FORM)
         marked = {"status": "unparsable"} if mark is None else {"correct": mark}
         audits = [{"judge": TEACHER, "supreme_judge": REVIEWER, "raw": json_text(known[MARK]), **marked}]
     elif MARK in known:
         others[MARK] = row[MARK]
-    person = _mark(known.get(PERSON), "Grade")
+    person = _mark(known.get(PERSON), GRADE_FORM)
     grades = grade_row("human", {} if person is None else {"label": _label(person)})
     if PERSON in known and person is None:
         others[PERSON] = row[PERSON]
@@ -59,15 +60,14 @@ def audit_command(judges: Collection[str]) -> tuple[str, ...]:
     return ("test", "audit", TEACHER, "--model", "gpt-4o")
 
 
-def _mark(value: Any, word: str) -> bool | None:
-    """Return a mark: 1 or 0, or a judge's reply (`parse_mark`), which may give reasons in the lines below the mark."""
-    mark, _, _reasons = str(value).strip().partition("\n")
-    if mark.casefold() in _VALUES:
-        return _VALUES[mark.casefold()]
+def _mark(value: Any, form: Form) -> bool | None:
+    """Return a mark: 1, 0, true or false, or what a judge's reply gives."""
+    text = str(value)
     try:
-        return parse_mark(mark, word)
+        right: bool = form.parse_value({"true": "1", "false": "0"}.get(text.casefold(), text)).value
     except UnusableReply:
         return None
+    return right
 
 
 def _label(right: bool) -> str:

@@ -9,7 +9,7 @@ import altair as alt
 import streamlit as st
 
 from judgeboard.domain import Estimate, PairItem, Preference
-from judgeboard.judges.reply_forms import lettered
+from judgeboard.judges.replies import lettered
 from judgeboard.methods.self_reference.own_answers import TAU, samples_needed
 from judgeboard.methods.self_reference.queries import StoredTry, most_samples, sampling_versions, tries_at
 from judgeboard.methods.self_reference.report import (

@@ -537,6 +537,13 @@ def test_unusable_verdicts_are_counted_by_what_they_are() -> None:
     assert check("unusable", asked={"error": 9}).state is State.NOT_MEASURED
 
 
+def test_the_share_of_mended_replies_is_named_and_warns_of_nothing() -> None:
+    result = check("unusable", asked={"ok": 97, "error": 3}, mended=12)
+    assert (result.state, result.also["mended"].value) == (State.OK, 0.12)
+    assert "12 % of the replies were mended" in result.sentence
+    assert not check("unusable", asked={"ok": 97, "error": 3}).also
+
+
 def test_a_usable_reply_without_groundedness_is_named_beside_unusable_replies() -> None:
     missing = np.array([0.2, 0.9, np.nan])
     scored = ScoredAnswers({"groundedness": missing, "label": np.full(3, np.nan)}, np.ones(3), np.arange(3))

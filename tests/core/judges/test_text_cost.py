@@ -6,9 +6,13 @@ import pytest
 
 from judgeboard.flags.checks import language_of
 from judgeboard.judges.evidence_alignment import align, is_right_refusal
+from judgeboard.judges.grade import GRADE_FORM
 from judgeboard.judges.lexical import LONGEST_READ, lexical_verdict
+from judgeboard.judges.pairwise import solution_form
+from judgeboard.judges.rag import VerdictForm
+from judgeboard.judges.rating import rating_form
 from judgeboard.judges.words import cited_numbers, only_declines, sentence_spans, sentences, word_keys
-from judgeboard.llm.asking import UnusableReply, read_json_object, without_thoughts
+from judgeboard.llm.asking import UnusableReply
 from judgeboard.traces.prompts import bare_question, passages_in_prompt
 
 TEXTS = {
@@ -41,6 +45,12 @@ TEXTS = {
     "thoughts": "<think>",
     "elements": '<p a="b" ',
     "open elements": "<p ",
+    "names": "quality: ",
+    "objects": '{"quality":3}',
+    "broken objects": "{quality:3 ",
+    "keys": '{"',
+    "tagged": "<score>",
+    "comments": "// quality: 3,",
 }
 READERS = {
     "lexical judge": lambda text: lexical_verdict("What is it?", text, ("It is a cat.",)),
@@ -54,8 +64,12 @@ READERS = {
     "evidence": lambda text: align(text, ("It is a cat.", text)),
     "right refusal": lambda text: is_right_refusal(text, "I do not know.", ("It is a cat.",)),
     "language": language_of,
-    "JSON reply": lambda text: _ignoring(read_json_object, text),
-    "thoughts": lambda text: _ignoring(without_thoughts, text),
+    "verdict": lambda text: _ignoring(VerdictForm(claims=True).parse, text),
+    "broken verdict": lambda text: _ignoring(VerdictForm().parse, f"{{quality: {text}"),
+    "broken text": lambda text: _ignoring(VerdictForm().parse, f'{{"quality": "{text}'),
+    "grade": lambda text: _ignoring(GRADE_FORM.parse, text),
+    "rating": lambda text: _ignoring(rating_form().parse, text),
+    "solution": lambda text: _ignoring(solution_form(("6 m", "60 m")).parse, text),
     "question in a prompt": lambda text: bare_question(text, ()),
     "passages in a prompt": lambda text: passages_in_prompt([{"role": "user", "content": text}], None, ["1", "2"]),
 }

@@ -13,8 +13,8 @@ from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.judges.judge import Judge
 from judgeboard.judges.prompt import chat, fence_token, fenced, fill, load_prompt, numbered, read_prompt, with_sections
-from judgeboard.judges.reply_forms import TEXT, Form
-from judgeboard.llm.asking import UnusableReply, ask, unsent_requests
+from judgeboard.judges.replies import NOTE, TEXT, Form
+from judgeboard.llm.asking import Reading, UnusableReply, ask, unsent_requests
 from judgeboard.llm.chat import ChatRequest, Message
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.runs.estimates import LOOKED_AT, PlannedCalls, estimate_planned
@@ -34,7 +34,7 @@ MAX_OUTPUT = 2048
 _CASES = 8  # answers that the model sees for one candidate
 _PASSAGES = 5  # passages of each of these answers
 _LONGEST = 600  # characters of each of their texts
-_FORM = Form({"why": TEXT, "instructions": TEXT})
+_FORM = Form({"why": NOTE, "instructions": TEXT}, lines=False)
 _EXAMPLE = json.dumps({"why": "…", "instructions": "…"}, ensure_ascii=False)
 NO_REASON = "not recorded"
 _CODES = {Side.BAD: BAD, Side.GOOD: GOOD, None: UNUSABLE}
@@ -125,15 +125,16 @@ class CandidateCalls:
         """Ask for a candidate; each number shows other cases."""
         current, section = read_prompt(version.prompt or ""), CRITERIA[version.kind]
 
-        def parse(text: str) -> tuple[str, str]:
-            content = _FORM.parse(text).content
+        def parse(text: str) -> Reading[tuple[str | None, str]]:
+            reading = _FORM.parse(text)
+            values = reading.value.values
             try:
-                prompt = with_sections(current, f"# {section}\n{content['instructions']}", "the instructions")
+                prompt = with_sections(current, f"# {section}\n{values['instructions']}", "the instructions")
             except BadInput as error:
                 raise UnusableReply(str(error)) from None
             if prompt.text == current.text:
                 raise UnusableReply("the instructions are unchanged")
-            return content["why"], prompt.text
+            return Reading((values["why"], prompt.text), reading.notes)
 
         request = ChatRequest(
             messages=_messages(current.sections[section], chosen_cases(cases, number)),

@@ -15,9 +15,10 @@ from typing import Any, BinaryIO
 from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import ByteSource, Unreadable, find_format
-from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
+from judgeboard.judges.replies import lettered, letters_of
 from judgeboard.stats.arrays import TIE
 
+_LONE = re.compile(r"[(\[]?([A-Za-z])[)\].:]?")
 _DIGITS = r"\d{1,40}"  # longer than any number that people write
 _NUMBER = re.compile(
     rf"(?<![\w.,])[+-]?(?:(?:\d{{1,3}}(?:,\d{{3}})+|{_DIGITS})(?:\.{_DIGITS})?|\.{_DIGITS})(?![\w.,]*\w)"
@@ -33,7 +34,8 @@ def answer_key(answer: str | None, options: Sequence[str] | None) -> str | None:
     if answer is None:
         return None
     if options and letters_of(options):
-        return letter_in(answer, options)
+        match = _LONE.fullmatch(answer.strip())
+        return match[1].upper() if match and match[1].upper() in letters_of(options) else None
     text = " ".join(unicodedata.normalize("NFC", answer).casefold().replace("\N{MINUS SIGN}", "-").split())
     return _NUMBER.sub(lambda match: _spelled(match[0]), text.removesuffix(".").rstrip()) or None
 

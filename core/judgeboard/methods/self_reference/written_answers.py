@@ -1,18 +1,17 @@
 """Answers of pairs, written by a generator: each reasons and concludes with an option."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Unpack
 
 from judgeboard.domain import RunState, Status
+from judgeboard.judges.pairwise import solution_form
 from judgeboard.judges.prompt import fence_token, fenced, fill, load_prompt
-from judgeboard.judges.reply_forms import letter_in, lettered, letters_of
-from judgeboard.llm.asking import Generator
+from judgeboard.judges.replies import lettered, letters_of
+from judgeboard.llm.asking import Generator, UnusableReply
 from judgeboard.llm.endpoint import ModelEndpoint
 from judgeboard.llm.provider import is_own_host
-from judgeboard.methods.self_reference.own_answers import answer_key
 from judgeboard.methods.self_reference.run import RunEstimate
 from judgeboard.runs.estimates import CHARACTERS_A_TOKEN
 from judgeboard.runs.generation import Messages
@@ -24,9 +23,6 @@ NO_ANSWER = "a call without an answer"
 BOTH_RIGHT, BOTH_WRONG = "two right conclusions", "two wrong conclusions"
 NOT_REACHED = "answers that were not asked for"
 
-_CONCLUSION = re.compile(
-    r"^\W*(?:the |my )?(?:final |correct )?answer(?: is\b|\W*[:\uff1a])(.+)$", re.IGNORECASE | re.MULTILINE
-)
 _SIDES = ("a", "b")
 
 
@@ -46,24 +42,15 @@ class _Task(NamedTuple):
 
 
 def conclusion(answer: str, options: Sequence[str]) -> str | None:
-    """Return the letter of the option in the last line "Answer: B" of an answer; None if there is no such line.
+    """Return the letter of the option that an answer gives as "Answer: B"; None if it gives none, or several.
 
     The line may have the option's letter, its text, or both ("B. Rome"), and nothing else.
     """
-    lines = _CONCLUSION.findall(answer)
-    if not lines:
+    try:
+        letter: str = solution_form(tuple(options)).parse_value(answer).value
+    except UnusableReply:
         return None
-    last = lines[-1].strip(" *_`:")
-    letter = letter_in(last, options)
-    if letter is not None:
-        return letter
-    first, _, text = last.partition(" ")
-    key = answer_key(last, None)
-    for letter, option in zip(letters_of(options), options, strict=False):
-        of_option = answer_key(option, None)
-        if key == of_option or (letter_in(first, options) == letter and answer_key(text, None) == of_option):
-            return letter
-    return None
+    return letter
 
 
 def answer_messages(pair: Mapping[str, Any], letter: str) -> Messages:

@@ -1,0 +1,153 @@
+"""Reads JSON objects in a text, also broken ones, as a person would read them."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Pairs(list[tuple[str, object]]):
+    """The fields of an object in their order; a name may stand twice."""
+
+
+class Cut(str):
+    """A value at the end of a text that breaks off: more of it may have been meant."""
+
+    __slots__ = ()
+
+
+class Unclear(ValueError):
+    """An object that can be read in several ways."""
+
+
+class FoundObject(NamedTuple):
+    """An object with its place in the text; ``mended`` if it was no JSON."""
+
+    fields: Pairs
+    start: int
+    end: int
+    mended: bool
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=Pairs)
+_DEEPEST = 20
+# Each opening quotation mark with those that close it.
+_CLOSING = {
+    '"': '"',
+    "'": "'\u2019",
+    "`": "`'",
+    "\u2018": "'\u2018\u2019",
+    **dict.fromkeys("\u201c\u201d\u201e\u00ab", '"\u201c\u201d\u00bb'),
+}
+_MARK = f"[{''.join(_CLOSING)}\u2019\u00bb]"
+_NAME = (
+    rf"(?:{_MARK}(?P<quoted>(?:\\.|[^\\\"\u201c\u201d\n]){{1,200}}?){_MARK}|(?P<bare>[^\W\d][\w .-]{{0,80}}))\s*[:=]"
+)
+_KEY = re.compile(_NAME)
+_INNER_KEY = re.sub(r"\?P<\w+>", "?:", _NAME)
+_COMMENT = r"//[^\n]*|/\*[^*\n]{0,500}\*/"
+_SPACE = rf"(?:\s|{_COMMENT})*"
+_BEFORE = re.compile(_SPACE)
+_GAP = re.compile(rf"(?:[\s,;]|{_COMMENT})*")
+_START = re.compile(rf'{_SPACE}(?:"(?:\\.|[^"\\])*"\s*:|{_INNER_KEY})', re.DOTALL)
+_JUNK = re.compile(r"[^,\n}]+")
+# What stands behind a value: a bracket, the end, or the next field. Other commas and quotation marks are part of it.
+_NEXT = rf"(?:{_INNER_KEY}|[}}\]]|```|\Z|{_MARK}\w*\Z)"
+_BEHIND = rf"{_SPACE}(?:[}}\]]|```|\Z|[,;]+{_SPACE}{_NEXT})|[ \t]*\n{_SPACE}{_INNER_KEY}|\s+(?={_MARK}){_INNER_KEY}"
+_BEHIND_VALUE = re.compile(_BEHIND)
+_BEHIND_ENTRY = re.compile(rf"{_BEHIND}|{_SPACE},")
+_STRUCTURE = re.compile(r"[\s,;]*[:{}\[\]]")
+_FIELD_BEFORE = re.compile(rf"[{{,]\s*{_MARK}?\w{{1,80}}{_MARK}?\s*[:=]\s*\Z")
+_WORD = re.compile(rf"(?:(?!{_BEHIND}|//|/\*|\n).)*")
+_WORD_OF_LIST = re.compile(r"[^,\]}\n]*")
+BREAK = re.compile(r"\s*(?:```|\Z)")
+"""The end of a text or of a code block: a number before it may lack digits."""
+_ENDS = {mark: re.compile(rf"\\.|([{closing}])", re.DOTALL) for mark, closing in _CLOSING.items()}
+_LONE_QUOTE = re.compile(r'(\\.)|"', re.DOTALL)
+_PYTHON = {"None": None, "True": True, "False": False}
+
+
+def objects_in(text: str) -> Iterator[FoundObject]:
+    """Yield the outermost objects in a text. Raises Unclear if one of them can be read in several ways."""
+    end = 0
+    while (start := text.find("{", end)) >= 0:
+        end = start + 1
+        if text.startswith('\\"', end):
+            raise Unclear
+        if not _START.match(text, end):
+            continue
+        try:
+            fields, end = _STRICT.raw_decode(text, start)
+            yield FoundObject(fields, start, end, mended=False)
+        except (ValueError, RecursionError):
+            fields, end = _object(text, end, 0)
+            yield FoundObject(fields, start, end, mended=True)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return at if match is None else match.end()
+
+
+def _object(text: str, at: int, depth: int) -> tuple[Pairs, int]:
+    """Return the object whose fields begin at a place, and its end."""
+    if depth > _DEEPEST:
+        raise Unclear
+    fields = Pairs()
+    while True:
+        at = _end(_GAP, text, at)
+        if at == len(text) or text.startswith(("}", "```"), at):
+            return fields, min(at + 1, len(text))
+        key = _KEY.match(text, at)
+        if key is None and text[at] in "{[":
+            raise Unclear
+        if key is None:
+            at = _end(_JUNK, text, at)
+            continue
+        value, at = _value(text, key.end(), depth, in_list=False)
+        fields.append((_unescaped(key["quoted"] or key["bare"]), value))
+
+
+def _list(text: str, at: int, depth: int) -> tuple[list[object], int]:
+    entries: list[object] = []
+    while True:
+        at = _end(_GAP, text, at)
+        if at == len(text) or text.startswith(("]", "}"), at):
+            return entries, at + text.startswith("]", at)
+        entry, at = _value(text, at, depth, in_list=True)
+        entries.append(entry)
+
+
+def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, int]:
+    at = _end(_BEFORE, text, at)
+    opening = text[at : at + 1]
+    if opening == "{":
+        return _object(text, at + 1, depth + 1)
+    if opening == "[" and depth <= _DEEPEST:
+        return _list(text, at + 1, depth + 1)
+    if opening in _ENDS:
+        behind = _BEHIND_ENTRY if in_list else _BEHIND_VALUE
+        for mark in _ENDS[opening].finditer(text, at + 1):
+            if mark[1] and behind.match(text, mark.end()):
+                return _unescaped(text[at + 1 : mark.start()]), mark.end()
+            before = text[max(0, mark.start() - 100) : mark.start()]
+            if mark[1] and (_STRUCTURE.match(text, mark.end()) or _FIELD_BEFORE.search(before)):
+                raise Unclear
+        return Cut(_unescaped(text[at + 1 :])), len(text)
+    end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)
+    return (Cut(text[at:end]) if BREAK.match(text, end) else _word(text[at:end].strip())), end
+
+
+def _word(raw: str) -> object:
+    try:
+        return _PYTHON[raw] if raw in _PYTHON else json.loads(raw)
+    except (ValueError, RecursionError):
+        return raw
+
+
+def _unescaped(raw: str) -> str:
+    text = _LONE_QUOTE.sub(lambda match: (match[1] or r"\"").replace(r"\'", "'"), raw)
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return raw

@@ -1,0 +1,655 @@
+"""The replies that each kind of judge reads, and those from which it reads nothing."""
+
+import asyncio
+import contextlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judgeboard.cli.app import run
+from judgeboard.domain import MENDED, JudgeInput, PairItem, Shown, Status, StepRecord, Verdict
+from judgeboard.errors import BadInput
+from judgeboard.judges.grade import GRADE_FORM
+from judgeboard.judges.judge import ModelJudge, fingerprint
+from judgeboard.judges.pairwise import PairwiseJudge, SelfReferenceJudge, solution_form
+from judgeboard.judges.rag import VerdictForm
+from judgeboard.judges.rating import RatingJudge, rating_form
+from judgeboard.judges.rubric_file import Dimension, Rubric
+from judgeboard.llm.asking import UnusableReply
+from judgeboard.llm.chat import RecordedChat
+from judgeboard.llm.endpoint import ModelEndpoint
+from judgeboard.llm.recording_endpoint import RecordingEndpoint, always, completion
+from judgeboard.methods.audits.run import make_supreme
+from judgeboard.runs.judging import make_judge
+from judging_log import judge_once
+
+ITEM = JudgeInput(1, "How high is the wall?", "30 m.", ("A wall of 30 m.",), external_id="a")
+CHOICE = PairItem(1, "s", "p", "QA", "Which?", ("30 m", "60 m"), "A", "30 m.", "60 m.", None, None, 1, 2, None)
+PAIR = replace(CHOICE, options=None)
+RUSSIAN = "Общая оценка"
+WORDS = ("bad", "poor", "fair", "good", "best")
+RUBRIC = Rubric((Dimension("accuracy", WORDS), Dimension("tone", WORDS)), name="house")
+Reading = tuple[Any, StepRecord | Verdict]
+
+
+def file_of(tmp_path: Path, reply: str) -> Path:
+    file = tmp_path / "replies.jsonl"
+    file.write_text(json.dumps({"response_id": "a", "raw": reply}))
+    return file
+
+
+def of_judge(kind: str, **options: Any) -> Callable[[str, Path], Reading]:
+    def read(reply: str, tmp_path: Path) -> Reading:
+        verdict = judge_once(make_judge(kind, replies=file_of(tmp_path, reply), **options), ITEM)
+        scores = {score.dimension: score.value for score in verdict.scores}
+        values = {"groundedness": verdict.groundedness, "quality": verdict.quality, **scores}
+        return {name: value for name, value in values.items() if value is not None}, verdict
+
+    return read
+
+
+def supreme(reply: str, tmp_path: Path) -> Reading:
+    judge = make_supreme(replies=file_of(tmp_path, reply))
+    marked = asyncio.run(judge.review(ITEM, Verdict(Status.OK, quality=3)))
+    return marked.value, marked.record
+
+
+def recorded(reply: str, subject: str) -> ModelEndpoint:
+    return ModelEndpoint(RecordedChat({subject: [reply]}), "recorded")
+
+
+def pairwise(reply: str, _: Path, pair: PairItem = PAIR) -> Reading:
+    compared = asyncio.run(PairwiseJudge(recorded(reply, "p:ab")).compare(pair, Shown.AB))
+    return compared.preferences.get("overall"), compared.record
+
+
+def lettered_pairwise(reply: str, path: Path) -> Reading:
+    return pairwise(reply, path, CHOICE)
+
+
+def solving(reply: str, _: Path, pair: PairItem = CHOICE) -> Reading:
+    solved = asyncio.run(SelfReferenceJudge(recorded(reply, "p:sample:0")).solve(pair, 0))
+    return solved.value, solved.record
+
+
+def solving_freely(reply: str, path: Path) -> Reading:
+    return solving(reply, path, PAIR)
+
+
+rag, grade, rating = of_judge("rag"), of_judge("grade"), of_judge("rating")
+rubric = of_judge("rubric", rubric=RUBRIC)
+one_dimension = of_judge("rubric", rubric=Rubric((Dimension("helpful", WORDS),), name="one"))
+russian = of_judge("rating", rating_word=RUSSIAN)
+
+OF_RAG = {"groundedness": 0.8, "quality": 2}
+OF_RUBRIC = {"accuracy": 5, "tone": 3, "overall": 4}
+LISTED = [
+    {"dimension": "accuracy", "score": 5, "reasoning": "It is."},
+    {"dimension": "tone", "score": "3", "reasoning": "So so."},
+]
+
+
+@pytest.mark.parametrize(
+    ("read", "reply", "value"),
+    [
+        (rag, '{"reasoning": "It is.", "groundedness": 0.8, "quality": 2}', OF_RAG),
+        (rag, 'Here it is:\n```json\n{"reasoning": "It is.", "groundedness": 0.8, "quality": 2}\n```\nDone.', OF_RAG),
+        (rag, '{"reasoning": "See http://a.b", // why\n"groundedness": 0.8, // 0-1\n"quality": 2 // 1-4\n}', OF_RAG),
+        (rag, '```\n{"reasoning": "It is.", "groundedness": "0.8", "quality": "2"} // so\n```', OF_RAG),
+        (rag, '<think>{"quality": 1}</think>{"reasoning": "", "groundedness": "0.8", "quality": 2}', OF_RAG),
+        (grade, "correct 1", {"correct": 1}),
+        (grade, "Grade: 1", {"correct": 1}),
+        (grade, "\nGrade: 0\n", {"correct": 0}),
+        (supreme, "incorrect 0", False),
+        (supreme, "Correctness: 0", False),
+        (supreme, "Correctness: 1", True),
+        (rubric, json.dumps({"evaluations": LISTED}), OF_RUBRIC),
+        (rubric, f"Scores:\n```json\n{json.dumps({'evaluations': LISTED, 'overall': 4})}\n```", OF_RUBRIC),
+        (rubric, '{"accuracy": {"reasoning": "", "score": "5"}, "tone": {"reasoning": "", "score": 3}}', OF_RUBRIC),
+        (rating, '{"evaluation": "So so.", "rating": "2", "feedback": "More."}', {"quality": 2}),
+        (rating, "Evaluation: So so.\nTotal rating: 2", {"quality": 2}),
+        (rating, "So so, Total rating: 3 at first.\n**Total rating:** 3/4.", {"quality": 3}),
+        (russian, f"Ответ неполный.\n{RUSSIAN}: 2", {"quality": 2}),
+        (russian, f"Ответ неполный. {RUSSIAN.lower()}\uff1a 2", {"quality": 2}),
+        (pairwise, '{"overall": {"reasoning": "It is.", // why\n"verdict": "first"}}', "a"),
+        (solving, '{"reasoning": "It is.", // why\n"answer": "B"}', "B"),
+    ],
+)
+def test_each_judge_reads_the_published_forms_of_its_replies(
+    read: Callable[[str, Path], Reading], reply: str, value: Any, tmp_path: Path
+) -> None:
+    got, record = read(reply, tmp_path)
+    assert (got, record.status, record.error) == (value, Status.OK, None)
+
+
+GOOD = {"groundedness": 0.5, "quality": 3}
+READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
+    rag: dict.fromkeys(
+        (
+            '{"groundedness": 0.5, "quality": 3, "reasoning": "ok", "sure": 0.9, "details": {"quality": 1}}',
+            '{"groundedness": 5e-1, "quality": 3.0}',
+            '{"Groundedness": 0.5, "QUALITY": 3, "Explanation": "ok"}',
+            '{"groundedness_score": 0.5, "quality_score": 3}',
+            '{"groundedness": 0.5, "quality": 3, "reasoning": "first\nsecond",}',
+            '{"groundedness": 0.5, "quality": 3, "reasoning": null}',
+            '{"groundedness": 0.5, "quality": 3, "reasoning": ["a", "b"]}',
+            '{"groundedness": 0.5 "quality": 3 "reasoning": "no commas"}',
+            '{"groundedness": 0.5\n"quality": 3}',
+            '{"groundedness"=0.5; "quality"=3}',
+            "{'groundedness': 0.5, 'quality': 3, 'reasoning': 'it\\'s so', 'sure': True, 'note': None}",
+            "{'groundedness': 0.5, 'quality': 3, 'reasoning': 'it's so'}",
+            "{groundedness: .5, quality: 03}",
+            "{“groundedness”: 0.5, “quality”: 3, “reasoning”: “it’s so”}",
+            '{"reasoning": "He wrote "fine" and left.", "groundedness": 0.5, "quality": 3}',
+            '{"reasoning": "It has \\"quality\\": 1.", "groundedness": 0.5, "quality": 3}',
+            '{"groundedness": 0.5, /* half */ "quality": 3 // of 4\n}',
+            '{"groundedness": "50 %", "quality": "3 out of 4"}',
+            '{"groundedness": 50%, "quality": 3/4}',
+            '{"groundedness": "0.5/1", "quality": "3/4"}',
+            '{"groundedness": 0.5, "quality": "3 (good)"}',
+            '{"groundedness": 0.5, "quality": "3: mostly helpful"}',
+            '{"groundedness": 0.5, "quality": "3 - mostly helpful."}',
+            '{"groundedness": 0.5, "quality": \uff13}',
+            '{"groundedness": {"score": 0.5, "reasoning": "half"}, "quality": {"score": 3, "max": 4}}',
+            '[{"groundedness": 0.5, "quality": 3}]',
+            '{"verdict": {"scores": {"groundedness": 0.5, "quality": 3}}}',
+            '[{"name": "groundedness", "score": 0.5}, {"name": "Quality", "score": 3}]',
+            '{"arguments": "{\\"groundedness\\": 0.5, \\"quality\\": 3}"}',
+            '"{\\"groundedness\\": 0.5, \\"quality\\": 3}"',
+            '{"groundedness": 0.5, "quality": 3, "quality": 3}',
+            '{"groundedness": 0.5, "quality": 3}\nOnce more:\n{"groundedness": 0.5, "quality": 3, "reasoning": "ok"}',
+            '{"groundedness": 0.5, "quality": 3, "reasoning": "cut off in the mid',
+            '{"groundedness": 0.5, "quality": "3"',
+            '{"groundedness": 0.5, "quality": 3, "rea',
+            '{"groundedness": 0.5, "quality": 3,\n```\nI hope it helps',
+            '<think>first {"groundedness": 0.1, "quality": 1}</think>{"groundedness": 0.5, "quality": 3}',
+            '[THINK]{"groundedness": 0.1, "quality": 1}[/THINK]{"groundedness": 0.5, "quality": 3}',
+            '◁think▷{"groundedness": 0.1, "quality": 1}◁/think▷{"groundedness": 0.5, "quality": 3}',
+            'Perhaps {"groundedness": 0.1, "quality": 1}.</think>{"groundedness": 0.5, "quality": 3}',
+            '<|channel|>analysis<|message|>Hm<|channel|>final<|message|>{"groundedness": 0.5, "quality": 3}<|end|>',
+            '{"groundedness": 0.5, "quality": 3, "reasoning": "The answer has a <think> tag."}',
+            'Quality: 3 seems right.\n{"groundedness": 0.5, "quality": 3}',
+            "Groundedness: 0.5\nQuality: 3",
+            "Groundedness: 0.5. Quality: 3.",
+            "groundedness = 0.5; quality = 3",
+            "**Groundedness:** 0.5\n**Quality:** 3/4 (mostly helpful)\n\nIt says so.",
+            "- groundedness: 50 %\n- quality: 3\n- reasoning: Passage 1 says so.",
+            "| groundedness | 0.5 |\n| quality | 3 |",
+            "“groundedness”: 0.5, “quality”: 3, “reasoning”: “ok”",
+            "<groundedness>0.5</groundedness>\n<quality>3</quality>",
+        ),
+        GOOD,
+    ),
+    grade: {
+        **{
+            reply: {"correct": 1}
+            for reply in (
+                *(
+                    "Correct 1",
+                    "correct 1.",
+                    "correct: 1",
+                    "correct  1",
+                    "**correct 1**",
+                    "correct",
+                    "1",
+                    "1.0",
+                    "Grade:1",
+                ),
+                *("Grade: 1 (correct)", "Grade: 1. It says so.", "Grade: correct", "Final grade: 1", "| Grade | 1 |"),
+                *("It says so.\ncorrect 1", "It says so.\n\nMy final grade: 1", "Grade: 1\n\nIt says so."),
+                *("```\nGrade: 1\n```", "<think>Grade: 0?</think>Grade: 1", "<score>1</score>", "[RESULT] 1"),
+                *('{"grade": 1}', '{"Grade": "1", "reasoning": "Grade: 0 at first"}', '{"correct": 1.0}'),
+            )
+        },
+        **{reply: {"correct": 0} for reply in ("0", "Incorrect.", "incorrect 0.", "Grade: 0.", '{"correct": 0}')},
+    },
+    supreme: {"**Correctness: 1**": True, '{"correctness": 0}': False, "Correctness: 1\nIt had Grade: 0": True},
+    rating: {
+        reply: {"quality": 2}
+        for reply in (
+            *("<feedback>\nWeak.\n</feedback>\n<score>\n2\n</score>", "<score>2", "Weak. [RESULT] 2", "[RESULT] (2)"),
+            *(
+                "Total rating: 2\nEvaluation: weak\nFeedback: more",
+                "Total rating: 2 out of 4",
+                "Score: 2/4",
+                "Rating: [[2]]",
+            ),
+            *("2", "2/4", "[[2]]", "Overall rating: **2**", "Total rating: 2 (weak)", "Total rating: 2.0"),
+            *('{"rating": 2}', '{"score": "2"}', '{"evaluation": "Weak.", "Total rating": 2.0}'),
+        )
+    },
+    russian: {"Total rating: 2": {"quality": 2}},
+    rubric: {
+        reply: {"accuracy": 4, "tone": 5, "overall": 4.5}
+        for reply in (
+            '{"accuracy": {"score": 4.0}, "tone": {"score": "5"}}',
+            '{"accuracy": 4, "tone": "5/5"}',
+            '{"Accuracy": {"Score": 4, "Explanation": "ok"}, "TONE": {"rating": 5, "max": 5}}',
+            '{"scores": {"accuracy": 4, "tone": 5}}',
+            '[{"criterion": "Accuracy", "rating": 4}, {"criterion": "Tone", "rating": "5/5"}]',
+            '{"evaluations": {"accuracy": {"score": 4}, "tone": {"score": 5}}}',
+            '{"accuracy": {"reasoning": "a\nb", "score": 4,}, "tone": {"reasoning": "ok", "score": 5},}',
+            "Accuracy: 4/5\nTone: 5",
+        )
+    },
+    one_dimension: {
+        reply: {"helpful": 5, "overall": 5}
+        for reply in ("Feedback: fine. [RESULT] 5", "<score>5</score>", '{"score": 5}', "Helpful: 5/5")
+    },
+    pairwise: {
+        **dict.fromkeys(
+            (
+                *(
+                    "first",
+                    "**first**",
+                    '"First."',
+                    "1",
+                    "A",
+                    "[[A]]",
+                    "The first one.",
+                    "Response 1",
+                    "Assistant A is better.",
+                ),
+                *(
+                    "Answer A is better than answer B.",
+                    "A is longer.\nWinner: A",
+                    "My final verdict is: [[A]]",
+                    "[RESULT] A",
+                ),
+                *('{"verdict": "A"}', '{"overall": "first"}', '{"winner": 1}', "Verdict: first - it is complete"),
+            ),
+            "a",
+        ),
+        **dict.fromkeys(("2", "second", "<think>A</think>B", '{"overall": {"verdict": "SECOND", "x": 1}}'), "b"),
+        **dict.fromkeys(("Tie.", "It's a tie", "[[C]]", "Neither is better.", '{"better": "tie"}'), "tie"),
+    },
+    lettered_pairwise: {"first": "a", "2": "b"},
+    solving: dict.fromkeys(
+        (
+            *(
+                "Answer: B",
+                "The answer is B.",
+                "**Answer:** (b)",
+                "Answer: B. 60 m",
+                "Final answer: 60 m",
+                "B",
+                "Option B",
+            ),
+            *("A. 30 m\nB. 60 m\n\nTherefore, the answer is (B).", r"Answer: $\boxed{B}$", '{"answer": "b) 60 m"}'),
+        ),
+        "B",
+    ),
+    solving_freely: dict.fromkeys(["Answer: 60 m", "**Answer:** 60 m", '{"answer": " 60 m"}'], "60 m"),
+}
+UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
+    rag: (
+        *(
+            f'{{"groundedness": 0.5, "quality": {quality}}}'
+            for quality in (
+                *(
+                    "3.5",
+                    '"3,0"',
+                    "3-4",
+                    '"3 to 4"',
+                    '"2-3"',
+                    "3 or 4",
+                    '"3 (or 4)"',
+                    '"3 (or maybe four)"',
+                    '"3?"',
+                    '"3+"',
+                ),
+                *(
+                    "about 3",
+                    "~3",
+                    ">3",
+                    '"<3"',
+                    '"not 3"',
+                    '"3 minus"',
+                    '"3.5 (so 3)"',
+                    '"3-ish"',
+                    "[3]",
+                    '"three"',
+                    '"good"',
+                ),
+                *(
+                    "true",
+                    '"true"',
+                    "True",
+                    "null",
+                    '"N/A"',
+                    "NaN",
+                    "5",
+                    "0",
+                    "-3",
+                    "3/5",
+                    '"3 out of 5"',
+                    '"75%"',
+                    '"½"',
+                ),
+                *('{"score": 3, "max": 5}', '{"score": 3, "rating": 2}', '{"score": 3, "scale": "1-10"}', "{}"),
+            )
+        ),
+        *(
+            f'{{"quality": 3, "groundedness": {groundedness}}}'
+            for groundedness in (
+                *("0,8", '"0,8"', "8", '"85"', '"140%"', '"0.5%"', '"1/2"', "-0.1", "1e999", "true", "null", '"high"'),
+            )
+        ),
+        '{"quality": 3, "groundedness": 0.5',
+        '{"quality": 3, "groundedness": 0.5\n',
+        '{"quality": 3, "groundedness": "0.5',
+        '{"quality": 3, "groundedness": 0.5, "quality": 2}',
+        '{"quality": 3, "groundedness": 0.5)',
+        '{"groundedness": 0.2, "quality": 1}\n{"groundedness": 0.9, "quality": 4}',
+        '{"groundedness": 0.5, "quality": 3} {"groundedness": 0.9, "qual',
+        '{"groundedness": 0.5, \n{"groundedness": 0.9, "quality": 3}',
+        '```{"reasoning": "", "groundedness": 1, "quality": 2}```\n```{"quality": 3}```',
+        '[{"groundedness": 0.5, "quality": 3}, {"groundedness": 0.5, "quality": 2}]',
+        '{"draft": {"groundedness": 0.5, "quality": 2}, "final": {"groundedness": 0.5, "quality": 3}}',
+        '{"groundedness": 0.5, "quality": 3}\nOn reflection, quality: 2',
+        'Quality: 2 would be harsh.\n{"groundedness": 0.5, "quality": 3}',
+        '<think>at first {"groundedness": 0.5, "quality": 3} but',
+        '{"groundedness": 0.5, "quality": 3} <think>or',
+        '<think>a <think>b</think> {"groundedness": 0.5, "quality": 3}',
+        '[THINK]{"groundedness": 0.5, "quality": 3}',
+        '<|channel|>analysis<|message|>{"groundedness": 0.5, "quality": 3}',
+        "Groundedness: 0.5\nQuality: 3 or 4",
+        "Groundedness: 0.5\nQuality: 3-4",
+        "Groundedness: 0.5\nQuality: 2\nQuality: 3",
+        "The groundedness is 0.5 and the quality is 3.",
+        '{"quality": 3}',
+        '{"score": 3, "groundedness": 0.5}',
+        "{}",
+        "",
+    ),
+    grade: (
+        *(
+            "Grade: 1\nGrade: 0",
+            "Grade: 1 Grade: 0",
+            "Grade: 1 or 0",
+            "Grade: either 1 or 0",
+            "Grade: 0/1",
+            "Grade: not 1",
+        ),
+        *(
+            "Grade: 2",
+            "Grade: 10",
+            "Grade: 0.5",
+            "Grade: -1",
+            "Grade: 1?",
+            "Grade: A",
+            "Grade: true",
+            "Correctness: 1",
+            "2",
+        ),
+        *(
+            "correct 0",
+            "incorrect 1",
+            "correct 1\nincorrect 0",
+            "Not correct 1",
+            "The answer is correct.",
+            "yes",
+            "Upgrade: 1",
+        ),
+        *(
+            '{"grade": true}',
+            '{"grade": 2}',
+            '{"grade": 1}\n{"grade": 0}',
+            "<think>Grade: 1",
+            "<think>Grade: 1</think>Hm.",
+        ),
+    ),
+    supreme: ("Grade: 0", "The grade is right.", "<score>1</score>"),
+    rating: (
+        *(
+            "Total rating: 2\nBut then again:\nTotal rating: 4",
+            "Total rating: 5",
+            "Total rating: 2.5",
+            "Total rating: 8/10",
+        ),
+        *("Total rating: 3. I am not sure.", "Total rating: 1-4", "Rating (1-5): 3", f"{RUSSIAN}: 2", "I rate it 3."),
+        *(
+            "<score>5</score>",
+            "<score>2.5</score>",
+            "<score>2</score><score>3</score>",
+            "[RESULT] 2 or 3",
+            "1. Fine.\n2. Long.",
+        ),
+        *('{"evaluation": "Total rating: 4", "rating": 2, "feedback": ""}', '{"rating": true}', '{"rating": "4 of 5"}'),
+    ),
+    rubric: (
+        json.dumps({"evaluations": [*LISTED, {**LISTED[0], "score": 1}]}),
+        json.dumps({"evaluations": ["accuracy: 5"]}),
+        '{"accuracy": {"score": 4.5}, "tone": {"score": 5}}',
+        '{"accuracy": {"score": true}, "tone": {"score": 5}}',
+        '{"accuracy": {"score": 4, "max": 10}, "tone": {"score": 5}}',
+        '{"accuracy": {"reasoning": "ok", \n{"accuracy": {"score": 3}, "tone": {"score": 3}}',
+        "Accuracy: 4/10\nTone: 5/10",
+        '{"overall": 4}',
+        "[RESULT] 4",
+    ),
+    pairwise: (
+        *("Neither", "Both", "C", "3", "A or B", "A and B", "first\nsecond", "Answer A is not better.", "Hard to say."),
+        *(
+            '{"better": true}',
+            '{"better": "first", "winner": "second"}',
+            '{"overall": "A, B"}',
+            "<think>A",
+            "Winner: A (B)",
+        ),
+        "A. It is longer.\nB. It is right.",
+    ),
+    lettered_pairwise: ("A", "Winner: B", "[[A]]"),  # the question has options A and B
+    solving: (
+        *(
+            "Answer: A or B",
+            "Answer: C",
+            "Answer: A\nAnswer: B",
+            "Answer: B. 30 m",
+            "Wrong answer: A",
+            "The answer is not B.",
+        ),
+        *('{"answer": 2}', '{"answer": null}', "hm"),
+    ),
+    solving_freely: ('{"answer": "60', '{"answer": "  "}', '{"answer": null}', "hm"),
+}
+
+
+@pytest.mark.parametrize(
+    ("read", "reply", "value"), [(read, *each) for read, replies in READABLE.items() for each in replies.items()]
+)
+def test_what_a_person_would_read_is_read(
+    read: Callable[[str, Path], Reading], reply: str, value: Any, tmp_path: Path
+) -> None:
+    got, record = read(reply, tmp_path)
+    assert (got, record.status, len(record.attempts)) == (value, Status.OK, 1), record.error
+
+
+@pytest.mark.parametrize(
+    ("read", "reply"), [(read, reply) for read, replies in UNREADABLE.items() for reply in replies]
+)
+def test_what_a_person_would_not_read_is_nothing(
+    read: Callable[[str, Path], Reading], reply: str, tmp_path: Path
+) -> None:
+    got, record = read(reply, tmp_path)
+    assert (got or None, record.status) == (None, Status.UNPARSABLE)
+
+
+@pytest.mark.shared
+def test_usual_replies_are_read_as_a_person_reads_them(shared: Path, tmp_path: Path) -> None:
+    file = shared / "strangers" / "12-replies.jsonl"
+    if not file.is_file():
+        pytest.skip(f"{file} is absent")
+    readers = {"rag": rag, "grade": grade, "rating": rating, "rubric": rubric, "pairwise": pairwise, "solve": solving}
+    of_one_value = {"grade": "correct", "rating": "quality"}
+    for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+        got, _ = readers[row["kind"]](row["raw"], tmp_path)
+        if isinstance(got, dict):
+            got.pop("overall", None)
+            got = got.get(of_one_value[row["kind"]]) if row["kind"] in of_one_value else got
+        assert (got or (row["read"] and got)) == row["read"] or (not got and row["read"] is None), row
+
+
+SPOILED: tuple[Callable[[str, int], str], ...] = (
+    lambda text, at: text[:at] + text[at + 1 :] if text[at : at + 1] not in "0123456789.-" else text,
+    lambda text, at: f"{text[:at]}{',;:{}[] '[at % 8]}{text[at:]}" if text[at : at + 1] not in "0123456789.-" else text,
+    lambda text, _: text.replace('"', "'"),
+    lambda text, _: re.sub(r'"([^"]*)"', r"“\1”", text),
+    lambda text, _: re.sub(r'"(\w+)":', r"\1:", text),
+    lambda text, _: text.replace(", ", " "),
+    lambda text, _: text.replace("}", ",}"),
+    lambda text, _: text.replace("{", "").replace("}", ""),
+    lambda text, _: re.sub(r": (\d[\d.]*)", r': "\1"', text),
+    lambda text, _: re.sub(r": 0\.(\d)", r": 0,\1", text),
+    lambda text, _: re.sub(r": (\d[\d.]*)", r": \1 or so", text),
+    lambda text, _: f"```json\n{text}\n```",
+    lambda text, _: f'{{"result": {text}}}',
+    lambda text, _: f"[{text}]",
+    lambda text, _: json.dumps(text),
+    lambda text, _: f"{text}\n{text}",
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {
+            "reasoning": st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
+            "groundedness": st.floats(0, 1).map(lambda share: round(share, 3)),
+            "quality": st.integers(1, 4),
+        }
+    ),
+    st.lists(st.tuples(st.sampled_from(SPOILED), st.integers(0, 120)), max_size=3),
+    st.none() | st.integers(0, 120),
+    st.sampled_from(["", '<think>{"groundedness": 0.111, "quality": 1}</think>', '{"quality": 2}</think>']),
+)
+def test_a_spoiled_reply_gives_its_own_numbers_or_none(
+    values: dict[str, Any], spoiled: list[tuple[Callable[[str, int], str], int]], end: int | None, thoughts: str
+) -> None:
+    text = json.dumps(values)
+    for spoil, at in spoiled:
+        text = spoil(text, at)
+    try:
+        read = VerdictForm().parse(thoughts + text[:end]).value.values
+    except UnusableReply:
+        return
+    assert (read["groundedness"], read["quality"]) == (values["groundedness"], values["quality"]), text
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text())
+def test_no_reply_breaks_the_reader(text: str) -> None:
+    for form in (VerdictForm(claims=True), GRADE_FORM, rating_form(), solution_form(("30 m", "60 m"))):
+        with contextlib.suppress(UnusableReply):
+            form.parse(text)
+
+
+def test_a_mended_reply_is_marked_and_costs_no_second_call() -> None:
+    def attempts(reply: str, **options: Any) -> tuple[Any, ...]:
+        with RecordingEndpoint(always(completion(reply, **options))) as endpoint:
+            verdict = judge_once(make_judge("rag", model="m", base_url=endpoint.base_url, tries=1), ITEM)
+        return verdict.status, verdict.quality, [(each.status, each.detail) for each in verdict.attempts]
+
+    good = '{"reasoning": "It is.", "groundedness": 0.5, "quality": 3}'
+    assert attempts(good) == (Status.OK, 3, [("ok", None)])
+    assert attempts(f"<think>Hm.</think>{good}") == (Status.OK, 3, [("ok", None)])
+    ((outcome, detail),) = attempts(good.replace("}", ",}").replace("3", "3.0"))[2]
+    assert (outcome, detail) == ("ok", f"{MENDED}JSON, numbers")
+    # Of a truncated reply, only what is certainly whole is read.
+    cut = '{"groundedness": 0.5, "quality": 3, "reasoning": "It goes on and'
+    assert attempts(cut, finish_reason="length")[:2] == (Status.OK, 3)
+    for reply in ('{"quality": 3, "groundedness": 0.5', "Groundedness: 0.5\nQuality: 3"):
+        assert attempts(reply, finish_reason="length") == (Status.UNPARSABLE, None, [("truncated", None)])
+
+
+@pytest.mark.parametrize(
+    ("read", "form"),
+    [
+        (rag, '{"reasoning": "…", "groundedness": 0.0-1.0, "quality": 1-4}'),
+        (grade, "'correct 1', 'incorrect 0', 'Grade: 1' or 'Grade: 0'"),
+        (supreme, "'correct 1', 'incorrect 0', 'Correctness: 1' or 'Correctness: 0'"),
+        (rubric, '{"accuracy": {"reasoning": "…", "score": 1-5}, "tone": {"reasoning": "…", "score": 1-5}}'),
+        (rating, '{"evaluation": "…", "rating": 1-4, "feedback": "…"}'),
+        (russian, f'free text that ends in "{RUSSIAN}: 1-4"'),
+        (pairwise, '{"overall": {"reasoning": "…", "verdict": "first|second|tie"}}'),
+        (solving, '{"reasoning": "…", "answer": "A|B"}'),
+    ],
+)
+def test_an_unreadable_reply_says_which_form_was_expected_and_how_it_begins(
+    read: Callable[[str, Path], Reading], form: str, tmp_path: Path
+) -> None:
+    _, record = read("\nI like it.\nReally.", tmp_path)
+    assert f"(expected: {form}; the reply begins: 'I like it.')" in str(record.error)
+
+
+def test_the_word_before_the_rating_is_part_of_the_version_and_of_the_request(tmp_path: Path) -> None:
+    file = file_of(tmp_path, f"{RUSSIAN}: 2")
+    plain, worded = (make_judge("rating", replies=file, rating_word=word) for word in (None, RUSSIAN))
+    assert fingerprint(plain.version) != fingerprint(worded.version)
+    assert worded.version.params["rating_word"] == RUSSIAN
+    assert isinstance(worded, RatingJudge)
+    asked = asyncio.run(worded.rate(ITEM))
+    assert (asked.value and asked.value.rating, asked.record.status) == (2, Status.OK)
+
+
+def test_a_rating_word_is_for_the_rating_judge_only() -> None:
+    with pytest.raises(BadInput, match="--rating-word applies only to the judges rating, not to rag"):
+        make_judge("rag", rating_word="Total rating")
+    with pytest.raises(BadInput, match="1 to 60 printable characters"):
+        make_judge("rating", model="m", base_url="http://localhost:1/v1", rating_word=" ")
+
+
+PROMPT_FOR_GRADES = "# System\nGrade the answer. The last line of your reply:\n{form}\n"
+PROMPT_FOR_JSON = "# Reply\nReply with {{fields}}, like {{example}}.\n{form}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "prompt", "form", "warns"),
+    [
+        ("grade", PROMPT_FOR_GRADES, "Total rating: (1 to 4)", True),
+        ("grade", PROMPT_FOR_GRADES, '{"grade": 1} as JSON', True),
+        ("grade", PROMPT_FOR_GRADES, "Grade: 1 or 0", False),
+        ("grade", PROMPT_FOR_GRADES, "correct 1", False),
+        ("rag", PROMPT_FOR_JSON, "**Total rating:** 3", True),
+        ("rag", PROMPT_FOR_JSON, "correct 1", True),
+        ("rag", PROMPT_FOR_JSON, "Passages have the total rating: high.", False),
+        ("rating", PROMPT_FOR_JSON, "Total rating: 3", False),
+        ("rating", PROMPT_FOR_JSON, "Grade: 1", True),
+    ],
+)
+def test_a_prompt_for_another_form_of_replies_is_warned_of(
+    kind: str, prompt: str, form: str, warns: bool, tmp_path: Path
+) -> None:
+    file = tmp_path / "prompt.md"
+    file.write_text(prompt.format(form=form) if prompt is PROMPT_FOR_JSON else prompt.replace("{form}", form))
+    judge = make_judge(kind, replies=file_of(tmp_path, "x"), prompt=file)
+    assert isinstance(judge, ModelJudge)
+    assert (judge.prompt_warning is not None) is warns
+    assert "the form" in str(judge.prompt_warning) or not warns
+    built_in = make_judge(kind, replies=file_of(tmp_path, "x"))
+    assert isinstance(built_in, ModelJudge)
+    assert built_in.prompt_warning is None
+
+
+def test_the_warning_comes_before_the_first_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompt, log, database = tmp_path / "prompt.md", tmp_path / "log.jsonl", str(tmp_path / "d.db")
+    prompt.write_text(PROMPT_FOR_GRADES.replace("{form}", "Total rating: 3"))
+    log.write_text(json.dumps({"id": "a", "question": "How high?", "answer": "30 m."}))
+    assert run(["import", str(log), "--db", database]) == 0
+    capsys.readouterr()
+    words = ["judge", "--judge", "grade", "--prompt", str(prompt), "--replies", str(file_of(tmp_path, "correct 1"))]
+    assert run([*words, "--db", database, "--json"]) == 0
+    out, err = capsys.readouterr()
+    sentence = (
+        "The prompt asks for replies in the form 'Total rating: 3', but the grade judge reads 'correct 1', "
+        "'incorrect 0', 'Grade:'. Other replies are unparsable."
+    )
+    assert f"warning: {sentence}" in err
+    assert json.loads(out)["warnings"] == [sentence]
