@@ -21,7 +21,7 @@ from judgeboard.imports.exports.export import (
     has_needed,
     recognised,
 )
-from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_in, field_meant, is_beside
+from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_in, field_meant
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, kind_class
 from judgeboard.imports.labels import check_label_set
 from judgeboard.imports.mapping import (
@@ -146,7 +146,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             rows = self.export.rows(rows)
             if of_keys:
                 _, rows = first_items(rows, LOOK_AHEAD, self._is_full)
-        elif request.get("format", AUTO) == AUTO and self.kind_name == RESPONSES and len(taken := self._texts()) == 3:
+        elif request.get("format", AUTO) == AUTO and len(taken := self._texts()) == 3:
             passages = PassageRows(*taken)
             rows = passages.rows(rows) if passages.fit(first) else rows
         self._check_mapped(len(first))
@@ -208,7 +208,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _shaped(self, rows: Rows, first: list[dict[str, Any]]) -> tuple[Rows, list[dict[str, Any]]]:
         """Return the rows inside an object, or the conversations of messages, if the rows of the file are such."""
-        of_answers = self._request.get("kind") in {None, RESPONSES}
+        of_answers = self._request.get("beside") or self._request.get("kind") in {None, RESPONSES}
         if of_answers and (path := inner_rows(first)) is not None and not kinds_of(first[0]):
             self.left_out = tuple(name for name in first[0] if name != path[0])
             shape = unwrapped(path)
@@ -239,15 +239,18 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
                 self.dates, self._order = self.mapping.dates, self.mapping.dates.order
         self.kind_name = kind or answers
         self._meanings = meanings
+        fields = () if self.mapping is None else (each.ours.partition(".")[0] for each in self.mapping.fields)
+        self._kinds_beside = sorted({*BESIDE} & {*fields})
         self._columns = columns_of(
             kind_class(answers), mapped, constants, meanings, names_source=request.get("names_source", False)
         )
-        self.kind = _kind(self.kind_name, request)
-        if export is None:
-            self.kind.look([self._cells(Row(0, row)) for row in first], self.name)
-        self._answers = AnswersOfExport(self.format.textual) if export is not None else None
         source = request.get("source") or DEFAULT_SOURCE
         self._answer_kind = None if self.kind_name == answers else ResponseImport(source)
+        self.kind = _kind(self.kind_name, request)
+        cells = [self._cells(Row(0, row)) for row in first] if export is None else []
+        if self._answer_kind is None:
+            self.kind.look(cells, self.name)
+        self._answers = AnswersOfExport(self.format.textual) if export is not None else None
         if export is not None:
             keys = {
                 theirs: field_meant(self.kind.columns, theirs, ours) for theirs, ours in self._mapped.items() if of_keys
@@ -271,7 +274,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def _texts(self) -> list[str]:
         """Return the columns of question, answer and passages."""
-        fields = () if self.mapping is None else self.mapping.fields
+        fields = self.mapping.fields if self.mapping is not None and self.mapping.kind == RESPONSES else ()
         columns = {each.ours: each.theirs for each in fields if each.theirs is not None}
         return [columns[name] for name in ("query", "answer", "context") if name in columns]
 
@@ -299,7 +302,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         values = self._columns.unfolded(row.values)
         taken, others = self._columns.plan(values, counts=counts)
         order = self._order_of(values, taken)
-        judged = (isinstance(row, ExportedRow) and row.judged) or any(map(is_beside, taken))
+        judged = (isinstance(row, ExportedRow) and row.judged) or bool(self._kinds_beside)
         return Cells(values, taken, others, self.format.textual, meanings=self._meanings, dates=order, judged=judged)
 
     def _cells_beside(self, cells: Cells, answers: ResponseImport) -> Cells | None:
@@ -333,14 +336,16 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         for theirs, (ours, reason) in cells.unread.items():
             self.unread.setdefault(theirs, Unread(ours, reason)).times += 1
         if self.kind_name == RESPONSES and self.export is None:
-            self.others.update(kind for kind in BESIDE if beside_cells(cells, kind, record) is not None)
+            self.others.update(kind for kind in self._kinds_beside if beside_cells(cells, kind, record) is not None)
         if isinstance(row, ExportedRow) and row.earlier:
             self.kind.earlier[record.external_id] = row.earlier
         return record
 
     def _order_of(self, values: Mapping[str, Any], taken: Mapping[str, str]) -> DateOrder | None:
         """Return the order of day and month, which the first date that is possible in one order only decides."""
-        for theirs in (taken[ours] for ours in TIMES & taken.keys() if self._order is None):
+        if self._order is not None:
+            return self._order
+        for theirs in (taken[ours] for ours in TIMES & taken.keys()):
             shown = dates_of(theirs, [values.get(theirs)])
             if shown is not None and shown.order is not None:
                 self.dates, self._order = shown, shown.order

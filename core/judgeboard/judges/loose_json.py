@@ -135,7 +135,9 @@ def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, in
                 raise Unclear
         return Cut(_unescaped(text[at + 1 :])), len(text)
     end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)
-    return (Cut(text[at:end]) if BREAK.match(text, end) else _word(text[at:end].strip())), end
+    # A comma at the end of a text may be that of a decimal number.
+    is_cut = BREAK.match(text, end) or text[end:] == ","
+    return (Cut(text[at:end]) if is_cut else _word(text[at:end].strip())), end
 
 
 def _word(raw: str) -> object:

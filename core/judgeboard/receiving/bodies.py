@@ -238,6 +238,8 @@ def records_in_body(body: bytes, sender: Sender, kind: str) -> Records[Any]:
                 raise TooLarge(f"the body has more than {MOST_RECORDS:,} rows: send smaller batches")
         left_over = (use for use in reading.columns() if use.unasked and use.theirs is not None)
         records.other_fields = {str(use.theirs): use.how for use in itertools.islice(left_over, MOST_LISTED)}
+        for theirs, unread in itertools.islice(reading.unread.items(), MOST_LISTED):
+            records.other_fields[theirs] = f"kept in metadata, not read as {unread.ours}: {unread.reason}"
     if not records.items:
         raise BadInput(_nothing_usable(kind, records.rejected))
     return records

@@ -217,6 +217,7 @@ def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
         file = folder / "log.json"
         file.write_text(json.dumps({"created": "today", "entries_of_run": rows}))
     command = ["import", str(file), "--db", str(shutil.copyfile(sqlite_template, folder / "log.db"))]
+    capsys.readouterr()
     code = run(command)
     if code == 2:
         printed = capsys.readouterr().err.splitlines()

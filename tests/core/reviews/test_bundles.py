@@ -323,7 +323,7 @@ def test_a_first_line_that_cannot_be_used_names_its_field(changes: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [("{}".encode("utf-16"), "Save it as UTF-8"), (b"PK\x03\x04" + bytes(40), "ZIP")]
+    ("content", "said"), [("{}".encode("utf-16-le"), "Save it as UTF-8"), (b"PK\x03\x04" + bytes(40), "ZIP")]
 )
 def test_a_file_of_another_format_is_not_taken_for_a_bundle(content: bytes, said: str, tmp_path: Path) -> None:
     file = tmp_path / "b.jsonl"
