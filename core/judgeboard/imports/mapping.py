@@ -131,7 +131,8 @@ class FirstRows:
             proposed = propose(class_.columns, missing, likely, free)
             columns |= {theirs: ours for theirs, ours in proposed.items() if missing or ours in _OPTIONAL}
         if kind == "responses":
-            top = {name: values for name, values in self._columns(set(mapped)).items() if name in self.rows[0]}
+            names = {name for row in self.rows[:_EXAMPLES] for name in row}
+            top = {name: values for name, values in self._columns(set(mapped)).items() if name in names}
             for name, beside in judged_columns(top).items():
                 if not any(ours.startswith(f"{name}.") for ours in (*mapped.values(), *constants)):
                     columns |= {theirs: ours for theirs, ours in beside.columns.items() if theirs not in mapped}

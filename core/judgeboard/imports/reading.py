@@ -229,12 +229,11 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         order = request.get("dates")
         self._order = None if order is None else DateOrder(order)
         mapped = {} if of_keys else self._mapped
-        if export is None:
+        # The fields of a request to a server have their names.
+        if export is None and not request.get("names_source"):
             rows = FirstRows(self.name, first, self.format.textual, meanings, self._order)
             self.mapping = mapping_of(rows, answers if request.get("beside") else kind, mapped, constants)
-            if request.get("format", AUTO) == AUTO:
-                mapped, constants = self.mapping.columns, self.mapping.constants
-            answers = self.mapping.kind
+            mapped, constants, answers = self.mapping.columns, self.mapping.constants, self.mapping.kind
             if self.mapping.dates is not None and self.mapping.asks_dates is None:
                 self.dates, self._order = self.mapping.dates, self.mapping.dates.order
         self.kind_name = kind or answers
@@ -266,7 +265,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
     def _passages_in(self, export: Export, first: list[dict[str, Any]]) -> dict[str, str]:
         """Return the key of messages whose values are passages, if no key has the name of passages."""
         rows = ExportRows(export, RESPONSES)
-        list(rows.rows(Row(number, row) for number, row in enumerate(first[:FIRST_ROWS], start=1)))
+        answers = list(rows.rows(Row(number, row) for number, row in enumerate(first[:FIRST_ROWS], start=1)))
+        if any(isinstance(each, Row) and "context" in each.values for each in answers):
+            return {}
         uses = rows.columns((), "")
         unread = {use.theirs: [use.example] for use in uses if use.ours is None and use.theirs is not None}
         of_messages = {theirs: values for theirs, values in unread.items() if theirs.startswith(IN_MESSAGES)}
