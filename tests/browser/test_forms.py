@@ -139,7 +139,11 @@ def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -
     page.locator("input[type=file]").set_input_files(log)
     card = page.locator(".st-key-import_card")
     expect(card).to_contain_text("Some values are not clear")
-    page.get_by_text("Thumbs", exact=True).click()
+    for box, choice in (("Column", "rating"), ("Is read as", "thumbs")):
+        page.get_by_role("combobox", name=box).fill(choice)  # a long list shows its first options alone
+        page.get_by_role("option", name=choice, exact=True).click()
+        idle(page)
+    page.get_by_role("button", name="Change").click()
     expect(card).to_contain_text("4 carry user feedback")
     expect(card).to_contain_text("4 of 5 rows can be imported.")
     with page.expect_download() as download:

@@ -105,7 +105,7 @@ def test_each_outcome_is_counted_as_what_it_is_and_nothing_gets_lost(store: Stor
     assert summary.state is RunState.DONE
     stored = {int(row["id"]): row for row in judgments(store)}
     assert stored[1]["raw"] == "Fine, I would say."
-    assert "above 1" in stored[2]["error"]
+    assert "from 0 to 1" in stored[2]["error"]
     assert [len(stored[number]["attempts"]) for number in (1, 2, 3)] == [2, 2, 1], "a cut-off reply is not repaired"
     assert "context length" in stored[5]["error"]
     assert stored[5]["groundedness"] is None

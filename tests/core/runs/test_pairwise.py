@@ -54,7 +54,7 @@ def test_what_was_said_is_stored_in_terms_of_the_stored_answers(store: Store) ->
 def test_each_outcome_is_counted_as_what_it_is_and_none_is_a_verdict(sqlite_store: Store) -> None:
     pair_ids = add_pairs(sqlite_store, 4)
     replies = {
-        (0, "ab"): completion("The first one."),
+        (0, "ab"): completion("Hard to say."),
         (1, "ba"): completion(None, refusal="No."),
         (2, "ab"): failure(400, "maximum context length is 10 tokens", code="context_length_exceeded"),
     }
