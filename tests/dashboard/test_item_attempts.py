@@ -40,7 +40,7 @@ def test_the_attempts_are_a_sequence_with_ratings_feedback_and_cost(ids, open_pa
     assert "rated by refine v1 · run " in page_text
     places = [page_text.index(text) for text in ("The original", "Attempt 1", "rated 2 of 4", HOSTILE, "Attempt 2")]
     assert places == sorted(places)
-    assert "No usable judgment: rating must be an integer" in page_text
+    assert "No usable judgment: rating must be" in page_text
     assert "Attempt 3keptrated 4 of 4" in page_text
     bodies = "".join(node.proto.body for node in page.get("html") if not node.proto.body.startswith("<s"))
     assert "<script>window" not in bodies

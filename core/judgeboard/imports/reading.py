@@ -153,12 +153,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self._items = rows
 
     def __next__(self) -> Any:
-        while True:
-            item = next(self._items)
+        for item in self._items:
             self.line = item.line
             record = item if isinstance(item, Rejected) else self._record(item)
             if record is not None:
                 return record
+        raise StopIteration
 
     def __exit__(self, *_error: object) -> None:
         self.close()
@@ -293,7 +293,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         try:
             for item in items:
                 last = item.line
-                yield rejected_before(item)
+                yield rejected_before(item) if isinstance(item, Row) else item
         except Unreadable as error:
             self.unreadable = f"unreadable after row {last}: {error}"
             yield Rejected(last + 1, None, self.unreadable, None)

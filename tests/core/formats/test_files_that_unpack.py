@@ -217,7 +217,7 @@ print(peak() - idle)
             lambda: gzipped(*[b'{"query": "q", "answer": "' + b"a" * (LEAST_ROW_BYTES - 1000) + b'"}\n'] * 24),
         ),
         ("a.csv.gz", lambda: gzipped(b"," * (64 * MB))),
-        ("a.csv.gz", lambda: gzipped(b'query,answer\nq,"' + b"a\n" * (32 * MB))),
+        ("a.csv.gz", lambda: gzipped(b'query,answer\nq,"' + b"a\n" * (8 * MB))),
         ("a.eval", lambda: archive_of(b'{"input": "' + b"a" * (256 * MB))),
     ],
     ids=["cell", "dictionary", "list", "line", "values", "rows", "commas", "quote", "archive"],
