@@ -313,6 +313,8 @@ def _stored(record: Any, ours: str, value: Any) -> str:
         return str(value)
     if ours == "context" and record.passages is not None:
         return f"{len(record.passages)}: {record.passages[0]}" if record.passages else "none"
+    if ours == "feedback":
+        return ", ".join(each.words for each in record.feedback)
     return str(getattr(record, ours, value))
 
 
