@@ -330,15 +330,14 @@ def import_one(store: "Store", file: str, request: "ImportRequest") -> FileEnd:
             beside = request | {"beside": summary.export is None}
             code = max(code, *(_further(store, file, beside, kind) for kind in summary.others))
         else:
-            again = " and ".join(f"--kind {kind}" for kind in summary.others)
-            options.echo(f"  a pipe can be read only once; for the other rows, import it again with {again}")
+            nouns = " and ".join(f"{KINDS[kind].noun}s" for kind in summary.others)
+            options.echo(f"  a pipe can be read only once: to import its {nouns} too, save it as a file")
     return FileEnd(code, summary.kind, summary.export)
 
 
 def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "ImportRequest | None":
     """Show a mapping. In a terminal, return the request that takes it, or that has another column; otherwise None."""
-    for line in mapping_lines(mapping):
-        options.echo(line, err=True, verbatim=True)
+    _show_mapping(mapping)
     dates = [None] if mapping.asks_dates is None else [*DateOrder]
     if not sys.stdin.isatty() or file == "-":
         if mapping.is_usable:
@@ -350,19 +349,30 @@ def _ask(mapping: "FileMapping", file: str, request: "ImportRequest") -> "Import
                 _command(file, *words, *(() if order is None else ("--dates", order))), err=True, verbatim=True
             )
         return None
-    columns, constants = dict(mapping.columns), dict(mapping.constants)
+    from judgeboard.imports.reading import read_records
+
+    taken: ImportRequest = {"kind": mapping.kind, "mapping": mapping.columns, "constants": mapping.constants}
     while answer := click.prompt("Enter: import. COLUMN=FIELD: change. q: stop", default="", show_default=False):
         if answer.strip() == "q":
             return None
-        theirs, equals, ours = answer.rpartition("=")
-        if equals:
-            columns = {name: each for name, each in columns.items() if each != ours.strip()} | {theirs: ours.strip()}
-            return request | {"kind": mapping.kind, "mapping": columns, "constants": constants}
-    order = None
+        theirs, _, ours = answer.strip().rpartition("=")
+        columns = {name: each for name, each in mapping.columns.items() if each != ours} | {theirs: ours}
+        try:
+            with read_records(file, **request | taken | {"mapping": columns}) as reading:
+                mapping = reading.mapping or mapping
+        except BadInput as error:
+            options.echo(f"judgeboard: {error}", err=True)
+        taken |= {"mapping": mapping.columns, "constants": mapping.constants}
+        _show_mapping(mapping)
     if mapping.asks_dates is not None:
         order = click.prompt("Which comes first in the dates?", type=click.Choice([each.value for each in DateOrder]))
-    more: ImportRequest = {"kind": mapping.kind, "mapping": columns, "constants": constants}
-    return request | more | ({} if order is None else {"dates": order})
+        taken |= {"dates": order}
+    return request | taken
+
+
+def _show_mapping(mapping: "FileMapping") -> None:
+    for line in mapping_lines(mapping):
+        options.echo(line, err=True, verbatim=True)
 
 
 def mapping_lines(mapping: "FileMapping") -> list[str]:

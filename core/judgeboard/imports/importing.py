@@ -206,7 +206,7 @@ def import_file(
     return summary
 
 
-_SAID = ("mapping", "constants", "values", "dates")
+_MAPPING = ("mapping", "constants", "values", "dates")
 """The parts of a request that map columns, which are remembered."""
 
 
@@ -220,23 +220,22 @@ def _opened(
     except UnclearFile:
         with store.reading() as connection:
             remembered = remembered_mapping(connection, _source(request))
-        if remembered is None or request.get("mapping"):
+        other_kind = remembered is not None and request.get("kind") not in {None, remembered["kind"]}
+        if remembered is None or other_kind or request.get("mapping"):
             raise
-        try:
+        with suppress(BadInput):  # the file may have other columns
             if not isinstance(file, str | Path):
                 file.seek(start or 0)
-            return clear_records(file, {**request, **remembered}, note)  # type: ignore[typeddict-item]
-        except BadInput:  # the file has other columns
-            pass
+            return clear_records(file, {**request, **remembered}, note)  # type: ignore[typeddict-item]  # from JSON
         raise
 
 
 def _remember(store: Store, kind: str, request: ImportRequest) -> None:
-    said: dict[str, Any] = {name: value for name in _SAID if (value := request.get(name))}
-    if "mapping" in said:
+    mapping: dict[str, Any] = {name: value for name in _MAPPING if (value := request.get(name))}
+    if "mapping" in mapping:
         with store.writing() as connection:
             remember_mapping(
-                connection, _source(request), said | {"kind": kind}, actor_name(request.get("actor", "library"))
+                connection, _source(request), mapping | {"kind": kind}, actor_name(request.get("actor", "library"))
             )
 
 

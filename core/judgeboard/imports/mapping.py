@@ -117,16 +117,16 @@ class FirstRows:
         """Return the mapping of the rows as a kind; ``mapped`` and ``constants`` are those of a request."""
         class_ = kind_class(kind)
         taken = self._taken(columns_of(class_, mapped, constants, self.meanings))
-        said = {*taken, *mapped.values()}
+        fields = {*taken, *mapped.values()}
         # A question may be missing, but the columns are looked through for it.
         needed = class_.needed if kind == "responses" else class_.required(taken)
-        missing = [ours for ours in needed if ours not in said]
+        missing = [ours for ours in needed if ours not in fields]
         used = {*taken.values(), *mapped}
         free = {name: values for name, values in self._columns(used).items() if name not in used}
         # What is proposed: fields that are missing, and what the file has beside its answers.
-        columns, given = dict(mapped), dict(constants)
+        columns, values_of_all = dict(mapped), dict(constants)
         sure = not missing
-        likely = [ours for ours in class_.columns if ours not in said]
+        likely = [ours for ours in class_.columns if ours not in fields]
         if missing or class_.brings_answers:
             proposed = propose(class_.columns, missing, likely, free)
             columns |= {theirs: ours for theirs, ours in proposed.items() if missing or ours in _OPTIONAL}
@@ -136,13 +136,13 @@ class FirstRows:
             for name, beside in judged_columns(top).items():
                 if not any(ours.startswith(f"{name}.") for ours in (*mapped.values(), *constants)):
                     columns |= {theirs: ours for theirs, ours in beside.columns.items() if theirs not in mapped}
-                    given |= beside.constants
+                    values_of_all |= beside.constants
                     sure &= beside.is_sure
-        mapping = self._tried(kind, columns, given, mapped, sure=sure)
+        mapping = self._tried(kind, columns, values_of_all, mapped, sure=sure)
         label = next((name for name in mapping.left_over if simple_name(name) == "label"), None)
         if kind != "responses" or label is None or not mapping.is_certain:
             return mapping
-        tried = self._tried(kind, {**columns, label: _LABEL}, {**given, **_BY_PERSON}, mapped, sure=True)
+        tried = self._tried(kind, {**columns, label: _LABEL}, {**values_of_all, **_BY_PERSON}, mapped, sure=True)
         return replace(mapping, further=(label, _LABEL)) if _LABEL in tried.columns.values() else mapping
 
     def _tried(

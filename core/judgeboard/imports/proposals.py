@@ -13,6 +13,7 @@ from judgeboard.imports.grades import GradeImport
 from judgeboard.imports.labels import label_of
 from judgeboard.imports.recorded import VerdictImport
 from judgeboard.imports.responses import thumbs_up
+from judgeboard.imports.scales import USUAL, possible_scale, shown_scale
 from judgeboard.imports.values import is_missing, python_list, spelled_number, word_of
 from judgeboard.text import as_utc
 
@@ -332,14 +333,11 @@ def _judged(by: _Judged, columns: Mapping[str, Sequence[Any]]) -> Beside | None:
 
 def _scores(by: _Judged, scores: Mapping[str, Sequence[Any]]) -> tuple[dict[str, str], str | None, bool]:
     """Return the fields of scores on one scale, the scale (None: that of the fields), and whether it is certain."""
-    scales = {name: scale_of(numbers) for name, numbers in scores.items()}
-    groundedness = [
-        name for name in scores if simple_name(name) in by.fields["groundedness"] and scales[name][0] == "0-1"
-    ]
+    scales = {name: str(usual) for name, numbers in scores.items() if (usual := possible_scale(numbers)) in USUAL}
+    groundedness = [name for name in scales if simple_name(name) in by.fields["groundedness"] and scales[name] == "0-1"]
     quality = [name for name in scores if simple_name(name) in by.fields["quality"] and _is_quality(scores[name])]
-    mapped = dict(zip(groundedness[:1], ("groundedness",), strict=False))
-    mapped |= dict(zip(quality[:1], ("quality",), strict=False))
-    others = {name: scales[name][0] for name in scores if name not in mapped and scales[name][0] is not None}
+    mapped = dict.fromkeys(groundedness[:1], "groundedness") | dict.fromkeys(quality[:1], "quality")
+    others = {name: scale for name, scale in scales.items() if name not in mapped}
     if quality or not others:
         return mapped, None, True
     # A row has one scale: the groundedness stands on that from 0 to 1.
@@ -348,7 +346,8 @@ def _scores(by: _Judged, scores: Mapping[str, Sequence[Any]]) -> tuple[dict[str,
     for name in same:
         plain = bool(_SCORE_WORDS & _words(name)) and not _METRICS & _words(name) and "quality" not in mapped.values()
         mapped[name] = "quality" if plain else f"{by.scores}.{simple_name(name)}"
-    return mapped, scale if same else None, all(scales[name][1] for name in same)
+    is_certain = scale == "0-1" or all(shown_scale(scores[name]) is not None for name in same)
+    return mapped, scale if same else None, is_certain
 
 
 def _words(name: str) -> frozenset[str]:
@@ -357,23 +356,6 @@ def _words(name: str) -> frozenset[str]:
 
 def _is_quality(numbers: Sequence[Any]) -> bool:
     return all(float(number).is_integer() and 1 <= number <= 4 for number in numbers)
-
-
-def scale_of(numbers: Sequence[Any]) -> tuple[str | None, bool]:
-    """Return the scale of numbers and whether it is certain; no scale if there are no numbers."""
-    if not numbers:
-        return None, True
-    low, high = min(numbers), max(numbers)
-    whole = all(float(number).is_integer() for number in numbers)
-    if low < 0 or high > 100:
-        return None, True
-    if high <= 1:
-        return "0-1", True
-    if whole and low >= 1 and high <= 5:
-        return "1-5", high == 5
-    if high <= 10:
-        return ("1-10" if low >= 1 else "0-10"), whole and high == 10
-    return "0-100", False
 
 
 def _number(value: Any) -> Any:

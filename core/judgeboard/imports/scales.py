@@ -46,13 +46,14 @@ GRADES_OF_PAIRS = NumberScale(-2, 2)
 """The default scale of people's grades of pairs: -2 means A is much better, 2 means B is much better."""
 
 
-_USUAL = [NumberScale(*ends) for ends in ((0, 1), (1, 5), (1, 10), (0, 10), (0, 100))]
+USUAL = [NumberScale(*ends) for ends in ((0, 1), (1, 5), (1, 10), (0, 10), (0, 100))]
+"""The scales that numbers without a scale may have."""
 
 
 def possible_scale(numbers: Collection[float]) -> NumberScale:
     """Return the first usual scale that has all these numbers, else the scale from the lowest to the highest."""
     low, high = min(numbers), max(numbers)
-    return next((scale for scale in _USUAL if scale.low <= low and high <= scale.high), NumberScale(low, high))
+    return next((scale for scale in USUAL if scale.low <= low and high <= scale.high), NumberScale(low, high))
 
 
 def shown_scale(numbers: Collection[float]) -> NumberScale | None:
@@ -60,7 +61,7 @@ def shown_scale(numbers: Collection[float]) -> NumberScale | None:
     scale = possible_scale(numbers)
     if all(number == round(number) for number in numbers):
         return scale if scale.low == 1 and {scale.low, scale.high} <= {*numbers} else None
-    return scale if scale == _USUAL[0] else None
+    return scale if scale == USUAL[0] else None
 
 
 def scale_in(field: str, text: str) -> NumberScale:

@@ -286,17 +286,17 @@ class Form:
         objects = [*self._objects([content], mends)]
         if not objects:
             spoken = _without_thoughts(text)
-            found = [*objects_in(spoken)]
-            ends, starts = [0, *(each.end for each in found)], [*(each.start for each in found), len(spoken)]
+            pieces = [*objects_in(spoken)]
+            ends, starts = [0, *(each.end for each in pieces)], [*(each.start for each in pieces), len(spoken)]
             outside = "\n".join(spoken[end:start] for end, start in zip(ends, starts, strict=True)).strip()
-            objects = [*self._objects([each.fields for each in found], mends)]
+            objects = [*self._objects([each.fields for each in pieces], mends)]
             mends.update(
-                {"JSON"} if any(each.mended for each in found) else (), {"text around"} if found and outside else ()
+                {"JSON"} if any(each.mended for each in pieces) else (), {"text around"} if pieces and outside else ()
             )
         if not objects:
             fault = (
                 f"its JSON has no field {next(iter(self._required))!r}"
-                if found
+                if pieces
                 else "there is no JSON object in the reply"
             )
             return self._of_text(outside, fault if spoken else "the reply is empty", mends, alone=outside == spoken)
@@ -339,17 +339,18 @@ class Form:
         answers = Answers({}, {}, tuple(storable(name)[0] for name, _ in pairs if _folded(name) not in known))
         for name, field in self.fields.items():
             exact = [value for own, value in pairs if own == name]
-            given = exact or _named(pairs, name) or _named(pairs, *field.names)
-            if not given and not field.optional and not self._partial:
+            candidates = exact or _named(pairs, name) or _named(pairs, *field.names)
+            if not candidates and not field.optional and not self._partial:
                 raise UnusableReply(f"the field {name!r} is missing")
             try:
-                values = [self._value(name, field, value, answers, mends) for value in given]
+                values = [self._value(name, field, value, answers, mends) for value in candidates]
             except ValueError as error:
                 raise UnusableReply(f"{name} {error}") from None
             if not field.optional and any(value != values[0] for value in values):
                 raise UnusableReply(f"the field {name!r} is given twice")
             mends.update(
-                {"names"} if given and not exact else (), {"missing fields"} if field.optional and not given else ()
+                {"names"} if candidates and not exact else (),
+                {"missing fields"} if field.optional and not candidates else (),
             )
             answers.values[name] = values[-1] if values else None
         if self._partial and all(value is None for value in answers.values.values()):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import re
 import shlex
 import shutil
@@ -67,7 +68,7 @@ def test_an_export_in_a_pipe_is_read_once_and_the_other_kind_is_named(lines, tmp
     writer = threading.Thread(target=pipe.write_text, args=(json.dumps(sample),), daemon=True)
     writer.start()
     assert run(["import", str(pipe), "--db", str(tmp_path / "judgeboard.db")]) == 0
-    assert "again with --kind verdicts" in capsys.readouterr().out
+    assert "verdicts too" in capsys.readouterr().out
 
 
 def test_columns_that_are_not_read_are_named_with_what_to_do(lines) -> None:
@@ -205,6 +206,30 @@ def test_a_mapping_is_remembered_for_its_source(asked) -> None:
     later = OTHER_NAMES.replace("T-", "U-")
     assert asked("later.csv", later, "--source", "shop")[0] == 0
     assert asked("later.csv", later, "--source", "other")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "types"),
+    [
+        ("\n", 0, ["unspecified"]),
+        ("kanal=query_type\nnonsense\nticket=query_type\nkanal=query_type\n\n", 0, ["web"]),
+        ("kanal=query_type\nq\n", 2, []),
+    ],
+)
+def test_in_a_terminal_enter_takes_the_table_and_another_column_is_chosen_in_place(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: str, code: int, types: list[str]
+) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text(OTHER_NAMES)
+    ours, theirs = pty.openpty()
+    os.write(ours, answers.encode())
+    with os.fdopen(theirs) as terminal, monkeypatch.context() as typing:
+        typing.setattr("sys.stdin", terminal)
+        assert run(["import", str(log), "--db", str(database)]) == code
+    os.close(ours)
+    export_tables(open_store(database), {"responses": tmp_path / "out.jsonl"})
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert sorted({row["query_type"] for row in rows}) == types
 
 
 def test_a_required_field_that_no_column_fits_has_no_command(asked) -> None:
