@@ -32,7 +32,7 @@ PER_PERSON = frozenset({"human"})
 MAX_COLUMNS = 1000  # limits memory if every row has other keys; the report can have one more, to show the excess
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_WORD = re.compile(r"\W+")
-_BY_MAP, _BY_NAME = "--map", "recognised by name"
+_BY_MAP, _BY_NAME = "mapped", "recognised by name"
 
 
 @dataclass(slots=True)
@@ -214,6 +214,8 @@ class Columns:
         return tuple(lines)
 
     def _line(self, column: ColumnUse) -> ColumnUse:
+        if column.ours in self._constants:
+            return replace(column, how="the same in all rows")
         if (unsure := self._unsure.get(column.theirs or "")) is None:
             return replace(column)
         *others, last = map(str, sorted(unsure, reverse=True))

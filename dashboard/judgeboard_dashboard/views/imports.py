@@ -328,8 +328,8 @@ def _progress(place: DeltaGenerator, done: str) -> OnProgress:
 def _understood(choice: Choice, trial: Imported) -> None:
     summary = trial.summary
     heading("Columns")
-    if summary.export is not None:
-        caption(recognised_words(summary))
+    if words := recognised_words(summary):
+        caption(words)
     columns = columns_table(summary.kind, summary.columns)
     table(columns, key=f"import_columns_{choice.file_id}", name="columns", most=9)
     if summary.dates is not None and summary.dates.order is not None:

@@ -253,16 +253,16 @@ def _listed(summary: ImportSummary, names: Sequence[str]) -> str:
 
 def recognised_words(summary: ImportSummary) -> str:
     """Return what the file was taken for, which numbers are no scores, and which other kinds of rows it has."""
-    words = f"Recognised: {summary.export}."
+    sentences = [f"Recognised: {summary.export}."] if summary.export is not None else []
     if summary.unknown:
-        words += f" No known metrics, kept in metadata: {_listed(summary, summary.unknown)}."
-    if summary.kind != "responses":
-        return words
-    if summary.others:
+        sentences.append(f"No known metrics, kept in metadata: {_listed(summary, summary.unknown)}.")
+    if summary.kind == "responses" and summary.others:
         kinds = (count(rows, KINDS[kind].noun) for kind, rows in summary.others.items())
         are = "is" if sum(summary.others.values()) == 1 else "are"
-        words += f" It also has {' and '.join(kinds)}, which {are} imported with the answers."
-    return f"{words} Source: {summary.tool_source}." if summary.tool_source else words
+        sentences.append(f"It also has {' and '.join(kinds)}, which {are} imported with the answers.")
+    if summary.kind == "responses" and summary.tool_source:
+        sentences.append(f"Source: {summary.tool_source}.")
+    return " ".join(sentences)
 
 
 def has_news(summary: ImportSummary) -> bool:

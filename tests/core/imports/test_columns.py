@@ -83,7 +83,7 @@ def test_a_mapping_comes_before_the_names(reading):
     file = reading(b'{"Frage": "f", "query": "q", "answer": "a"}', mapping={"Frage": "query"})
     (response,) = file
     assert (response.query, response.metadata) == ("f", {"query": "q"})
-    assert {line.theirs: line.how for line in file.columns()}["Frage"] == "--map"
+    assert {line.theirs: line.how for line in file.columns()}["Frage"] == "mapped"
 
 
 def test_a_mapping_may_use_a_known_other_name_of_a_field(one):

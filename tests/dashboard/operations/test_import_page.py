@@ -17,7 +17,7 @@ from judgeboard.store.label_schemas import ensure_schema, list_label_sets
 from judgeboard.store.overview import count_responses
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.storing import list_batches
-from judgeboard.store.tables import EVENT, RESPONSE, REVIEW, REVIEWER
+from judgeboard.store.tables import EVENT, JUDGMENT, RESPONSE, REVIEW, REVIEWER
 from judgeboard_dashboard import session
 from stored_rows import rows_of
 
@@ -190,6 +190,17 @@ def test_keys_of_the_messages_of_a_conversation_become_other_fields(upload, sqli
     assert "2 of 2 rows can be imported." in markup(page)
     page.button(key="import_start").click().run()
     assert [row["query_type"] for row in rows_of(sqlite_store, RESPONSE)] == ["de"] * 2
+
+
+def test_verdicts_beside_the_answers_are_announced_and_imported(upload, sqlite_store: Store) -> None:
+    rows = [
+        {"id": f"v{n}", "question": f"q{n}", "answer": "a", "judge_model": "big", "judge_score": 1 + n}
+        for n in range(5)
+    ]
+    page = upload(rows)
+    assert "5 verdicts, which are imported with the answers." in markup(page)
+    page.button(key="import_start").click().run()
+    assert len(rows_of(sqlite_store, JUDGMENT)) == 5
 
 
 def test_a_form_without_a_required_column_says_which_one(upload) -> None:

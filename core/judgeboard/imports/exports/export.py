@@ -192,7 +192,7 @@ class ExportRows:
             known.times += 1
         elif len(self._keys) <= MAX_COLUMNS:
             is_mapped = key.name in self._mapping
-            how = "--map" if is_mapped else "recognised by name"
+            how = "mapped" if is_mapped else "recognised by name"
             example = key.value[:200] if isinstance(key.value, str) else key.value
             unasked = ours is None and not is_mapped
             self._keys[key.name, ours] = ColumnUse(ours, key.name, how, example, unasked=unasked, times=1)
