@@ -303,13 +303,6 @@ def warned(warnings: Iterable[str | None]) -> dict[str, list[str]]:
     return {"warnings": known}
 
 
-def prompt_warning(judge: "AskedJudge") -> str | None:
-    """Return a warning if the user's prompt asks for replies that the judge cannot read."""
-    from judgeboard.judges.judge import ModelJudge
-
-    return judge.prompt_warning if isinstance(judge, ModelJudge) else None
-
-
 def account_lines(head: str, account: "RunAccount") -> Iterator[str]:
     """Yield lines with the calls of a run by status, their cost, and the reason if the run stopped early."""
     line = f"{head}: {account.words()}"

@@ -15,10 +15,8 @@ from judgeboard.cli.asking import (
     model_options,
     nobody_asked,
     prompt_option,
-    prompt_warning,
     run_options,
     stopped_lines,
-    warned,
 )
 from judgeboard.errors import BadInput
 from judgeboard.store.filters import RowFilter
@@ -141,7 +139,6 @@ def pairs(
         return 0
     make = partial(make_pairwise_judge, aspects=aspects)
     judge = make(**at_last_address(store, make, chosen))
-    warnings = warned([prompt_warning(judge)])
     if file is not None:
         made = pairs_in_file(store, file, source=source, actor=options.actor())
     else:
@@ -154,7 +151,7 @@ def pairs(
     version_id = compared.version.id
     report = measure_pairs(store, version_id, pair_ids=pair_ids, account=compared.account, **figures)
     left_out = f", {made.left_out:,} left out" if made.left_out else ""
-    counts = {"pairs": len(pair_ids), "left_out": made.left_out, **warnings}
+    counts = {"pairs": len(pair_ids), "left_out": made.left_out}
     options.show(
         report, [f"{made.words}: {counted(len(pair_ids), 'pair')}{left_out}", *comparison_lines(report)], counts
     )

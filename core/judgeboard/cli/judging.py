@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from judgeboard.cli import options
-from judgeboard.cli.asking import at_last_address, prompt_warning, run_options, warned
+from judgeboard.cli.asking import at_last_address, run_options, warned
 from judgeboard.store.filters import RowFilter
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ class Judging:
         judges = [make(**at_last_address(self.store, make, each)) for each in described]
         with self.store.reading() as connection:
             check_primary_judge(connection, *(each.version.name for each in judges), *combined)
-        self.warnings["warnings"] += warned([prompt_warning(judges[0])])["warnings"]  # all have the same prompt
         return judges
 
     def ask(

@@ -17,7 +17,6 @@ class GradeJudge(ModelJudge):
     """
 
     prompt_name = kind = "grade"
-    reply_lines = ("correct 1", "incorrect 0", "Grade:")
     scale = "correct 1, incorrect 0; correct is kept as the label grounded, incorrect as hallucinated"
 
     async def judge(self, item: JudgeInput) -> Verdict:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -77,11 +76,6 @@ async def judge_with_requests(judge: Judge, item: JudgeInput) -> tuple[Verdict, 
         SENT.reset(token)
 
 
-_REPLY_LINE = re.compile(
-    r"^[ \t*_`>-]*((?:total rating|grade|correctness)[*_`]*[ \t]*:[^\n]*|correct 1|incorrect 0)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""A line of a prompt that shows the form of replies, as published prompts have it."""
 TEMPERATURE = 0
 T = TypeVar("T")
 
@@ -112,8 +106,6 @@ class ModelJudge:
     """The package whose folder ``prompts`` has the prompt file."""
     kind: ClassVar[str]
     scale: ClassVar[str] = VERDICT_SCALE
-    reply_lines: ClassVar[tuple[str, ...]] = ()
-    """How lines begin that this kind of judge reads as a reply, apart from JSON."""
 
     def __init__(
         self,
@@ -150,25 +142,6 @@ class ModelJudge:
     def of(cls, options: "JudgeOptions") -> Self:
         """Make a judge that has no options of its own."""
         return cls(**options.of_every_model(cls.kind))
-
-    @property
-    def prompt_warning(self) -> str | None:
-        """A warning if the user's prompt asks for replies in a form that this kind of judge does not read."""
-        if self.asking.prompt is None:
-            return None
-        known = tuple(line.casefold() for line in self.reply_lines)
-        asked = [line for line in _REPLY_LINE.findall(self._prompt.text) if not line.casefold().startswith(known)]
-        if "Reply" in self._prompt.sections:  # this section always shows the JSON object
-            form, reads = asked[0] if asked else None, "a JSON object"
-        else:
-            system = self._prompt.sections["System"].casefold()
-            is_shown = any(line in system for line in known)
-            form = None if is_shown else asked[0] if asked else "JSON" if "json" in system else None
-            reads = ", ".join(repr(line) for line in self.reply_lines)
-        return form and (
-            f"The prompt asks for replies in the form {form!r}, but the {self.kind} judge reads {reads}. "
-            "Other replies are unparsable."
-        )
 
     async def aclose(self) -> None:
         """Close the chat model."""

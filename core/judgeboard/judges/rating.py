@@ -65,7 +65,6 @@ class RatingJudge(ModelJudge):
 
     prompt_name = "refine"
     kind = KIND
-    reply_lines = (f"{RATING_WORD}:",)
     scale = "quality 1-4"
 
     def __init__(

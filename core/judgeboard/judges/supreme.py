@@ -24,7 +24,6 @@ class SupremeJudge(ModelJudge):
 
     prompt_name = "supreme"
     kind = AUDIT
-    reply_lines = ("correct 1", "incorrect 0", "Correctness:")
     scale = "of a verdict: correct 1, incorrect 0"
 
     def __init__(

@@ -13,11 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judgeboard.cli.app import run
 from judgeboard.domain import MENDED, JudgeInput, PairItem, Shown, Status, StepRecord, Verdict
 from judgeboard.errors import BadInput
 from judgeboard.judges.grade import GRADE_FORM
-from judgeboard.judges.judge import ModelJudge, fingerprint
+from judgeboard.judges.judge import fingerprint
 from judgeboard.judges.pairwise import PairwiseJudge, SelfReferenceJudge, solution_form
 from judgeboard.judges.rag import VerdictForm
 from judgeboard.judges.rating import RatingJudge, rating_form
@@ -604,52 +603,3 @@ def test_a_rating_word_is_for_the_rating_judge_only() -> None:
         make_judge("rag", rating_word="Total rating")
     with pytest.raises(BadInput, match="1 to 60 printable characters"):
         make_judge("rating", model="m", base_url="http://localhost:1/v1", rating_word=" ")
-
-
-PROMPT_FOR_GRADES = "# System\nGrade the answer. The last line of your reply:\n{form}\n"
-PROMPT_FOR_JSON = "# Reply\nReply with {{fields}}, like {{example}}.\n{form}\n"
-
-
-@pytest.mark.parametrize(
-    ("kind", "prompt", "form", "warns"),
-    [
-        ("grade", PROMPT_FOR_GRADES, "Total rating: (1 to 4)", True),
-        ("grade", PROMPT_FOR_GRADES, '{"grade": 1} as JSON', True),
-        ("grade", PROMPT_FOR_GRADES, "Grade: 1 or 0", False),
-        ("grade", PROMPT_FOR_GRADES, "correct 1", False),
-        ("rag", PROMPT_FOR_JSON, "**Total rating:** 3", True),
-        ("rag", PROMPT_FOR_JSON, "correct 1", True),
-        ("rag", PROMPT_FOR_JSON, "Passages have the total rating: high.", False),
-        ("rating", PROMPT_FOR_JSON, "Total rating: 3", False),
-        ("rating", PROMPT_FOR_JSON, "Grade: 1", True),
-    ],
-)
-def test_a_prompt_for_another_form_of_replies_is_warned_of(
-    kind: str, prompt: str, form: str, warns: bool, tmp_path: Path
-) -> None:
-    file = tmp_path / "prompt.md"
-    file.write_text(prompt.format(form=form) if prompt is PROMPT_FOR_JSON else prompt.replace("{form}", form))
-    judge = make_judge(kind, replies=file_of(tmp_path, "x"), prompt=file)
-    assert isinstance(judge, ModelJudge)
-    assert (judge.prompt_warning is not None) is warns
-    assert "the form" in str(judge.prompt_warning) or not warns
-    built_in = make_judge(kind, replies=file_of(tmp_path, "x"))
-    assert isinstance(built_in, ModelJudge)
-    assert built_in.prompt_warning is None
-
-
-def test_the_warning_comes_before_the_first_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    prompt, log, database = tmp_path / "prompt.md", tmp_path / "log.jsonl", str(tmp_path / "d.db")
-    prompt.write_text(PROMPT_FOR_GRADES.replace("{form}", "Total rating: 3"))
-    log.write_text(json.dumps({"id": "a", "question": "How high?", "answer": "30 m."}))
-    assert run(["import", str(log), "--db", database]) == 0
-    capsys.readouterr()
-    words = ["judge", "--judge", "grade", "--prompt", str(prompt), "--replies", str(file_of(tmp_path, "correct 1"))]
-    assert run([*words, "--db", database, "--json"]) == 0
-    out, err = capsys.readouterr()
-    sentence = (
-        "The prompt asks for replies in the form 'Total rating: 3', but the grade judge reads 'correct 1', "
-        "'incorrect 0', 'Grade:'. Other replies are unparsable."
-    )
-    assert f"warning: {sentence}" in err
-    assert json.loads(out)["warnings"] == [sentence]

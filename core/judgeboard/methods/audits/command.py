@@ -94,7 +94,6 @@ def audit_command(
     sample = AuditSample(default if share is None else share, seed, where)
     store = options.open_store()
     by_scores = approach == "2"
-    warnings = asking.warned([])
     if recorded and by is not None:
         report = audit_recorded(
             store,
@@ -109,10 +108,9 @@ def audit_command(
             audited_version(connection, judge_version)
         make = partial(make_independent, store, judge_version, kind=kind) if by_scores else make_supreme
         supreme = make(**asking.at_last_address(store, make, chosen))
-        warnings = asking.warned([asking.prompt_warning(supreme)])
         with asking.run_options(chosen["concurrency"], max_cost) as how:
             report = audit(store, supreme, judge_version, sample=sample, again=rejudge is not None, **how)
-    options.show(report, report_lines(report), warnings)
+    options.show(report, report_lines(report))
     options.suggest("queue", "create", "audited", "--where", "rule=supreme_disagrees")
     return report.account.exit_code
 

@@ -89,9 +89,7 @@ def refine_command(
     if chosen["replies"] is not None:
         judge = with_recorded_ratings(judge, chosen["replies"])
     rule = RefineRule(success_rating, max_repeats, "best" if keep == "best" else "last")
-    warnings = asking.warned(
-        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
-    )
+    warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = refine_pending(store, judge, generator, where=where, prompts=origins, rule=rule, **how)
     options.show(summary, refine_lines(summary), warnings)

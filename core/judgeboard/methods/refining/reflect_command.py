@@ -73,9 +73,7 @@ def reflect_command(
         asked = asking.at_last_address(store, partial(make_judge, kind), asked)
     generator = asking.chosen_generator(chosen, asked)
     judge = make_judge(kind, **asked)
-    warnings = asking.warned(
-        [family_warning(judge.version.model, {generator.endpoint.model: 0}), asking.prompt_warning(judge)]
-    )
+    warnings = asking.warned([family_warning(judge.version.model, {generator.endpoint.model: 0})])
     rule = ReflectRule(max_quality, min_chars, () if "all" in query_types else query_types)
     with asking.run_options(chosen["concurrency"], max_cost) as how:
         summary = reflect_pending(

@@ -16,10 +16,8 @@ from judgeboard.cli.asking import (
     model_options,
     nobody_asked,
     prompt_option,
-    prompt_warning,
     run_options,
     skips_questions,
-    warned,
 )
 from judgeboard.errors import BadInput
 from judgeboard.stats.estimates import percent_words
@@ -231,7 +229,6 @@ def _asked_judge(
 
     make = partial(make_self_reference_judge, k=k)
     judge = make(**at_last_address(store, make, chosen))
-    warned([prompt_warning(judge.pairwise)])  # the user's prompt is that of the comparisons
     require_price(max_cost, priced=judge.priced, model=judge.version.model)
     return judge
 

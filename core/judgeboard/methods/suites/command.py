@@ -14,7 +14,6 @@ from judgeboard.cli.asking import (
     asking_options,
     at_last_address,
     model_options,
-    prompt_warning,
     run_options,
     warned,
 )
@@ -147,10 +146,9 @@ def run(
     )
     make = partial(make_judge, "rubric")
     judge = make(**at_last_address(store, make, {**chosen, "name": name, "rubric": cases.rubric}))
-    warnings = warned([prompt_warning(judge)])
     with run_options(chosen["concurrency"], max_cost) as how:
         result = run_suite(store, cases, answering, judge=judge, baseline=baseline, **how)
-    warnings["warnings"] += warned([run_warning(store, judge.version.model, result.run)])["warnings"]
+    warnings = warned([run_warning(store, judge.version.model, result.run)])
     code = _show(result, junit, warnings)
     options.suggest("serve")
     return code
