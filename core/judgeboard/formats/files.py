@@ -401,6 +401,7 @@ def _replace(path: Path, write: Callable[[BinaryIO], T], *, private: bool) -> T:
 UTF_8 = "utf-8"
 # The encodings in which spreadsheets and databases write texts.
 _ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949", "mac_roman"]
+_IN_WORD = re.compile("[^\\W\\d_][^\\w\\s\\x00-\\x7f\u00ad\u2018\u2019][^\\W\\d_]")  # a sign inside a word
 
 
 def encoding_of(data: bytes) -> str:
@@ -413,7 +414,8 @@ def encoding_of(data: bytes) -> str:
         return UTF_8
     from charset_normalizer import from_bytes  # few files need it
 
-    best = from_bytes(data, cp_isolation=_ENCODINGS).best()
+    matches = list(from_bytes(data, cp_isolation=_ENCODINGS))
+    best = next((each for each in matches if not _IN_WORD.search(str(each))), next(iter(matches), None))
     return UTF_8 if best is None else best.encoding
 
 

@@ -132,7 +132,9 @@ def _elements(cutter: _Cutter) -> Iterator[bytes]:
         if first == b"[":
             cutter.skip()
             yield from _array(cutter)
-        elif first in b",]}":
+        elif first == b",":  # between the objects of an array without its brackets
+            cutter.skip()
+        elif first in b"]}":
             raise Unreadable(f"expected the start of a row, found {first.decode()}")
         elif (piece := cutter.value(whole=True)) is not None:
             yield piece

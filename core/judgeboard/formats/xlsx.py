@@ -39,7 +39,7 @@ def read(source: ByteSource) -> Iterator[Row | Rejected]:
         if names and any(texts):
             source.note(sum(map(len, texts)), number / (sheet.max_row or number))
             yield Row(number, dict(zip(names, texts, strict=False)))
-        elif any(texts):
+        elif sum(map(bool, texts)) > 1 or sheet.max_column == 1:  # a lone text above the names is a title
             names = [text.strip() or f"column_{place}" for place, text in enumerate(texts, start=1)]
 
 

@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from judgeboard.errors import BadInput
 from judgeboard.imports.fields import Cells, ColumnUse, Unusable, simple_name
 from judgeboard.imports.scales import NumberScale, possible_scale, scale_in, shown_scale
 from judgeboard.imports.values import is_missing
@@ -29,8 +28,8 @@ class Dimensions:
     scales: dict[str, NumberScale] = field(default_factory=dict)
     unclear: list[str] = field(default_factory=list)
 
-    def look(self, rows: Sequence[Cells], file: str) -> None:
-        """Find the dimensions and their scales. Raises BadInput if the numbers of a dimension do not show its scale."""
+    def look(self, rows: Sequence[Cells]) -> dict[str, str]:
+        """Find the dimensions and their scales. Return the likely scale if the numbers do not show it."""
         taken = {ours: theirs for cells in rows for ours, theirs in cells.taken.items()}
         is_graded = not _PARTS.isdisjoint(taken)
         if "dimension" not in taken:
@@ -49,17 +48,14 @@ class Dimensions:
         if scales:
             of_all = [name for name in numbers if any(scale.has_most(numbers[name]) for scale in scales)]
             self.columns = [name for name in self.columns if name in of_all]
-            return
+            return {}
         self.scales = {name: scale for name, each in numbers.items() if (scale := shown_scale(each))}
         unclear = [name for name in numbers if name not in self.scales]
         self.unclear = [name for name in unclear if max(numbers[name]) <= _HIGHEST] if self.scales else unclear
         self.columns = [name for name in self.columns if name in self.scales]
         if self.unclear and not is_graded:
-            example = possible_scale([number for each in numbers.values() for number in each])
-            raise BadInput(
-                f"{file}: the numbers of {', '.join(map(repr, self.unclear))} do not show their scale. Nothing was "
-                f"stored. Give the scale, for example --set scale={example}"
-            )
+            return {"scale": str(possible_scale([number for each in numbers.values() for number in each]))}
+        return {}
 
     def messages(self) -> Iterator[str]:
         """Yield the scales that the numbers show, and the scores that are not stored because theirs do not."""

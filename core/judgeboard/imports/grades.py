@@ -47,6 +47,7 @@ from judgeboard.store.label_schemas import StoredSchema, schema_named
 from judgeboard.store.pairs import pairs_named
 from judgeboard.store.preferences import PreferenceOf, review_of_preference, store_preferences
 from judgeboard.store.reviews import ReviewRecord
+from judgeboard.text import counted
 
 # In exports: the number of the review, that of the review which it replaces, and what is no grade.
 _OF_REVIEWS = (
@@ -128,6 +129,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         self._respelled: set[tuple[str, str]] = set()  # ids and reviewers graded before in another spelling
         self._reviews = FileReviews()
         self._dimensions = Dimensions()
+        self._changed = 0
 
     @classmethod
     def required(cls, fields: Collection[str]) -> tuple[str, ...]:
@@ -139,10 +141,10 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         """Whether other columns are read. In a file of preferences without ``aspects``, each of them is an aspect."""
         return "pair_id" in fields and "aspects" not in fields
 
-    def look(self, rows: Sequence[Cells], file: str) -> None:
+    def look(self, rows: Sequence[Cells]) -> dict[str, str]:
         """Find the dimensions of grades of answers, and their scales."""
-        if not any(field in cells.taken for cells in rows for field in ("pair_id", "review")):
-            self._dimensions.look(rows, file)
+        of_others = any(field in cells.taken for cells in rows for field in ("pair_id", "review"))
+        return {} if of_others else self._dimensions.look(rows)
 
     def uses(self, columns: Sequence[ColumnUse]) -> Sequence[ColumnUse]:
         """Return the report on the columns with those that have scores."""
@@ -244,7 +246,9 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
 
     def _insert_grades(self, connection: Connection, grades: Sequence[GradeOf], now: datetime) -> int:
         """Store grades, and return how many are new."""
-        new = insert_grades(connection, [each for each in grades if each.imported.review is None], self.batch_id, now)
+        plain = [each for each in grades if each.imported.review is None]
+        new, changed = insert_grades(connection, plain, self.batch_id, now)
+        self._changed += changed
         recorded = [(each.imported.review, each) for each in grades if each.imported.review is not None]
         if recorded:
             reviewers = imported_reviewers(connection, {each.imported.annotator for _, each in recorded})
@@ -272,8 +276,10 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         return new
 
     def messages(self) -> Iterator[str]:
-        """Yield the scales of dimensions, and names that are written in several ways but are one reviewer."""
+        """Yield scales, how many earlier grades changed, and names in several spellings that are one person."""
         yield from self._dimensions.messages()
+        if self._changed:
+            yield f"{counted(self._changed, 'earlier grade')} of the same people changed"
         for spelling, written in self._spellings.items():
             stored = (self._stored or {}).get(spelling, set())
             names = written | stored

@@ -210,8 +210,9 @@ class ImportKind(ABC, Generic[Record]):
         """Whether other columns are read too, in a file with columns for ``fields``."""
         return False
 
-    def look(self, rows: Sequence[Cells], file: str) -> None:
-        """Read from the first rows of a file what the other rows do not say."""
+    def look(self, rows: Sequence[Cells]) -> dict[str, str]:  # noqa: ARG002 - for kinds that look
+        """Read from the first rows what others do not say. Return likely values of all rows, to be confirmed."""
+        return {}
 
     def uses(self, columns: Sequence[ColumnUse]) -> Sequence[ColumnUse]:
         """Return the report on the columns with those that the kind reads, although they are no fields."""

@@ -7,14 +7,24 @@ QUESTION = (
     *("customer_query", "customer_message", "query_text", "question_text", "prompt_text", "inputs"),
 )
 ANSWER = (
-    *("answer", "response", "output", "prediction", "completion", "generated_answer", "actual_output"),
-    *("model_answer", "model_response", "model_output", "generated_text", "generation", "final_answer"),
-    *("llm_answer", "llm_response", "llm_output", "bot_answer", "reply", "output_text", "output_value"),
+    # Beside one of these, a column `answer` has the right answer.
+    *("generated_answer", "model_answer", "predicted_answer", "llm_answer", "rag_answer", "bot_answer"),
+    *("answer", "response", "output", "prediction", "completion", "actual_output", "model_response", "model_output"),
+    *(
+        "generated_text",
+        "generation",
+        "final_answer",
+        "llm_response",
+        "llm_output",
+        "reply",
+        "output_text",
+        "output_value",
+    ),
     *("attributes_output_value", "bot_response", "bot_reply", "bot_message", "bot_msg", "chatbot_response"),
     *("chatbot_answer", "chatbot_reply", "assistant_response", "assistant_answer", "assistant_reply"),
     *("assistant_message", "assistant_output", "ai_response", "ai_answer", "ai_reply", "ai_message", "ai_output"),
-    *("gpt_response", "gpt_answer", "rag_response", "rag_answer", "generated_response", "generated_output"),
-    *("predicted_answer", "actual_answer", "actual_response", "answer_text", "response_text"),
+    *("gpt_response", "gpt_answer", "rag_response", "generated_response", "generated_output"),
+    *("actual_answer", "actual_response", "answer_text", "response_text"),
     *("agent_answer", "generated_texts", "predictions", "outputs"),
 )
 REFERENCE = (
@@ -26,7 +36,18 @@ REFERENCE = (
 QUERY_TYPE_OF_PAIR = ("query_type", "subset", "category", "task_type", "question_type", "type", "domain")
 RESPONSE_ID = (
     *("external_id", "response_id", "record_id", "trace_id", "request_id", "sample_id", "span_id", "answer_id"),
-    *("message_id", "interaction_id", "completion_id", "generation_id", "observation_id", "log_id", "example_id", "id"),
+    *(
+        "message_id",
+        "interaction_id",
+        "completion_id",
+        "generation_id",
+        "observation_id",
+        "log_id",
+        "example_id",
+        "item_id",
+        "uid",
+        "id",
+    ),
 )
 JUDGE = ("judge", "judge_name", "evaluator", "scorer", "detector", "judge_model", "evaluator_name")
 MODEL_AS_JUDGE = ("judge", "judge_name", "model", "judge_model", "model_name")

@@ -14,6 +14,7 @@ from judgeboard.imports.fields import (
     EXTRA,
     Cells,
     Columns,
+    ColumnUse,
     Unusable,
     fault_in,
     is_beside,
@@ -21,7 +22,7 @@ from judgeboard.imports.fields import (
     simple_name,
 )
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
-from judgeboard.imports.proposals import is_time, judged_columns, propose
+from judgeboard.imports.proposals import FILE_NAME, is_time, judged_columns, propose
 from judgeboard.imports.values import Meanings, is_missing
 from judgeboard.store.filters import metadata_path, value_at
 from judgeboard.text import shortened
@@ -29,6 +30,7 @@ from judgeboard.text import shortened
 LEAST_FIT = 0.95
 """The share of the tried rows that a mapping must read."""
 TIMES = frozenset({"asked_at", "at"})
+TEXTS = ("query", "answer", "context")
 _TEXTS = frozenset({"query", "answer"})  # an object in these fields has the text inside
 _OPTIONAL = frozenset({"context"})  # optional fields that are read in columns with any name if the values show them
 _LABEL, _BY_PERSON = "grades.label", {"grades.annotator": "human"}  # a label without a name
@@ -126,10 +128,6 @@ class FirstRows:
         # What is proposed: fields that are missing, and what the file has beside its answers.
         columns, values_of_all = dict(mapped), dict(constants)
         sure = not missing
-        likely = [ours for ours in class_.columns if ours not in fields]
-        if missing or class_.brings_answers:
-            proposed = propose(class_.columns, missing, likely, free)
-            columns |= {theirs: ours for theirs, ours in proposed.items() if missing or ours in _OPTIONAL}
         if kind == "responses":
             names = {name for row in self.rows[:_EXAMPLES] for name in row}
             top = {name: values for name, values in self._columns(set(mapped)).items() if name in names}
@@ -138,6 +136,14 @@ class FirstRows:
                     columns |= {theirs: ours for theirs, ours in beside.columns.items() if theirs not in mapped}
                     values_of_all |= beside.constants
                     sure &= beside.is_sure
+        if missing or class_.brings_answers:
+            likely = [ours for ours in class_.columns if ours not in fields]
+            proposed = propose(class_.columns, missing, likely, free)
+            columns |= {
+                theirs: ours
+                for theirs, ours in proposed.items()
+                if theirs not in columns and (not sure or ours in _OPTIONAL)
+            }
         mapping = self._tried(kind, columns, values_of_all, mapped, sure=sure)
         label = next((name for name in mapping.left_over if simple_name(name) == "label"), None)
         if kind != "responses" or label is None or not mapping.is_certain:
@@ -145,12 +151,28 @@ class FirstRows:
         tried = self._tried(kind, {**columns, label: _LABEL}, {**values_of_all, **_BY_PERSON}, mapped, sure=True)
         return replace(mapping, further=(label, _LABEL)) if _LABEL in tried.columns.values() else mapping
 
+    def texts(self, mapped: Mapping[str, str]) -> list[str]:
+        """Return the columns of question, answer and passages, as far as names or values show them."""
+        class_ = kind_class("responses")
+        taken = self._taken(columns_of(class_, mapped, {}, self.meanings))
+        free = self._columns({*taken.values()})
+        missing = [ours for ours in TEXTS if ours not in taken]
+        columns = {name: values for name, values in free.items() if name not in taken.values()}
+        taken |= {
+            ours: theirs
+            for theirs, ours in propose(class_.columns, _TEXTS.intersection(missing), missing, columns).items()
+        }
+        return [taken[ours] for ours in TEXTS if ours in taken]
+
     def _tried(
         self, kind: str, columns: dict[str, str], constants: dict[str, str], mapped: Mapping[str, str], *, sure: bool
     ) -> FileMapping:
         """Return the mapping without what does not fit the rows."""
         while True:
             trial = _Trial(self, kind, columns, constants)
+            if trial.likely.keys() - constants.keys():
+                constants, sure = {**trial.likely, **constants}, False
+                continue
             unfit = trial.unfit - mapped.keys() if kind == "responses" else trial.unfit & columns.keys() - mapped.keys()
             if not unfit:
                 break
@@ -209,6 +231,7 @@ class _Trial:
         self._beside = {name: kind_class(name)("default") for name in BESIDE}
         self._faults: Counter[str] = Counter()
         self._times: Counter[str] = Counter()
+        self._files: Counter[str] = Counter()  # values that are no question or answer
         cells = [
             Cells(
                 *(values, taken, others, first.textual),
@@ -218,7 +241,7 @@ class _Trial:
             )
             for values, taken, others in rows
         ]
-        self._reading.look(cells, first.file)
+        self.likely = self._reading.look(cells)
         for each in cells:
             self._try(each)
 
@@ -226,8 +249,8 @@ class _Trial:
     def unfit(self) -> set[str]:
         """The columns whose values do not fit. Fields by their names stay so, but a column that repeats is no id."""
         tried = {*self.columns, *(self.taken[name] for name in {"external_id"} & self.taken.keys())}
-        least = 1 - LEAST_FIT
-        return {each for each in tried & self._faults.keys() if self._faults[each] > least * self._times[each]}
+        faults = {name: self._faults[name] for name in tried} | self._files
+        return {name for name, count in faults.items() if count > (1 - LEAST_FIT) * self._times[name]}
 
     def _try(self, cells: Cells) -> None:
         """Read a row, and count the columns that cannot be read."""
@@ -235,6 +258,8 @@ class _Trial:
         self._times.update(theirs for ours, theirs in taken.items() if cells.get(ours) is not None)
         if fault_in(dict(cells.values)):
             return
+        texts = [(taken[ours], cells.get(ours)) for ours in _TEXTS & taken.keys() if taken[ours] != ours]
+        self._files.update(name for name, text in texts if isinstance(text, str) and FILE_NAME.fullmatch(text.strip()))
         try:
             record = self._reading.build(cells)
         except Unusable as error:
@@ -277,6 +302,12 @@ class _Trial:
         left_over = dict.fromkeys(
             each for name, names in inside.items() for each in names or [name] if each not in read
         )
+        # Columns of scores have the names of their dimensions.
+        for use in self._reading.uses([ColumnUse(None, name, "") for name in left_over]):
+            if use.ours is not None and use.theirs is not None:
+                del left_over[use.theirs]
+                values = tuple(str(row.get(use.theirs, "")) for row in first.rows[:2])
+                fields.append(MappedField(use.ours, use.theirs, values))
         return FileMapping(
             first.file,
             self.kind,
@@ -387,7 +418,7 @@ def mapping_of(
 ) -> FileMapping:
     """Return the mapping of a file. Without a kind, its rows are answers, unless only another kind fits."""
     if kind is None and first.rows and not _has_texts(first, mapped):
-        for name in kinds_of(first.rows[0]):
+        for name in (*kinds_of(first.rows[0]), "responses", "grades"):
             mapping = first.mapping(name, mapped, constants)
             if mapping.is_usable:
                 return mapping

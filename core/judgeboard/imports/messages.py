@@ -15,7 +15,7 @@ ROLE_NAMES = ("role", "sender", "speaker", "author", "from", "type", "message_ro
 TEXT_NAMES = ("content", "text", "message", "value", "body", "utterance", "message_text", "msg")
 MESSAGES_NAMES = (
     *("messages", "turns", "conversation", "conversations", "chat_history", "dialogue", "dialog", "history", "chat"),
-    *("transcript", "chat_messages"),
+    *("transcript", "chat_messages", "chatbot"),
 )
 
 
@@ -51,5 +51,9 @@ def as_messages(value: Any) -> list[dict[str, Any]]:
             value = parsed_json("", value)
         except Unusable:
             return []
+    if isinstance(value, list) and value and all(isinstance(each, list) and len(each) == 2 for each in value):
+        # Pairs of a question and its answer, as chat widgets keep them.
+        roles = (USER, ASSISTANT)
+        value = [{"role": role, "content": text} for pair in value for role, text in zip(roles, pair, strict=True)]
     messages = [as_message(item) for item in value] if isinstance(value, list) else []
     return [message for message in messages if message is not None] if None not in messages else []

@@ -1,6 +1,7 @@
 """Proposes fields of columns from their names and first values. `mapping` tries what is proposed here."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,32 +21,50 @@ from judgeboard.text import as_utc
 # Words in the name of a column: one of the first group alone makes a proposal, the others need fitting values.
 _HINTS: Mapping[str, tuple[str, str]] = {
     "query": (
-        "question query frage anfrage pregunta consulta vraag domanda pergunta prompt utterance",
+        "question query frage anfrage pregunta consulta vraag domanda pergunta prompt utterance вопрос 質問 问题",
         "user usr customer client kunde visitor human message msg text input request inquiry asked",
     ),
     "answer": (
-        "answer antwort respuesta reponse risposta resposta antwoord response reply completion",
+        "answer antwort respuesta reponse risposta resposta antwoord response reply completion ответ 回答 答案",
         "bot chatbot assistant ai gpt llm agent generated result output message msg text resolution",
     ),
     "context": (
         (
             "context contexts passage passages chunk chunks snippet snippets evidence document documents docs kontext "
-            "articles kb sources knowledge"
+            "textstelle textstellen articles kb sources knowledge fragmento fragmentos contexto contexte extraits "
+            "fuentes documentos"
         ),
         "article source citation citations references retrieved nodes quellen wissen",
     ),
     "reference": ("reference gold golden truth expected ideal", "correct target best"),
-    "external_id": ("id uuid guid", "ticket number nr no key case ref row"),
-    "asked_at": ("time timestamp ts date datetime datum zeit fecha created", "on at sent received day start"),
-    "thumbs": ("thumb thumbs feedback rating vote helpful csat satisfaction satisfied reaction bewertung", "score"),
+    "external_id": ("id uuid uid guid номер", "ticket number nr no key case ref row item"),
+    "asked_at": (
+        "time timestamp ts date datetime datum zeit fecha data dato дата 日時 时间 created",
+        "on at sent received day start",
+    ),
+    "thumbs": (
+        (
+            "thumb thumbs feedback rating vote helpful csat satisfaction satisfied reaction bewertung avis valoracion "
+            "оценка 評価"
+        ),
+        "score",
+    ),
     "stars": ("star stars feedback rating csat satisfaction bewertung", "score"),
     "generator_model": ("model llm engine", ""),
-    "query_type": ("type category intent topic kategorie thema tema sujet anliegen", "department area"),
-    "generator_cost": ("cost kosten costo cout price preis", "eur usd amount"),
-    "feedback": ("feedback rating satisfaction satisfied reaction bewertung zufriedenheit vote", "score"),
+    "query_type": (
+        "type category intent topic kategorie thema tema theme sujet anliegen categoria categorie rubrik тема",
+        "department area",
+    ),
+    "generator_cost": ("cost kosten costo coste cout price preis", "eur usd amount"),
+    "feedback": (
+        "feedback rating satisfaction satisfied reaction bewertung zufriedenheit vote avis valoracion оценка 評価",
+        "score",
+    ),
 }
 _FEEDBACK = frozenset({"thumbs", "stars", "feedback"})
 _ENOUGH = 2.0  # the smallest score of a proposal
+_ACCENT = re.compile("[\u0300-\u036f]")
+_SYLLABLE = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # Chinese and Japanese write no blanks; two are about a word
 _PART = 5  # letters; a hint of this length also counts inside a longer word, as in "Kundenfrage"
 _ASKS = re.compile("[?\uff1f]")  # U+FF1F is the question mark of Chinese and Japanese texts
 _PASSAGE = 40  # words; a longer text is rather a passage than a question
@@ -56,7 +75,7 @@ _GOLD = frozenset({"gold", "golden", "truth", "expected", "ideal", "reference", 
 _CODE = re.compile(
     r"[A-Za-z]{1,10}[-_]?\d{2,}|[0-9a-f]{8}-?[0-9a-f-]{8,}"
 )  # such values are ids, whatever their name is
-_FILE = re.compile(r"\S+\.\w{1,5}")
+FILE_NAME = re.compile(r"\S+\.\w{1,5}")
 # With these words in its name, an id is not that of an answer.
 _OTHER_IDS = frozenset(
     {"user", "customer", "client", "agent", "session", "conversation", "chat", "thread", "org", "tenant", "bot"}
@@ -80,8 +99,11 @@ def propose(
             continue
         hints = _hints_of(ours, fields) if ours in _HINTS or ours in needed else None
         for theirs, look in looks.items() if hints is not None else ():
-            words = simple_name(theirs).split("_")
+            words = _words(theirs)
             fit = _fit(ours, look, words)
+            # The id of an answer is its own, and no part of a list.
+            if ours == "external_id" and "answer" in fields and (not look.distinct or re.search(r"\.\d", theirs)):
+                continue
             if fit is not None and (score := _name_score(words, *(hints or ((), ()))) + fit) > 0:
                 scores.append((score, ours, theirs))
     proposed: dict[str, str] = {}
@@ -110,7 +132,7 @@ class _Look:
         texts = [value for value in present if isinstance(value, str)]
         return cls(
             present,
-            median(len(text.split()) for text in texts) if texts else 0.0,
+            median(map(_word_count, texts)) if texts else 0.0,
             _share(lambda value: isinstance(value, str) and _ASKS.search(value) is not None, present),
             _share(_is_prose, present),
             1.0 if dates_of("", texts) is not None else _share(is_time, present),
@@ -123,12 +145,16 @@ def _share(holds: Callable[[Any], bool], values: Sequence[Any]) -> float:
     return sum(map(holds, values)) / len(values) if values else 0.0
 
 
+def _word_count(text: str) -> int:
+    return len(text.split()) + len(_SYLLABLE.findall(text)) // 2
+
+
 def _is_prose(value: Any) -> bool:
     """Whether a value is a text that people read: no number, code, address, list or object."""
     if not isinstance(value, str) or value.lstrip()[:1] in {"[", "{"}:
         return False
     words = value.split()
-    code = len(words) == 1 and (re.search(r"\d|://|@", words[0]) or _FILE.fullmatch(words[0]))
+    code = _word_count(value) == 1 and (re.search(r"\d|://|@", words[0]) or FILE_NAME.fullmatch(words[0]))
     return not code and re.search(r"[^\W\d_]{2}", value) is not None and not is_time(value)
 
 
@@ -172,7 +198,7 @@ def _hints_of(ours: str, fields: ColumnNames) -> tuple[Collection[str], Collecti
     return [name for name in fields[ours] if "_" not in name], ()
 
 
-def _name_score(words: Sequence[str], strong: Collection[str], weak: Collection[str]) -> float:
+def _name_score(words: Collection[str], strong: Collection[str], weak: Collection[str]) -> float:
     """Return 2 for a word that suffices, 1 for a weaker one, and 0.25 for each further one."""
 
     def count(hints: Collection[str]) -> int:
@@ -184,7 +210,7 @@ def _name_score(words: Sequence[str], strong: Collection[str], weak: Collection[
     return (2.0 if of_strong else 1.0) + 0.25 * (of_strong + of_weak - 1)
 
 
-def _fit(ours: str, look: _Look, words: Sequence[str]) -> float | None:
+def _fit(ours: str, look: _Look, words: Collection[str]) -> float | None:
     """Return how well the values of a column fit a field (about -1 to 2); None if they do not fit at all."""
     if not look.values:
         return None
@@ -201,7 +227,7 @@ def _fit(ours: str, look: _Look, words: Sequence[str]) -> float | None:
         return None
     fits, fit = {
         "external_id": (
-            look.distinct and _are_ids(look.values) and not _OTHER_IDS.intersection(words),
+            _are_ids(look.values) and not _OTHER_IDS.intersection(words),
             2.0 if all(_CODE.fullmatch(str(value)) for value in look.values) else 1.0,
         ),
         "asked_at": (look.times > 0.8, 2.0),
@@ -254,11 +280,12 @@ _METRICS = frozenset(
         *("coherence", "fluency", "completeness", "conciseness", "toxicity", "helpfulness", "harmfulness"),
     }
 )
+_OF_PASSAGES = frozenset({"similarity", "similarity_score", "relevance_score", "retrieval_score", "rank"})
 _LABEL_WORDS = frozenset({"label", "verdict", "decision", "passed", "outcome", "result"})
 _SCORE_WORDS = frozenset({"score", "rating", "grade", "value", "points", "stars"})
 _REASON_WORDS = frozenset({"reason", "reasoning", "rationale", "explanation", "critique", "comment", "justification"})
 _USERS = frozenset({"user", "customer", "thumbs", "thumb", "id", "ids"})
-_WHO_WORDS = frozenset({"model", "name", "id"})
+_WHO_WORDS = frozenset({"model", "name", "id", "llm"})
 
 
 class Beside(NamedTuple):
@@ -301,11 +328,18 @@ def _judged(by: _Judged, columns: Mapping[str, Sequence[Any]]) -> Beside | None:
     own = {name: by.words & _words(name) for name in columns}
     who = [name for name in own if own[name] and simple_name(name) in by.fields[by.who] and _are_texts(columns[name])]
     parts: dict[str, str] = {}
+    reasons: list[str] = []
     scores: dict[str, Sequence[Any]] = {}
     for name, values in present.items():
         rest = _words(name) - by.words
         is_score = by.kind == "verdicts" and (bool(rest & _METRICS) or simple_name(name) in by.fields["quality"])
-        if not values or name in who or rest & _USERS or not (own[name] or who or is_score):
+        if (
+            not values
+            or name in who
+            or simple_name(name) in _OF_PASSAGES
+            or rest & _USERS
+            or not (own[name] or who or is_score)
+        ):
             continue
         if all(isinstance(_number(value), int | float) for value in values):
             if is_score or rest & _SCORE_WORDS or (own[name] and rest and not rest & _WHO_WORDS):
@@ -313,9 +347,11 @@ def _judged(by: _Judged, columns: Mapping[str, Sequence[Any]]) -> Beside | None:
         elif rest & _LABEL_WORDS and all(label_of(value, name) for value in values):
             parts.setdefault("label", name)
         elif rest & _REASON_WORDS and _are_texts(values):
-            parts.setdefault(by.note, name)
+            reasons.append(name)
         elif own[name] and rest & _WHO_WORDS and _are_texts(values):
             who.append(name)
+    if len(reasons) == 1:  # several would each belong to one score
+        parts[by.note] = reasons[0]
     mapped, scale, is_sure = _scores(by, scores)
     if "label" not in parts and not mapped:
         return None
@@ -351,7 +387,9 @@ def _scores(by: _Judged, scores: Mapping[str, Sequence[Any]]) -> tuple[dict[str,
 
 
 def _words(name: str) -> frozenset[str]:
-    return frozenset(simple_name(name).split("_"))
+    """Return the words of a name without accents."""
+    letters = unicodedata.normalize("NFC", _ACCENT.sub("", unicodedata.normalize("NFD", name)))
+    return frozenset(simple_name(letters).split("_"))
 
 
 def _is_quality(numbers: Sequence[Any]) -> bool:

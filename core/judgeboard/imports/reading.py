@@ -25,6 +25,7 @@ from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, kind_class
 from judgeboard.imports.labels import check_label_set
 from judgeboard.imports.mapping import (
+    TEXTS,
     TIMES,
     FileMapping,
     FirstRows,
@@ -146,9 +147,6 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             rows = self.export.rows(rows)
             if of_keys:
                 _, rows = first_items(rows, LOOK_AHEAD, self._is_full)
-        elif request.get("format", AUTO) == AUTO and len(taken := self._texts()) == 3:
-            passages = PassageRows(*taken)
-            rows = passages.rows(rows) if passages.fit(first) else rows
         self._check_mapped(len(first))
         self._items = rows
 
@@ -207,17 +205,23 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         return None
 
     def _shaped(self, rows: Rows, first: list[dict[str, Any]]) -> tuple[Rows, list[dict[str, Any]]]:
-        """Return the rows inside an object, or the conversations of messages, if the rows of the file are such."""
+        """Return the rows inside an object, or the rows of answers, if a file has a row per message or passage."""
         of_answers = self._request.get("beside") or self._request.get("kind") in {None, RESPONSES}
         if of_answers and (path := inner_rows(first)) is not None and not kinds_of(first[0]):
             self.left_out = tuple(name for name in first[0] if name != path[0])
             shape = unwrapped(path)
-        elif first and not self._mapped and (messages := MessageRows(first[0])).fit(first):
+        elif first and not self._mapped and (messages := MessageRows(first)).fits:
             shape = messages.rows
+        elif of_answers and (passages := self._passages(first)) is not None and passages.fit(first):
+            shape = passages.rows
         else:
             return rows, first
         ahead, rows = first_items(shape(rows), LOOK_AHEAD, self._is_full)
         return rows, [item.values for item in ahead if isinstance(item, Row)]
+
+    def _passages(self, first: list[dict[str, Any]]) -> PassageRows | None:
+        columns = FirstRows(self.name, first, self.format.textual, {}, None).texts(self._mapped)
+        return PassageRows(*columns) if len(columns) == len(TEXTS) else None
 
     def _open(self, first: list[dict[str, Any]], export: Export | None, *, of_keys: bool) -> None:
         """Choose the kind of the rows, and the columns of its fields."""
@@ -248,7 +252,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self.kind = _kind(self.kind_name, request)
         cells = [self._cells(Row(0, row)) for row in first] if export is None else []
         if self._answer_kind is None:
-            self.kind.look(cells, self.name)
+            self.kind.look(cells)
         self._answers = AnswersOfExport(self.format.textual) if export is not None else None
         if export is not None:
             keys = {
@@ -272,12 +276,6 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         unread = {use.theirs: [use.example] for use in uses if use.ours is None and use.theirs is not None}
         of_messages = {theirs: values for theirs, values in unread.items() if theirs.startswith(IN_MESSAGES)}
         return propose(kind_class(RESPONSES).columns, (), ["context"], of_messages)
-
-    def _texts(self) -> list[str]:
-        """Return the columns of question, answer and passages."""
-        fields = self.mapping.fields if self.mapping is not None and self.mapping.kind == RESPONSES else ()
-        columns = {each.ours: each.theirs for each in fields if each.theirs is not None}
-        return [columns[name] for name in ("query", "answer", "context") if name in columns]
 
     def _check_mapped(self, rows: int) -> None:
         unseen = self.export.unseen if self.export is not None else self._columns.unseen

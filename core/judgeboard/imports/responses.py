@@ -65,7 +65,7 @@ class ResponseImport(ImportKind[Response]):
         "external_id": (
             *("external_id", "id", "response_id", "record_id", "trace_id", "context_trace_id", "run_id", "request_id"),
             *("sample_id", "span_id", "context_span_id", "uuid", "message_id", "interaction_id", "completion_id"),
-            *("generation_id", "observation_id", "log_id", "example_id"),
+            *("generation_id", "observation_id", "log_id", "example_id", "item_id", "uid"),
         ),
         "source": ("source",),
         "query": known_names.QUESTION,
@@ -87,7 +87,18 @@ class ResponseImport(ImportKind[Response]):
         "messages": ("messages", "input_messages", "llm_input_messages", "chat_messages", "conversation"),
         "reference": known_names.REFERENCE,
         "asked_at": (
-            *("asked_at", "ts", "timestamp", "created_at", "time", "date", "datetime", "start_time", "logged_at"),
+            *(
+                "asked_at",
+                "ts",
+                "timestamp",
+                "created_at",
+                "time",
+                "date",
+                "datetime",
+                "start_time",
+                "logged_at",
+                "created",
+            ),
             *("requested_at", "request_time", "created_on", "created_date", "date_time", "date_and_time", "started_at"),
             *("sent_at", "received_at", "event_time", "message_timestamp", "timestamp_utc", "query_time", "at"),
         ),
@@ -404,6 +415,11 @@ def _passage(number: int, item: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(nested, dict):
         text, rest = _passage(number, nested)
         return text, {name: value for name, value in {**item, "document": rest}.items() if value != {}}
+    # Without a known key, the longest text of several words is the passage.
+    texts = {name: value for name, value in item.items() if isinstance(value, str) and " " in value.strip()}
+    if texts:
+        longest = max(texts, key=lambda name: len(texts[name]))
+        return texts[longest], {name: value for name, value in item.items() if name != longest}
     return _json_text(item), {}
 
 
@@ -429,7 +445,7 @@ _UP = frozenset(
             "sí",
             "si",
         ),
-        *("bueno", "positivo", "útil", "sim", "bom", "goed", "buono"),
+        *("bueno", "buena", "bonne", "buona", "boa", "да", "positivo", "útil", "sim", "bom", "goed", "buono"),
     }
 )
 _DOWN = frozenset(
@@ -437,7 +453,7 @@ _DOWN = frozenset(
         *("down", "thumbs down", "thumbs_down", "thumbsdown", "👎", "false", "no", "negative", "dislike", "disliked"),
         *("bad", "unhelpful", "not helpful", "not_helpful", "downvote", "downvoted", "schlecht", "nein", "negativ"),
         *("nicht hilfreich", "non", "mauvais", "inutile", "malo", "mal", "negativo", "inútil", "não", "mau", "nee"),
-        *("slecht", "cattivo"),
+        *("slecht", "cattivo", "mala", "mauvaise", "cattiva", "нет"),
     }
 )
 _SKIN_TONES = dict.fromkeys(range(0x1F3FB, 0x1F400))

@@ -24,17 +24,18 @@ _ORDER = ("turn", "position", "index", "sequence", "seq", "message_index", "turn
 
 
 def inner_rows(first: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
-    """Return the path to the rows inside the only object of a file, None if it has none."""
+    """Return the path to the rows inside the only object of a file, in a list or under their ids, else None."""
     if len(first) != 1:
         return None
     lists: list[tuple[bool, int, tuple[str, ...]]] = []
     waiting: list[tuple[tuple[str, ...], Any]] = [((), first[0])]
     while waiting:
         path, value = waiting.pop()
-        if isinstance(value, dict) and len(path) < _DEPTH:
+        rows = [*value.values()] if isinstance(value, dict) and path else value
+        if _are_rows(rows) and (rows is value or {*rows[0]} == {*rows[-1]}):
+            lists.append((_has_answer(rows[0]), len(rows), path))
+        elif isinstance(value, dict) and len(path) < _DEPTH:
             waiting += [((*path, name), inner) for name, inner in value.items()]
-        elif _are_rows(value):
-            lists.append((_has_answer(value[0]), len(value), path))
     return max(lists, default=(False, 0, None))[2]
 
 
@@ -43,6 +44,12 @@ def _are_rows(value: Any) -> bool:
     if not isinstance(value, list) or len(value) < 2 or not all(isinstance(item, dict) for item in value):
         return False
     return as_message(value[0]) is None and any(isinstance(text, str) for text in value[0].values())
+
+
+def _are_roles(values: Sequence[str]) -> bool:
+    """Whether values are roles of users and assistants."""
+    roles = [role_of(value) for value in values]
+    return {USER, ASSISTANT} <= set(roles) and roles.count(None) * 20 <= len(roles)
 
 
 def _has_answer(row: Mapping[str, Any]) -> bool:
@@ -63,6 +70,8 @@ def unwrapped(path: tuple[str, ...]) -> Shape:
             for name in path:
                 of_all |= {key: value for key, value in inner.items() if simple_name(key) in _OF_ALL}
                 inner = inner.get(name) or {}
+            if isinstance(inner, dict):
+                inner = [{"id": name, **row} if isinstance(row, dict) else row for name, row in inner.items()]
             for number, row in enumerate(inner, start=1):
                 yield (
                     Row(number, {**of_all, **row})
@@ -74,19 +83,24 @@ def unwrapped(path: tuple[str, ...]) -> Shape:
 
 
 class MessageRows:
-    """A file with a row per message: the columns of the role, the text, the conversation, and the place in it."""
+    """A file with a row per message: the columns of the role, the text, the conversation, and the place in it.
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
+    The values show a column whose name is not known: the text is longest, and conversations repeat.
+    """
+
+    def __init__(self, first: Sequence[Mapping[str, Any]]) -> None:
+        names = first[0]
+        values = {name: [str(row.get(name) or "") for row in first] for name in names}
         self._role, self._text = key_named(names, ROLE_NAMES), key_named(names, TEXT_NAMES)
         self._order = key_named(names, _ORDER)
         self._conversation = key_named(names, (*known_names.CONVERSATION, *_CONVERSATION))
-
-    def fit(self, first: Sequence[Mapping[str, Any]]) -> bool:
-        """Whether the first rows are messages of users and assistants."""
-        if None in (self._role, self._text, self._conversation):
-            return False
-        roles = [role_of(row.get(str(self._role))) for row in first]
-        return {USER, ASSISTANT} <= set(roles) and roles.count(None) * 20 <= len(roles)
+        if not _has_answer(names):
+            self._role = self._role or next((name for name in names if _are_roles(values[name])), None)
+            self._text = self._text or max(names, key=lambda name: sum(map(len, values[name])), default=None)
+            distinct = {name: len({*values[name]}) for name in names if name not in {self._role, self._text}}
+            repeated = [name for name, count in distinct.items() if 1 < count <= len(first) / 2]
+            self._conversation = self._conversation or max(repeated, key=distinct.__getitem__, default=None)
+        self.fits = None not in (self._role, self._text, self._conversation) and _are_roles(values[str(self._role)])
 
     def rows(self, items: Rows) -> Rows:
         """Yield a row per conversation. Messages of several conversations may alternate."""
@@ -125,8 +139,7 @@ class MessageRows:
 class PassageRows(NamedTuple):
     """A file with a row per passage: the columns of the question, the answer and the passages.
 
-    The rows of an answer follow each other: they have the same question, and the answer stands in all of them or only
-    in the first.
+    The rows of an answer follow each other. Question and answer stand in all of them or only in the first.
     """
 
     query: str
@@ -141,8 +154,7 @@ class PassageRows(NamedTuple):
         return texts and differ and bool(pairs) and 3 * len(pairs) >= len(first) - 1
 
     def _continues(self, row: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
-        answer = row.get(self.answer)
-        return row.get(self.query) == last.get(self.query) and (is_missing(answer) or answer == last.get(self.answer))
+        return all(is_missing(row.get(name)) or row.get(name) == last.get(name) for name in (self.query, self.answer))
 
     def rows(self, items: Rows) -> Rows:
         """Yield a row per answer, with the list of its passages."""

@@ -407,8 +407,10 @@ class GradeOf:
         return replace(self, imported=imported, rows=self.rows + 1)
 
 
-def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime) -> int:
-    """Store grades as reviews of imported reviewers; return how many rows are new.
+def insert_grades(
+    connection: Connection, grades: Sequence[GradeOf], batch_id: int | None, now: datetime
+) -> tuple[int, int]:
+    """Store grades as reviews of imported reviewers; return how many rows are new, and how many grades they change.
 
     The grades of a person that complete each other, such as one row for each dimension, are one review. A review adds
     to the person's current imported grades of the answer: it replaces the one that has the same parts, and keeps its
@@ -433,7 +435,7 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
     reviews = {key: review for key, review in reviews.items() if not known.get(key)}
     restoring = Restoring.of_import(connection, batch_id) if known.keys() & reviews else Restoring()
     current = current_imports(connection, [review for review, _ in reviews.values()])
-    new = 0
+    new = changed = 0
     for turn in in_turns(reviews.values(), lambda each: owner_of(each[0])):
         added: list[Review] = []
         for review, grade in turn:
@@ -446,10 +448,11 @@ def insert_grades(connection: Connection, grades: Sequence[GradeOf], batch_id: i
             added += changes
             current[owner_of(review)] = [each for each in before if each not in same]
             new += grade.rows
+            changed += bool(same)
         for review, id_ in zip(added, insert_reviews(connection, added), strict=True):
             if review.decision is None:
                 current[owner_of(review)].append(replace(review, id=id_))
-    return new
+    return new, changed
 
 
 def _changes(review: Review, same: Sequence[Review], at: datetime | None) -> list[Review]:

@@ -52,6 +52,19 @@ def written(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
     return path
 
 
+def stored_as_printed(file: Path, database: Path, capsys: pytest.CaptureFixture[str]) -> list[Any]:
+    """Import a file at once or with the command that is printed, and return the stored answers."""
+    command = ["import", str(file), "--db", str(database)]
+    capsys.readouterr()
+    code = run(command)
+    if code == 2:
+        printed = capsys.readouterr().err.splitlines()
+        (command,) = (shlex.split(line)[1:] for line in printed if line.startswith("  judgeboard import"))
+        code = run(command)
+    assert code == 0
+    return rows_of(open_store(database), select(RESPONSE).order_by(RESPONSE.c.id))
+
+
 def answer(number: int, **more: Any) -> dict[str, Any]:
     topic = TOPICS[number % len(TOPICS)]
     return {"id": f"n{number}", "question": f"How do I {topic} {number}?", "answer": f"Open page {number}.", **more}
@@ -144,6 +157,119 @@ def test_an_optional_value_in_another_writing_costs_no_row(sqlite_store: Store, 
     assert [row.value for row in rows_of(sqlite_store, select(FEEDBACK.c.value))] == [1, 1, 1]
 
 
+def test_rows_under_their_ids_are_found(sqlite_store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    rows = {f"case-{n}": {"question": f"Can I {topic}?", "prediction": "Yes."} for n, topic in enumerate(TOPICS)}
+    file.write_text(json.dumps({"config": {"name": "nightly"}, "results": rows}))
+    summary = import_file(sqlite_store, file)
+    assert (summary.new, summary.left_out) == (len(TOPICS), ("config",))
+    assert {each.external_id for each in rows_of(sqlite_store, select(RESPONSE))} == {*rows}
+
+
+def test_the_values_show_a_row_per_message_under_unknown_names(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [
+        {"Gespräch": f"g{n}", "Sprecher": who, "Nachricht": f"{text} {TOPICS[n]}?", "Uhr": f"{9 + n}:0{place}"}
+        for n in range(3)
+        for place, (who, text) in enumerate([("Kunde", "Geht für"), ("Bot", "Ja, für")] * 2)
+    ]
+    file = written(tmp_path / "log.csv", rows)
+    file.write_bytes(file.read_text("utf-8").encode("cp1252"))
+    answers = imported(sqlite_store, file)
+    assert Counter(each.extra["conversation"] for each in answers) == {"g0": 2, "g1": 2, "g2": 2}
+    assert answers[0].query == f"Geht für {TOPICS[0]}?"
+
+
+def test_pairs_of_a_chat_widget_are_a_conversation(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [{"hash": f"h{n}", "chatbot": [[f"Is it {n}?", "It is."], ["Since when?", "Monday."]]} for n in range(3)]
+    answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
+    assert [each.query for each in answers[:2]] == ["Is it 0?", "Since when?"]
+
+
+def test_further_passages_may_stand_in_rows_without_question_and_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = [
+        {"Nr": f"A{n}", "Frage": f"Wer pflegt {n}?", "Textstelle": "Teil 0", "Antwort": "Team A."} for n in range(9)
+    ]
+    rows = [
+        row if part == 0 else {"Nr": row["Nr"], "Frage": "", "Textstelle": f"Teil {part}", "Antwort": ""}
+        for row in first
+        for part in range(3)
+    ]
+    answers = stored_as_printed(written(tmp_path / "log.csv", rows), tmp_path / "log.db", capsys)
+    assert [len(each.passages) for each in answers] == [3] * 9
+
+
+def test_a_column_of_the_retrieval_is_no_verdict(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [answer(n, judge_model="j", similarity=0.5, retrieval_score=n / 10) for n in range(8)]
+    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert rows_of(sqlite_store, select(JUDGMENT.c.id)) == []
+
+
+def test_reasons_of_several_scores_are_the_reason_of_none(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [
+        answer(n, **{"Faithfulness (score)": 0.5, "Faithfulness (reason)": "A.", "Relevancy (score)": 0.25})
+        | {"Relevancy (reason)": "Because of B."}
+        for n in range(6)
+    ]
+    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert {row.reasoning for row in rows_of(sqlite_store, select(JUDGMENT.c.reasoning))} == {None}
+
+
+def test_the_answer_of_a_model_stands_before_the_right_answer(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [{"prompt": "v1.txt", **answer(n), "model_answer": f"Page {n}, I think."} for n in range(6)]
+    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert (answers[2].query, answers[2].answer) == (answer(2)["question"], "Page 2, I think.")
+
+
+def test_the_longest_text_of_a_passage_with_keys_of_its_own_is_the_passage(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [
+        answer(n, contexts=[{"ref": "d1", "titulo": "Ayuda uno", "texto": f"La página {n} abre."}]) for n in range(3)
+    ]
+    answers = imported(sqlite_store, written(tmp_path / "log.jsonl", rows))
+    assert answers[1].passages == ("La página 1 abre.",)
+
+
+def test_objects_between_commas_are_rows(sqlite_store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "log.json"
+    file.write_text(",\n".join(json.dumps(answer(n), indent=2) for n in range(5)) + ",\n")
+    assert import_file(sqlite_store, file).new == 5
+
+
+def test_a_title_above_the_names_of_a_sheet_is_no_name(sqlite_store: Store, tmp_path: Path) -> None:
+    book = Workbook()
+    for row in (["Export of May"], [], ["question", "answer"], *([f"Can I {topic}?", "Yes."] for topic in TOPICS)):
+        book.active.append(row)
+    book.save(tmp_path / "log.xlsx")
+    assert import_file(sqlite_store, tmp_path / "log.xlsx").new == len(TOPICS)
+
+
+@pytest.mark.parametrize(
+    ("names", "texts"),
+    [
+        (("Nº ticket", "Pregunta", "Respuesta", "Categoría", "Valoración"), ("¿Cómo va {}?", "Va bien {}.", "buena")),
+        (("Réf.", "Question posée", "Réponse", "Thème", "Avis"), ("Comment aller à {} ?", "À pied, {}.", "bien")),
+        (("Номер", "Вопрос", "Ответ", "Тема", "Оценка"), ("Где находится {}?", "Где-то здесь {}.", "да")),
+        (
+            ("番号", "質問", "回答", "category", "評価"),
+            ("返品はできますか{}", "はい、{}日以内なら可能です。", "👍"),
+        ),
+    ],
+)
+def test_columns_in_other_languages_are_found(
+    names: Sequence[str], texts: Sequence[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    question, reply, thumbs = texts
+    rows = [
+        dict(zip(names, (f"T-{n:03}", question.format(n), reply.format(n), ("a", "b")[n % 2], thumbs), strict=True))
+        for n in range(12)
+    ]
+    answers = stored_as_printed(written(tmp_path / "log.csv", rows), tmp_path / "log.db", capsys)
+    assert (answers[3].query, answers[3].answer) == (question.format(3), reply.format(3))
+    assert {each.query_type for each in answers} == {"a", "b"}
+    assert len(rows_of(open_store(tmp_path / "log.db"), select(FEEDBACK.c.id))) == 12
+
+
 def test_an_excel_sheet_is_read_like_csv(sqlite_store: Store, tmp_path: Path) -> None:
     book = Workbook()
     sheet = book.active
@@ -216,15 +342,7 @@ def test_what_is_printed_imports_the_file_and_no_field_is_wrong(
     if shape == "wrapped":
         file = folder / "log.json"
         file.write_text(json.dumps({"created": "today", "entries_of_run": rows}))
-    command = ["import", str(file), "--db", str(shutil.copyfile(sqlite_template, folder / "log.db"))]
-    capsys.readouterr()
-    code = run(command)
-    if code == 2:
-        printed = capsys.readouterr().err.splitlines()
-        (command,) = (shlex.split(line)[1:] for line in printed if line.startswith("  judgeboard import"))
-        code = run(command)
-    assert code == 0
-    stored = rows_of(open_store(folder / "log.db"), select(RESPONSE).order_by(RESPONSE.c.id))
+    stored = stored_as_printed(file, shutil.copyfile(sqlite_template, folder / "log.db"), capsys)
     assert len(stored) == 30
     for number, response in enumerate(stored):
         text = COLUMNS["answer"](number) + (" Schöne Grüße." if shape == "cp1252" else "")
@@ -254,9 +372,5 @@ def test_a_stranger_is_imported_at_once_or_with_the_command_that_is_printed(
     file = shared / "strangers" / name
     if not file.exists():
         pytest.skip("the folder shared/strangers is not there")
-    command = ["import", str(file), "--db", str(tmp_path / "log.db"), "--rejected", str(tmp_path / "rejected.jsonl")]
-    if run(command) == 2:
-        printed = capsys.readouterr().err.splitlines()
-        (command,) = (shlex.split(line)[1:] for line in printed if line.startswith("  judgeboard import"))
-        assert run(command) == 0
-    assert len(rows_of(open_store(tmp_path / "log.db"), select(RESPONSE))) == STRANGERS[name]
+    copy = shutil.copyfile(file, tmp_path / name)  # rejected rows are written beside the file
+    assert len(stored_as_printed(copy, tmp_path / "log.db", capsys)) == STRANGERS[name]
