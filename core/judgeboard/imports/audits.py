@@ -95,8 +95,7 @@ class AuditImport(RecordedImport[ImportedAudit]):
         """Store the reviews that are not stored yet, with the flags that they raise."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
-        named = self.responses_named(connection, {external_id for external_id, _ in names.values()})
-        answers = self.find_answers(connection, rows, names, named)
+        answers = self.find_answers(connection, rows, names)
         response_ids = {answer.id for answer in answers.values()}
         locked = lock_responses(connection, response_ids)
         # The versions of the judges, their judgments of the answers, and the reviews of these judgments.

@@ -198,14 +198,14 @@ class ImportKind(ABC, Generic[Record]):
         connection: "Connection",
         rows: "RowOutcomes",
         names: Mapping[int, tuple[str, str | None]],
-        named: Mapping[str, Sequence["Named"]],
     ) -> dict[int, "Named"]:
-        """Return the stored response of each row (`RowOutcomes.find`) from the responses with its id (``named``).
+        """Return the stored response of each row (`RowOutcomes.find`).
 
         A row of an export belongs to an answer in the file. It is refused if its answer is stored with other content.
         """
         from judgeboard.store.responses import stored_contents
 
+        named = self.responses_named(connection, {external_id for external_id, _ in names.values()})
         in_file = named.keys() & self.file_answers.keys()
         with_answer = [each.id for external_id in in_file for each in named[external_id]]
         contents = stored_contents(connection, with_answer) if with_answer else {}
