@@ -32,7 +32,7 @@ from judgeboard.store.engine import Store
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.items import load_item
 from judgeboard.store.judge_versions import ensure_version
-from judgeboard.store.judgment_reviews import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
+from judgeboard.store.judgment_reviews import NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.judgments import NewJudgment
 from judgeboard.store.reviews import corrections, mark_leading_flags
 from judgeboard.store.settings import set_setting
@@ -405,9 +405,7 @@ def test_every_judgment_is_shown_and_those_that_a_flag_compares_are_open(
         supreme = ensure_version(connection, JudgeVersion("supreme", "audit", "m"))
         judged = load_item(connection, response).with_claims
         assert judged is not None
-        audit = NewJudgmentReview(
-            AuditedJudgment(response, judged.id, "log", "two-judges", "QA"), 0, False, StepRecord(Status.OK)
-        )
+        audit = NewJudgmentReview(response, judged.id, 0, False, StepRecord(Status.OK))
         store_judgment_reviews(connection, supreme.id, None, [audit])
     page = open_page("item", response=response)
     [pane] = [body for body in bodies(page) if "jb-signals" in body]

@@ -25,9 +25,7 @@ _OURS = (
     *("responses", "judgments", "flags", "reviews"),
     *("comments", "pairs", "comparisons", "preferences", "audits", *WITHOUT_SUBJECT),
 )
-TABLES = tuple(
-    with_methods("table", dict.fromkeys(_OURS, ""), lambda each: each.exports, before="audits", reserved=_OTHER)
-)
+TABLES = tuple(with_methods("table", dict.fromkeys(_OURS, ""), lambda each: each.exports, reserved=_OTHER))
 _SHAPES = ("ragas", "deepeval", "phoenix", "label-studio", "openai-evals", "dpo")
 _DATASETS = with_methods("dataset", dict[str, Dataset](), lambda each: each.datasets, reserved=_SHAPES)
 SHAPES = (*_SHAPES, *_DATASETS)
@@ -92,12 +90,10 @@ def export_command(
     The table `ratings` is for analysis: one row per answer and person, with the verdict of one judge version beside the
     grades. An answer that nobody reviewed has one row, with the verdict alone.
 
-    A file is complete or not written at all. Tables can be imported into another database, in this order:
-    failure_modes, label_schemas, responses, pairs, samples, judgments (--kind verdicts), comparisons, audits, flags,
-    reviews and preferences (--kind grades), comments, issues. Two tables cannot be imported: ratings, because it is
-    computed from other tables, and refinements (attempts of self-refine), because their runs are not exported. --where
-    selects the answers or pairs whose rows are exported. With --as, the answers that people reviewed are exported as a
-    dataset.
+    A file is complete or not written at all. These tables can be imported into another database, in this order:
+    responses, pairs, samples, judgments (--kind verdicts), comparisons, audits, reviews and preferences (--kind
+    grades). --where selects the answers or pairs whose rows are exported. With --as, the answers that people reviewed
+    are exported as a dataset.
     """
     from judgeboard.formats.files import format_by_ending
     from judgeboard.store.export import export_tables

@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple, Unpack
 
 import click
 
@@ -16,7 +16,7 @@ from judgeboard.errors import BadInput, MissingDatabase
 from judgeboard.formats.files import AUTO, FORMATS
 from judgeboard.imports.dates import DateOrder
 from judgeboard.imports.fields import parse_mapping
-from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, NOT_IMPORTED, TABLE_KINDS, kind_class
+from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
 from judgeboard.imports.values import parse_constants, parse_values
 from judgeboard.registry.plugins import has_plugins
 from judgeboard.registry.tools import IMPORTS
@@ -54,18 +54,6 @@ dates_option = click.option(
     help="Order of day and month in dates with the year last, such as 03/04/2026. By default, a date of the file with "
     "a day above 12 shows the order.",
 )
-
-
-class _KindChoice(click.Choice[str]):
-    """The kinds of files. For a table of an export that is no kind, the error names the kind, or the reason."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the kind."""
-        if value in TABLE_KINDS:
-            self.fail(f"import {value} with --kind {TABLE_KINDS[value]}", param, ctx)
-        if value in NOT_IMPORTED:
-            self.fail(f"{value} cannot be imported: {NOT_IMPORTED[value]}", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 class _ImportCommand(CommandWithArguments):
@@ -119,7 +107,7 @@ could be used, the columns or dates are not clear, or a file could not be read t
 """,
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--kind", type=_KindChoice([*KINDS]), help="Kind of file (default: as its columns show).")
+@click.option("--kind", type=click.Choice([*KINDS]), help="Kind of file (default: as its columns show).")
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
     "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an object "

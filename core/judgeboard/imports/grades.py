@@ -209,8 +209,7 @@ class GradeImport(ImportKind[ImportedGrade | ImportedPreference]):
         for index in self._refuse_respelled(connection, rows, "pair_id", of_pairs):
             del preferences[index]
         grade_names = {index: (record.response_id, record.source) for index, record in grades.items()}
-        responses = self.responses_named(connection, {name for name, _ in grade_names.values()}) if grades else {}
-        known = self.find_answers(connection, rows, grade_names, responses)
+        known = self.find_answers(connection, rows, grade_names)
         if (label_set := self.labels.label_set) is not None:
             words = {i: grades[i].fields[label_set] for i in known if i in grades and label_set in grades[i].fields}
             options = set(label_set_field(connection, label_set, words.values(), self.actor, now).values)

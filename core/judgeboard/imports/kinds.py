@@ -70,55 +70,14 @@ _OURS: dict[str, Kind] = {
         "judgeboard compare --recorded --judge-version NAME",
     ),
     "audits": Kind(
-        "judgeboard.imports.tables:AuditImport",
+        "judgeboard.imports.audits:AuditImport",
         "Audits",
         "audit",
         "reviews of a judge's verdicts by a second judge (supreme judge), as `judgeboard export audits` writes them",
     ),
-    "flags": Kind(
-        "judgeboard.imports.tables:FlagImport",
-        "Flags",
-        "flag",
-        "flags of answers with their states, as `judgeboard export flags` writes them",
-        "judgeboard flags list",
-    ),
-    "comments": Kind(
-        "judgeboard.imports.tables:CommentImport",
-        "Comments",
-        "comment",
-        "people's comments on answers, with their edits",
-    ),
-    "failure_modes": Kind(
-        "judgeboard.imports.tables:FailureModeImport",
-        "Failure modes",
-        "failure mode",
-        "the list of failure modes, with its changes; import it before grades",
-    ),
-    "label_schemas": Kind(
-        "judgeboard.imports.tables:LabelSchemaImport",
-        "Label schemas",
-        "label schema",
-        "versions of label schemas; import them before grades",
-    ),
-    "issues": Kind(
-        "judgeboard.imports.tables:IssueImport",
-        "Issues",
-        "issue",
-        "issues: a title and a filter of answers, with their versions",
-    ),
 }
 
-TABLE_KINDS = {"judgments": "verdicts", "reviews": "grades", "preferences": "grades"}
-"""The kinds that import exported tables with other names."""
-NOT_IMPORTED = {
-    "ratings": "it is computed from verdicts and grades: import these",
-    "refinements": "attempts belong to a run with its model and its prompts, which no export has: import the improved "
-    "answers as responses, and their verdicts",
-}
-"""The exported tables that cannot be imported, with the reason."""
-KINDS = with_methods(
-    "kind of import", _OURS, lambda each: each.imports, before="audits", reserved=(*TABLE_KINDS, *NOT_IMPORTED)
-)
+KINDS = with_methods("kind of import", _OURS, lambda each: each.imports)
 
 
 def kind_class(kind: str) -> type["ImportKind[Any]"]:
@@ -240,14 +199,14 @@ class ImportKind(ABC, Generic[Record]):
         connection: "Connection",
         rows: "RowOutcomes",
         names: Mapping[int, tuple[str, str | None]],
-        named: Mapping[str, Sequence["Named"]],
     ) -> dict[int, "Named"]:
-        """Return the stored response of each row (`RowOutcomes.find`) from the responses with its id (``named``).
+        """Return the stored response of each row (`RowOutcomes.find`).
 
         A row of an export belongs to an answer in the file. It is refused if its answer is stored with other content.
         """
         from judgeboard.store.responses import stored_contents
 
+        named = self.responses_named(connection, {external_id for external_id, _ in names.values()})
         in_file = named.keys() & self.file_answers.keys()
         with_answer = [each.id for external_id in in_file for each in named[external_id]]
         contents = stored_contents(connection, with_answer) if with_answer else {}

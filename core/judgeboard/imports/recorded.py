@@ -1,6 +1,6 @@
 """Verdicts that were recorded elsewhere, and the judge versions, runs and comparisons to store them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -236,16 +236,16 @@ class VerdictImport(RecordedImport[ImportedVerdict]):
             raise Unusable("external_id", f"{judge} has judged {response_id!r} in an earlier row of this file")
         return ImportedVerdict(response_id, judge, verdict, source, word, version, model, ask, repeat or 0)
 
+    def responses_named(self, connection: Connection, ids: Collection[str]) -> dict[str, list[Named]]:
+        """Return the responses with these external ids, also empty answers, which only a pair can have."""
+        named = super().responses_named(connection, ids)
+        return named | sides_named(connection, set(ids) - named.keys())
+
     def store(self, connection: Connection, records: Sequence[ImportedVerdict], now: datetime) -> Stored:
         """Store the verdicts on responses of logs and pairs. Reject a verdict that differs from the stored verdict."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
-        named = self.responses_named(connection, {external_id for external_id, _ in names.values()})
-        unknown = {external_id for external_id, _ in names.values()} - named.keys()
-        if unknown:  # an id may name an empty answer, which only a pair can have
-            sides = sides_named(connection, unknown)
-            named |= {name: [Named(*side) for side in sides_of_name] for name, sides_of_name in sides.items()}
-        responses = self.find_answers(connection, rows, names, named)
+        responses = self.find_answers(connection, rows, names)
         words = {index: word for index in responses if (word := records[index].word) is not None}
         scores = self._scores(connection, words, rows, now)
         by_judge: dict[RecordedJudge, dict[int, int]] = {}

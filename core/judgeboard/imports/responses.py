@@ -308,8 +308,7 @@ class FeedbackImport(ImportKind[ImportedFeedback]):
         """Store the feedback whose response is stored."""
         rows = RowOutcomes(len(records))
         names = {index: (record.response_id, record.source) for index, record in enumerate(records)}
-        named = self.responses_named(connection, {name for name, _ in names.values()})
-        answers = self.find_answers(connection, rows, names, named)
+        answers = self.find_answers(connection, rows, names)
         feedback: dict[int, list[Feedback]] = {}
         for index, response in answers.items():
             feedback.setdefault(response.id, []).extend(records[index].feedback)

@@ -179,10 +179,9 @@ def with_methods(
     ours: Mapping[str, T],
     added: Callable[[Registration], Mapping[str, T]],
     *,
-    before: str | None = None,
     reserved: Collection[str] = (),
 ) -> dict[str, T]:
-    """Return a table by name, with what methods add to it.
+    """Return a table by name, with what methods add at its end.
 
     What a plugin adds under a name that is taken, or cannot be loaded, is left out, with one warning per process.
 
@@ -190,7 +189,6 @@ def with_methods(
         what: An entry of the table, in words: "command" for example.
         ours: The table without methods.
         added: What a method adds to it.
-        before: The name before which the entries of methods stand (default: they stand last).
         reserved: Names that are not in the table but taken.
     """
     makers, of_methods = dict.fromkeys((*ours, *reserved), "Judgeboard"), dict[str, T]()
@@ -203,9 +201,7 @@ def with_methods(
                 if name in makers:
                     raise BadInput(f"{name} is taken by {makers[name]}")
                 makers[name], of_methods[name] = methods().maker(method), entry
-    names = [*ours]
-    at = len(names) if before is None else names.index(before)
-    return {name: ours[name] for name in names[:at]} | of_methods | {name: ours[name] for name in names[at:]}
+    return {**ours, **of_methods}
 
 
 @contextmanager

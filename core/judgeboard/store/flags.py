@@ -53,7 +53,7 @@ from judgeboard.store.responses import asked_day
 from judgeboard.store.reviews import is_current, mark_leading_flags
 from judgeboard.store.runs import AskMode
 from judgeboard.store.settings import RulesInForce
-from judgeboard.store.statements import TextColumn, columns_of, read_columns, record_of, rows_with
+from judgeboard.store.statements import TextColumn, read_columns, record_of
 from judgeboard.store.tables import FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE, REVIEW, REVIEW_FLAG, RUN, VERSION
 
 # The type is stated: to guess it, SQLAlchemy asks its ORM, which another thread of the server may be importing.
@@ -392,35 +392,6 @@ def flag_new(
     if new:
         connection.execute(insert(FLAG), new)
     mark_leading_flags(connection, several)
-
-
-class StoredFlag(NamedTuple):
-    """A flag of a response; ``reviewed`` if a review decides it, or leaves it open as unsure."""
-
-    id: int
-    response_id: int
-    raise_key: str
-    state: FlagState
-    params: Mapping[str, Any]
-    inclusion_probability: float
-    reviewed: bool
-
-
-def flags_on(connection: Connection, response_ids: Iterable[int]) -> list[StoredFlag]:
-    """Return all flags of these responses, in the order in which they were stored."""
-    reviewed = exists().where(REVIEW_FLAG.c.flag_id == FLAG.c.id).label("reviewed")
-    query = select(*columns_of(StoredFlag, FLAG), reviewed)
-    rows = rows_with(connection, query, FLAG.c.response_id, set(response_ids))
-    return sorted(map(StoredFlag._make, rows), key=lambda flag: flag.id)
-
-
-def insert_flag(connection: Connection, response: ShortResponse, values: Mapping[str, Any]) -> int:
-    """Store a flag as it was, with its other ``values`` by column, and return its id.
-
-    The caller then marks the leading flags and updates the queues.
-    """
-    row = _of_response(response.id, response, response.asked_day) | dict(values)
-    return int(connection.execute(insert(FLAG).returning(FLAG.c.id), row).scalar_one())
 
 
 def latest_flag(connection: Connection) -> int:

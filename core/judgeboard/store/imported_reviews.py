@@ -1,27 +1,18 @@
-"""Reviews and comments from an export, with the reviews and comments of the same file that they replace."""
+"""Reviews from an export, with the reviews of the same file that they replace."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection, select
 
 from judgeboard.domain import NOTES, FlagState
-from judgeboard.store.grades import current_imports, import_key, in_turns, known_keys, owner_of
+from judgeboard.store.grades import current_imports, in_turns, known_keys, owner_of
 from judgeboard.store.queue_items import close_flags
-from judgeboard.store.reviews import (
-    Review,
-    ReviewRecord,
-    insert_comment,
-    insert_reviews,
-    lock_responses,
-    reviews_on,
-)
+from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, reviews_on
 from judgeboard.store.statements import rows_with
-from judgeboard.store.tables import COMMENT, FLAG, REVIEW
-from judgeboard.text import iso_z
+from judgeboard.store.tables import FLAG, REVIEW
 
 
 @dataclass(slots=True)
@@ -148,114 +139,3 @@ def _flags_of(connection: Connection, reviews: Sequence[tuple[ReviewRecord, Revi
         ]
         for record, review in reviews
     }
-
-
-class FileComment(NamedTuple):
-    """A comment of a file; ``number`` and ``replaces`` are numbers of comments in it. It withdraws without a text."""
-
-    response_id: int
-    reviewer_id: int
-    text: str | None
-    at: datetime | None
-    number: int | None = None
-    replaces: int | None = None
-
-
-class RefusedComment(NamedTuple):
-    """The field of a comment that is not stored, and the reason; ``differs`` if another one is stored."""
-
-    field: str
-    reason: str
-    differs: bool = False
-
-
-@dataclass(slots=True)
-class FileComments:
-    """The comments of one file: their request keys by their numbers in it, which have no meaning in this database."""
-
-    keys: dict[int, str] = field(default_factory=dict)
-
-    def store(
-        self, connection: Connection, comments: Mapping[int, FileComment], now: datetime
-    ) -> tuple[set[int], dict[int, RefusedComment]]:
-        """Store comments by the index of their row; return the rows of the new ones, and the refused rows.
-
-        A comment with the same text, by the same person at the same moment, is the same comment. A comment may replace
-        one that is not in the file, if it is the only one of the person on the answer.
-        """
-        known = _KnownComments(connection, {comment.response_id for comment in comments.values()})
-        new: set[int] = set()
-        refused: dict[int, RefusedComment] = {}
-        for index, comment in comments.items():
-            before = None if comment.replaces is None else self.keys.get(comment.replaces) or known.only_of(comment)
-            key = known.key_of(comment, before)
-            if key not in known.ids:
-                refusal = known.refusal(comment, before)
-                if refusal is not None:
-                    refused[index] = refusal
-                    continue
-                known.insert(connection, comment, key, before, now)
-                new.add(index)
-            if comment.number is not None:
-                self.keys[comment.number] = key
-        return new, refused
-
-
-class _KnownComments:
-    """The stored comments on some answers, by request key."""
-
-    def __init__(self, connection: Connection, response_ids: Collection[int]) -> None:
-        self._answers = lock_responses(connection, response_ids)
-        columns = (COMMENT.c[name] for name in ("id", "response_id", "reviewer_id", "text", "replaces", "at"))
-        query = select(*columns, COMMENT.c.request_key).order_by(COMMENT.c.id)
-        rows = list(rows_with(connection, query, COMMENT.c.response_id, response_ids))
-        self._made = {(row.response_id, row.reviewer_id, row.at, row.text): row.request_key for row in rows}
-        self.ids: dict[str, int] = {row.request_key: row.id for row in rows}
-        self._owners: dict[str, tuple[int, int]] = {row.request_key: (row.response_id, row.reviewer_id) for row in rows}
-        self._replaced: set[int] = {row.replaces for row in rows} - {None}
-
-    def only_of(self, comment: FileComment) -> str | None:
-        """Return the comment of the person on the answer that no other replaces, None if there is not exactly one."""
-        owner = (comment.response_id, comment.reviewer_id)
-        current = [key for key, of in self._owners.items() if of == owner and self.ids[key] not in self._replaced]
-        return current[0] if len(current) == 1 else None
-
-    def key_of(self, comment: FileComment, before: str | None) -> str:
-        """Return the key of the stored comment that is the same, or the key for a new one."""
-        at = None if comment.at is None else iso_z(comment.at)
-        key = import_key(["comment", comment.response_id, comment.reviewer_id, comment.text, at, before])
-        moment = (comment.response_id, comment.reviewer_id, comment.at, comment.text)
-        return key if key in self.ids else self._made.get(moment, key)
-
-    def refusal(self, comment: FileComment, before: str | None) -> RefusedComment | None:
-        """Return why a new comment cannot be stored, None if it can."""
-        number, owner = comment.replaces, (comment.response_id, comment.reviewer_id)
-        if self._answers[comment.response_id].answer is None:
-            return RefusedComment("external_id", "its answer is forgotten: its comments are not stored")
-        if number is None:
-            return None if comment.text is not None else RefusedComment("text", "no text: the comment was forgotten")
-        if before is None:
-            return RefusedComment("replaces", f"no earlier row of this file has the comment {number}: import it too")
-        if self._owners.get(before, owner) != owner:
-            return RefusedComment("replaces", f"comment {number} is not by this person on this answer")
-        if self.ids.get(before) in self._replaced:
-            reason = f"comment {number} was edited or withdrawn in this database"
-            return RefusedComment("replaces", reason, differs=True)
-        return None
-
-    def insert(self, connection: Connection, comment: FileComment, key: str, before: str | None, now: datetime) -> None:
-        """Store a new comment. In a dry run, the comment before it may be gone, with its batch of rows."""
-        replaces = self.ids.get(before or "")
-        self.ids[key] = insert_comment(
-            connection,
-            response_id=comment.response_id,
-            reviewer_id=comment.reviewer_id,
-            text=comment.text,
-            replaces=replaces,
-            request_key=key,
-            at=comment.at or now,
-        )
-        self._owners[key] = (comment.response_id, comment.reviewer_id)
-        self._made[comment.response_id, comment.reviewer_id, comment.at, comment.text] = key
-        if replaces is not None:
-            self._replaced.add(replaces)

@@ -57,12 +57,6 @@ def get_issue(connection: Connection, number: int) -> Issue:
     return issue
 
 
-def issue_versions(connection: Connection) -> list[Issue]:
-    """Return every version of every issue, in the order in which they were stored."""
-    query = select(ISSUE).order_by(ISSUE.c.id)
-    return [record_of(Issue, row, where=from_dict(row.filter)) for row in connection.execute(query)]
-
-
 def insert_issue(connection: Connection, issue: Issue) -> None:
     """Store a version of an issue; raise BadInput if somebody else stored this version first."""
     columns = {name: getattr(issue, name) for name in Issue.__dataclass_fields__ if name != "where"}
@@ -110,13 +104,8 @@ class FailureMode:
 
 def list_modes(connection: Connection) -> dict[str, FailureMode]:
     """Return all failure modes by name, in the order in which they were added, retired ones too."""
-    return {mode.name: mode for mode in mode_changes(connection)}
-
-
-def mode_changes(connection: Connection) -> list[FailureMode]:
-    """Return every change of every failure mode, in the order in which they were stored."""
     query = select(*columns_of(FailureMode, FAILURE_MODE)).order_by(FAILURE_MODE.c.id)
-    return [record_of(FailureMode, row) for row in connection.execute(query)]
+    return {row.name: record_of(FailureMode, row) for row in connection.execute(query)}
 
 
 def insert_mode(connection: Connection, mode: FailureMode) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -17,21 +16,12 @@ from judgeboard.store.statements import batches, insert_or_skip, rows_with
 from judgeboard.store.tables import JUDGMENT_REVIEW
 
 
-class AuditedJudgment(NamedTuple):
-    """A current judgment of the audited version; sampling depends on ``source`` and ``external_id``."""
-
-    response_id: int
-    judgment_id: int
-    source: str
-    external_id: str
-    query_type: str
-
-
 @dataclass(frozen=True, slots=True)
 class NewJudgmentReview:
     """A review to store; ``probability`` is the sampling rate with which its judgment was selected."""
 
-    audited: AuditedJudgment
+    response_id: int
+    judgment_id: int
     ask: int
     correct: bool | None
     record: StepRecord
@@ -40,13 +30,12 @@ class NewJudgmentReview:
 
 
 def recorded_reviews(
-    connection: Connection, supreme_id: int, judgment_ids: Collection[int]
-) -> dict[tuple[int, int], tuple[str, bool | None]]:
-    """Return the status and the result of a supreme version's reviews of these judgments, by judgment id and ask."""
-    columns = (JUDGMENT_REVIEW.c[name] for name in ("judgment_id", "ask", "status", "correct"))
-    query = select(*columns).where(JUDGMENT_REVIEW.c.judge_version_id == supreme_id)
-    rows = rows_with(connection, query, JUDGMENT_REVIEW.c.judgment_id, judgment_ids)
-    return {(row.judgment_id, row.ask): (row.status, row.correct) for row in rows}
+    connection: Connection, judgment_ids: Collection[int]
+) -> dict[tuple[int, int, int], tuple[str, bool | None]]:
+    """Return the status and the result of reviews of these judgments, by supreme version's id, judgment id and ask."""
+    columns = (JUDGMENT_REVIEW.c[name] for name in ("judge_version_id", "judgment_id", "ask", "status", "correct"))
+    rows = rows_with(connection, select(*columns), JUDGMENT_REVIEW.c.judgment_id, judgment_ids)
+    return {(version, judgment, ask): (status, correct) for version, judgment, ask, status, correct in rows}
 
 
 def store_judgment_reviews(
@@ -65,10 +54,10 @@ def store_judgment_reviews(
     stored = 0
     statement = insert_or_skip(connection, JUDGMENT_REVIEW, "judgment_id", "judge_version_id", "ask")
     for batch in batches(reviews):
-        responses = read_responses(connection, {review.audited.response_id for review in batch}, lock=True)
+        responses = read_responses(connection, {review.response_id for review in batch}, lock=True)
         rows = [
             {
-                "judgment_id": review.audited.judgment_id,
+                "judgment_id": review.judgment_id,
                 "judge_version_id": supreme_id,
                 "ask": review.ask,
                 "correct": review.correct,

@@ -307,13 +307,13 @@ def recorded_verdicts(
 
 
 def judgment_ids(
-    connection: Connection, version_id: int, response_ids: Collection[int]
-) -> dict[tuple[int, int, int], int]:
-    """Return the ids of a version's judgments of these responses, by response id, ask and repeat."""
-    columns = (JUDGMENT.c.response_id, JUDGMENT.c.ask, JUDGMENT.c.repeat, JUDGMENT.c.id)
-    query = select(*columns).where(JUDGMENT.c.judge_version_id == version_id)
+    connection: Connection, version_ids: Collection[int], response_ids: Collection[int]
+) -> dict[tuple[int, int, int, int], int]:
+    """Return the ids of the judgments of these versions and responses, by version id, response id, ask and repeat."""
+    columns = (JUDGMENT.c[name] for name in ("judge_version_id", "response_id", "ask", "repeat", "id"))
+    query = select(*columns).where(JUDGMENT.c.judge_version_id.in_(version_ids))
     rows = rows_with(connection, query, JUDGMENT.c.response_id, response_ids)
-    return {(row.response_id, row.ask, row.repeat): row.id for row in rows}
+    return {(version, response, ask, repeat): id_ for version, response, ask, repeat, id_ in rows}
 
 
 def recorded_scores(

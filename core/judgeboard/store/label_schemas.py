@@ -51,13 +51,17 @@ def ensure_schema(connection: Connection, schema: "LabelSchema", by: str, now: d
             return _stored(row)
         last = select(func.coalesce(func.max(LABEL_SCHEMA.c.number), 0)).where(LABEL_SCHEMA.c.name == schema.name)
         # The insert is skipped if another process stored this version or number meanwhile: then try again.
-        insert_schema(connection, schema, connection.execute(last).scalar_one() + 1, by, now)
-
-
-def insert_schema(connection: Connection, schema: "LabelSchema", number: int, by: str, at: datetime) -> None:
-    """Store a version under a number of its name, unless this content or this number is stored."""
-    row = {"name": schema.name, "number": number, "fields": schema.as_json()["fields"], "hash": schema.hash}
-    connection.execute(insert_or_skip(connection, LABEL_SCHEMA), row | {"created_by": by, "created_at": at})
+        connection.execute(
+            insert_or_skip(connection, LABEL_SCHEMA),
+            {
+                "name": schema.name,
+                "number": connection.execute(last).scalar_one() + 1,
+                "fields": schema.as_json()["fields"],
+                "hash": schema.hash,
+                "created_by": by,
+                "created_at": now,
+            },
+        )
 
 
 def schema_by_id(connection: Connection, schema_id: int) -> StoredSchema:

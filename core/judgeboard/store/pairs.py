@@ -107,14 +107,14 @@ class Origin(NamedTuple):
 Origins = Mapping[str, list[Origin]]
 
 
-def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return the (response id, source) of answers outside all logs, by the external id that their pairs give them."""
-    sides: dict[str, list[tuple[int, str]]] = {}
+def sides_named(connection: Connection, names: Collection[str]) -> dict[str, list[Named]]:
+    """Return the answers outside all logs, by the external id that their pairs give them."""
+    sides: dict[str, list[Named]] = {}
     for side, response in (("a", PAIR.c.response_a_id), ("b", PAIR.c.response_b_id)):
         name = PAIR.c.extra[UNLOGGED[side]].as_string()
         query = select(name, response, PAIR.c.source).where(response.is_not(None)).order_by(PAIR.c.id)
-        for external_id, id_, source in rows_with(connection, query, name, names):
-            sides.setdefault(external_id, []).append((id_, source))
+        for external_id, *row in rows_with(connection, query, name, names):
+            sides.setdefault(external_id, []).append(Named(*row))
     return sides
 
 

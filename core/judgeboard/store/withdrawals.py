@@ -58,6 +58,7 @@ Reached = dict[str, set[Key]]
 _STORED_BY_IMPORTS = (RESPONSE, PAIR, FEEDBACK, REVIEW)  # they have a column `import_batch_id`
 _RECORDED = tuple(table for table in METADATA.tables.values() if row_of(table).is_recorded)  # their run has it
 _KINDS_WITH_VERDICTS = frozenset({"verdicts", "pairs", "comparisons", "samples", "repeats"})
+# Earlier versions of Judgeboard imported the other kinds too.
 _WITHOUT_IMPORT = frozenset({"audits", "flags", "comments", "failure_modes", "label_schemas", "issues"})
 MOST_NAMED = 5  # latest imports in a message
 _RECEIVER = "receiver"  # verdicts that came one by one, in databases whose runs do not say so

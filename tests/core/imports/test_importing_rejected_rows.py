@@ -174,87 +174,17 @@ FEEDBACK = {
 JUDGED = {"external_id": "r1", "source": "log", "judge": "j", "judge_version": "f00d", "groundedness": 0.1}
 AUDIT = {
     **{name: JUDGED[name] for name in ("external_id", "source", "judge", "judge_version")},
-    "ask": 0,
-    "judgment": 8,
     "judgment_ask": 0,
     "judgment_repeat": 0,
     "supreme_judge": "s",
     "supreme_judge_version": "beef",
+    "ask": 0,
     "correct": False,
     "reasoning": "no",
     "inclusion_probability": 0.5,
-    "run": 3,
     "status": "ok",
     "raw": "no",
     "error": "",
-    "prompt_tokens": 1,
-    "completion_tokens": 1,
-    "cost": 0.5,
-    "created_at": "2026-05-01T10:00:00Z",
-    "label": "grounded",
-    "groundedness": 0.1,
-    "quality": 2,
-}
-FLAG = {
-    "external_id": "r1",
-    "source": "log",
-    "flag": 4,
-    "query_type": "unspecified",
-    "rule": "low_quality",
-    "raise_key": "low_quality:f00d",
-    "judge": "j",
-    "judged_by": "j",
-    "judged_by_version": "f00d",
-    "judgment_ask": 0,
-    "judgment_repeat": 0,
-    "groundedness": 0.1,
-    "quality": 1,
-    "auto_score": 1,
-    "params": {"threshold": 2},
-    "details": {"quality": 1, "judge": "j v1"},
-    "severity": 0.5,
-    "inclusion_probability": 1,
-    "decided_before": 2,
-    "state": "confirmed",
-    "created_at": "2026-05-01T10:00:00Z",
-}
-COMMENT = {
-    "external_id": "r1",
-    "source": "log",
-    "comment": 9,
-    "reviewer": "ann",
-    "origin": "cli",
-    "text": "not so",
-    "replaces": 8,
-    "at": "2026-05-01T10:00:00Z",
-}
-MODE = {
-    "name": "rude",
-    "by": "ann",
-    "description": "not polite",
-    "key": "K",
-    "retired": False,
-    "at": "2026-05-01T10:00:00Z",
-}
-ISSUE = {
-    "number": 3,
-    "version": 2,
-    "title": "rude",
-    "by": "ann",
-    "description": "often",
-    "owner": "ann",
-    "state": "fixed",
-    "fixed_day": 20_000,
-    "filter": {"sources": ["log"]},
-    "at": "2026-05-02T10:00:00Z",
-}
-SCHEMA = {
-    "label_schema": 5,
-    "name": "support",
-    "created_by": "ann",
-    "number": 2,
-    "fields": [{"name": "polite", "type": "yes_no"}],
-    "created_at": "2026-05-01T10:00:00Z",
 }
 OTHER_ANSWER = [("responses", {**LEFT, "answer": "other"})]
 OTHER_PAIR = [("pairs", {**ASKED, "question": "how?"})]
@@ -286,14 +216,6 @@ CASES: list[tuple[str, Row, set[str], list[tuple[str, Row]], list[tuple[str, Row
     ("samples", SAMPLES, set(), OTHER_PAIR, ANSWERS),
     ("repeats", REPEATS, set(), OTHER_ANSWER, []),
     ("audits", AUDIT, set(), ANSWERS, [*ANSWERS, ("verdicts", JUDGED)]),
-    ("flags", FLAG, set(), ANSWERS, [*ANSWERS, ("verdicts", JUDGED)]),
-    ("comments", COMMENT, set(), ANSWERS, [*ANSWERS, ("comments", {**COMMENT, "text": "so", "replaces": None})]),
-    ("failure_modes", MODE, set(), [("failure_modes", {**MODE, "at": "2026-05-02T10:00:00Z"})], []),
-    ("issues", ISSUE, set(), [], [("issues", {**ISSUE, "version": 1, "state": "open"})]),
-    (
-        *("label_schemas", SCHEMA, set()),
-        *([("label_schemas", {**SCHEMA, "fields": [{"name": "rude", "type": "yes_no"}]})], []),
-    ),
 ]
 
 

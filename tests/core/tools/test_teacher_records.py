@@ -83,8 +83,8 @@ def test_a_mark_is_an_audit_of_the_grade(tmp_path: Path) -> None:
     labels = [(each.judge, each.verdict.label) for each in built(tmp_path, "verdicts", *rows)]
     assert labels == [("teacher", "grounded")] * 2 + [("teacher", "hallucinated")] * 2
     audits = built(tmp_path, "audits", *rows)
-    assert [audit["correct"] for audit in audits] == [True, False, True, False]
-    assert {(audit["judge"], audit["supreme_judge"]) for audit in audits} == {("teacher", "reviewer")}
+    assert [audit.correct for audit in audits] == [True, False, True, False]
+    assert {(audit.judge, audit.supreme_judge) for audit in audits} == {("teacher", "reviewer")}
 
 
 def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_an_unreadable_grade_or_mark_is_unparsable_and_keeps_its_text(tmp_path: 
         ("teacher", "ok", "1"),
     ]
     audits = built(tmp_path, "audits", *rows)
-    assert [(audit["status"], audit["correct"], audit["raw"]) for audit in audits] == [
+    assert [(audit.step.status, audit.correct, audit.step.raw) for audit in audits] == [
         ("ok", True, "Correctness: 1"),
         ("unparsable", None, "Grade: 1"),
     ]

@@ -9,10 +9,19 @@ from judgeboard.domain import FlagState, ResponseKind, Status, Verdict
 from judgeboard.flags.rules import SUPREME_DISAGREES
 from judgeboard.store.filter_conditions import response_conditions
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.judgment_reviews import AuditedJudgment
 from judgeboard.store.judgments import dimension_scores
 from judgeboard.store.statements import CURRENT_OF_VERSION, record_of, rows_with
 from judgeboard.store.tables import CURRENT, FLAG, JUDGMENT, JUDGMENT_REVIEW, RESPONSE
+
+
+class AuditedJudgment(NamedTuple):
+    """A current judgment of the audited version; sampling depends on ``source`` and ``external_id``."""
+
+    response_id: int
+    judgment_id: int
+    source: str
+    external_id: str
+    query_type: str
 
 
 class LatestReview(NamedTuple):

@@ -16,13 +16,13 @@ from judgeboard.domain import AUDIT, Estimate
 from judgeboard.errors import BadInput
 from judgeboard.flags.rules import sampling_number
 from judgeboard.methods.audits import queries
+from judgeboard.methods.audits.queries import AuditedJudgment
 from judgeboard.runs.method import RunAccount
 from judgeboard.stats.arrays import AnyArray
 from judgeboard.stats.estimates import percent, unmeasured
 from judgeboard.stats.proportions import share
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.judge_versions import StoredVersion, list_versions
-from judgeboard.store.judgment_reviews import AuditedJudgment
 from judgeboard.store.verdicts import count_verdicts
 from judgeboard.text import counted
 

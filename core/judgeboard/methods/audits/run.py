@@ -15,6 +15,7 @@ from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.judges.supreme import IndependentSupreme, SupremeJudge
 from judgeboard.llm.asking import Replied
 from judgeboard.methods.audits import queries
+from judgeboard.methods.audits.queries import AuditedJudgment
 from judgeboard.methods.audits.report import AuditReport, AuditSample, account_of_audit, audit_report
 from judgeboard.runs.judging import Ask, VerdictMethod, make_endpoint, make_judge
 from judgeboard.runs.method import (
@@ -34,7 +35,7 @@ from judgeboard.store.events import record_event
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.jobs import TaskKey
 from judgeboard.store.judge_versions import StoredVersion, get_version
-from judgeboard.store.judgment_reviews import AuditedJudgment, NewJudgmentReview, store_judgment_reviews
+from judgeboard.store.judgment_reviews import NewJudgmentReview, store_judgment_reviews
 from judgeboard.store.responses import judge_inputs, last_logged_id
 from judgeboard.store.run_steps import LatestAsk, latest_asks
 from judgeboard.store.settings import thresholds
@@ -176,7 +177,8 @@ def _compare(
                 not_comparable += 1
             elif known is None or known.correct is not correct:
                 ask = 0 if known is None else known.ask + 1
-                marks.append(NewJudgmentReview(each, ask, correct, StepRecord(Status.OK), sample.share))
+                record = StepRecord(Status.OK)
+                marks.append(NewJudgmentReview(each.response_id, each.judgment_id, ask, correct, record, sample.share))
     # An answer with a usable verdict counts as ok; otherwise the status of the latest ask counts.
     statuses = {id_: ask.status for id_, ask in latest_asks(connection, supreme.id).items()}
     statuses |= dict.fromkeys(theirs, Status.OK)
@@ -268,7 +270,12 @@ class _Reviewing(_Audit[_MarkTask, Answered[_MarkTask, Replied[bool]]]):
     def save(self, connection: Connection, begun: Begun, steps: list[Answered[_MarkTask, Replied[bool]]]) -> None:
         marks = [
             NewJudgmentReview(
-                step.task.audited, step.task.ask, step.result.value, step.result.record, self._sample.share
+                step.task.audited.response_id,
+                step.task.audited.judgment_id,
+                step.task.ask,
+                step.result.value,
+                step.result.record,
+                self._sample.share,
             )
             for step in steps
         ]

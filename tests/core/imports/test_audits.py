@@ -1,0 +1,77 @@
+"""Audits of a file: each belongs to a stored verdict, and raises a flag if the supreme judge disagrees."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judgeboard.errors import BadInput
+from judgeboard.imports.importing import ImportSummary, import_file, undo_import
+from judgeboard.store.engine import Store
+from judgeboard.store.forgetting import forget_response
+from judgeboard.store.tables import FLAG, JUDGMENT_REVIEW
+from stored_rows import rows_of
+
+ANSWER = {"external_id": "a", "source": "log"}
+AUDIT = {**ANSWER, "judge": "teacher", "supreme_judge": "reviewer", "correct": False}
+
+
+@pytest.fixture
+def bring(store: Store, tmp_path: Path) -> Callable[..., ImportSummary]:
+    """Return ``bring(*rows)``, which imports audits of a verdict of ``teacher`` on the answer ``a``."""
+
+    def bring(*rows: dict[str, Any], kind: str = "audits") -> ImportSummary:
+        file = tmp_path / "rows.jsonl"
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        return import_file(store, file, kind=kind)
+
+    bring({**ANSWER, "query": "q", "answer": "it is"}, kind="responses")
+    bring({**ANSWER, "judge": "teacher", "label": "grounded"}, kind="verdicts")
+    return bring
+
+
+def test_an_audit_is_stored_once_and_raises_its_flag(store: Store, bring: Callable[..., ImportSummary]) -> None:
+    failed = {**AUDIT, "ask": 1, "correct": None, "status": "unparsable", "raw": "?", "inclusion_probability": 0.5}
+    assert bring(AUDIT, failed, AUDIT).new == 2
+    assert [bring(AUDIT, failed).new, bring({**AUDIT, "correct": True}).differing] == [0, 1]
+    stored = [
+        (row["ask"], row["correct"], row["status"], row["raw"], row["inclusion_probability"])
+        for row in rows_of(store, JUDGMENT_REVIEW)
+    ]
+    assert stored == [(0, False, "ok", None, 1), (1, None, "unparsable", "?", 0.5)]
+    assert [row["rule"] for row in rows_of(store, FLAG)] == ["supreme_disagrees"]
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"external_id": "b"}, "external_id"),
+        ({"judge": "student"}, "judge"),
+        ({"judgment_repeat": 1}, "judge"),
+        ({"correct": "partly"}, "correct"),
+        ({"correct": None}, "correct"),
+        ({"status": "error"}, "correct"),
+        ({"inclusion_probability": 2}, "inclusion_probability"),
+        ({"inclusion_probability": True}, "inclusion_probability"),
+    ],
+)
+def test_an_audit_that_cannot_be_stored_names_its_field(
+    bring: Callable[..., ImportSummary], change: dict[str, Any], field: str
+) -> None:
+    assert [row.field for row in bring({**AUDIT, **change}).first_rejected] == [field]
+
+
+def test_an_audit_brings_no_text_of_a_forgotten_answer_back(store: Store, bring: Callable[..., ImportSummary]) -> None:
+    with store.writing() as connection:
+        forget_response(connection, "a", actor="me")
+    assert bring({**AUDIT, "reasoning": "it is not"}).rejected == 1
+    assert rows_of(store, JUDGMENT_REVIEW) == []
+
+
+def test_an_import_of_audits_cannot_be_undone(store: Store, bring: Callable[..., ImportSummary]) -> None:
+    number = bring(AUDIT).number
+    with pytest.raises(BadInput, match="audits"):
+        undo_import(store, number)
+    assert len(rows_of(store, JUDGMENT_REVIEW)) == 1
