@@ -82,8 +82,7 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     if isinstance(row.get("user_input"), list):
         answer |= _dialogue(objects(row["user_input"]))
     left = {name: value for name, value in others.items() if name not in read}
-    unknown = tuple(name for name in shares if name not in scores)
-    yield Entry(answer_row(left, **answer), verdict_row("ragas", scores), unknown=unknown)
+    yield Entry(answer_row(left, **answer), verdict_row("ragas", scores))
 
 
 def _dialogue(turns: list[dict[str, Any]]) -> dict[str, Any]:

@@ -2,9 +2,11 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from typing import Any
 
 from judgeboard.domain import GRADE_TEXTS
 from judgeboard.formats.files import Row
@@ -16,27 +18,14 @@ from judgeboard.imports.scales import scale_in
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import MAX_NAME, shortened
 
-IN_MESSAGES = "messages[]."
-"""How names of keys of messages begin, in ``--map`` and in reports."""
-
-
-class KeyUse(NamedTuple):
-    """A key of a row with its value; ``use`` is the field that it is read as, None if it is not read."""
-
-    name: str
-    use: str | None
-    value: Any
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """An answer with its verdicts, grades and audits, as rows for the imports of these kinds.
 
     Verdicts, grades and audits have no id; they belong to the answer. Without an answer, ``reason`` says why,
-    and ``part`` is the part of the row without one (default: the row). ``unknown`` names numbers that could be scores,
-    but are no metrics of the tool: they are kept in metadata. ``keys`` are keys of the row, of readers that name them.
-    ``earlier`` are rows of the same answer as an earlier import may have stored it, under another id or with other
-    content: such an answer does not change. ``of_session`` names scores of the session, which are not read.
+    and ``part`` is the part of the row without one (default: the row). ``of_session`` names scores of the session,
+    which are not read.
     """
 
     answer: dict[str, Any] | None
@@ -45,9 +34,6 @@ class Entry:
     audits: Sequence[dict[str, Any]] = ()
     reason: str | None = None
     part: Mapping[str, Any] | None = None
-    unknown: Sequence[str] = ()
-    keys: Sequence[KeyUse] = ()
-    earlier: Sequence[dict[str, Any]] = ()
     of_session: Sequence[str] = ()
 
 
@@ -64,6 +50,20 @@ def each_row(read: Callable[[dict[str, Any]], Iterable[Entry]]) -> Callable[[Ite
                 yield row, entry
 
     return entries
+
+
+class ContentIds:
+    """Makes the ids of answers without one from their content. The k-th equal answer gets another one."""
+
+    def __init__(self) -> None:
+        self._copies: Counter[str] = Counter()
+
+    def of(self, answer: Mapping[str, Any]) -> str:
+        """Return the id of an answer."""
+        content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
+        id_ = blake2b(content.encode(), digest_size=16).hexdigest()
+        self._copies[id_] += 1
+        return id_ if self._copies[id_] == 1 else f"{id_}-{self._copies[id_]}"
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
