@@ -7,7 +7,7 @@ from typing import Any
 from judgeboard.domain import Rejected
 from judgeboard.formats.files import Row, first_items
 from judgeboard.imports import known_names
-from judgeboard.imports.exports.entry import ContentIds, as_object, named, objects, shown_reason, without_nothing
+from judgeboard.imports.exports.entry import ContentIds, named, objects, shown_reason, without_nothing
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.turns import Turn, completed, field_of, turns_in
 from judgeboard.imports.messages import MESSAGES_NAMES, as_messages, key_named
@@ -16,6 +16,7 @@ from judgeboard.imports.shapes import Rows, TurnRow
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import value_at
 from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import parsed_object
 
 _ENVELOPES = ("body", "request", "response", "data", "completion", "kwargs", "input", "output")
 """The keys of objects that may hold a request or its reply."""
@@ -44,7 +45,7 @@ def _is_chat_log(row: Mapping[str, Any]) -> bool:
 
 def _levels(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return the row, and the objects that may hold its request or its reply."""
-    inner = [as_object(row.get(name)) for name in _ENVELOPES if isinstance(row.get(name), dict)]
+    inner = [parsed_object(row.get(name)) for name in _ENVELOPES if isinstance(row.get(name), dict)]
     bodies = [level["body"] for level in inner if isinstance(level.get("body"), dict)]
     return [row, *inner, *bodies]
 
@@ -161,7 +162,7 @@ class _Log:
     ) -> TurnRow:
         """Return the row of a turn, which is the final one of its log, or even the only one (``is_whole``)."""
         levels = _levels(self._values)
-        usage = as_object(value_at(self._reply, ("usage",))) if is_final else {}
+        usage = parsed_object(value_at(self._reply, ("usage",))) if is_final else {}
         created = value_at(self._reply, ("created",)) or value_at(self._reply, ("created_at",))
         texts = {"query": turn.question, "answer": turn.answer, "messages": turn.before}
         own = {
@@ -172,8 +173,8 @@ class _Log:
         place = {} if is_whole else {"conversation": self.conversation, "turn": turn.number}
         metadata = {
             **{name: value for name, value in place.items() if name not in {**self._values, **turn.columns}},
-            **as_object(self._values.get("meta")),
-            **as_object(self._values.get("metadata")),
+            **parsed_object(self._values.get("meta")),
+            **parsed_object(self._values.get("metadata")),
             "prompt_tokens": usage.get("prompt_tokens", usage.get("input_tokens")),
             "completion_tokens": usage.get("completion_tokens", usage.get("output_tokens")),
             "user": _first_text(levels[1:], "user"),

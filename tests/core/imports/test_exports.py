@@ -157,8 +157,6 @@ def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer() -> None:
         (Keys("a", "b"), {"a": 1}, False),
         (Keys("a", ("b", "c")), {"a": 1, "c": 1}, True),
         (Keys("a", ("b", "c")), {"a": 1, "d": 1}, False),
-        (Keys(endings=(".users", ".score")), {"label.users": 1}, True),
-        (Keys(endings=(".users", ".score")), {"users": 1}, False),
         (Keys("a", without=("b",)), {"a": 1, "b": 1}, False),
         (Keys("a", holds=lambda row: row["a"] == 1), {"a": 1}, True),
         (Keys("a", holds=lambda row: row["a"] == 1), {"a": 2}, False),

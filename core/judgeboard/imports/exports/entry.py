@@ -17,6 +17,7 @@ from judgeboard.imports.responses import ResponseImport
 from judgeboard.imports.scales import scale_in
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import MAX_NAME, shortened
+from judgeboard.traces.attributes import parsed_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,7 @@ class Entry:
     """An answer with its verdicts, grades and audits, as rows for the imports of these kinds.
 
     Verdicts, grades and audits have no id; they belong to the answer. Without an answer, ``reason`` says why,
-    and ``part`` is the part of the row without one (default: the row). ``of_session`` names scores of the session,
-    which are not read.
+    and the row with which it comes is rejected. ``of_session`` names scores of the session, which are not read.
     """
 
     answer: dict[str, Any] | None
@@ -33,7 +33,6 @@ class Entry:
     grades: Sequence[dict[str, Any]] = ()
     audits: Sequence[dict[str, Any]] = ()
     reason: str | None = None
-    part: Mapping[str, Any] | None = None
     of_session: Sequence[str] = ()
 
 
@@ -71,12 +70,6 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def as_object(value: Any) -> dict[str, Any]:
-    """Return an object, also from its JSON text; an empty object for any other value."""
-    value = from_json(value)
-    return value if isinstance(value, dict) else {}
-
-
 def from_json(value: Any) -> Any:
     """Return the value in a JSON text, and any other value unchanged."""
     if not isinstance(value, str):
@@ -100,12 +93,6 @@ def named(values: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 # An answer in another tool has its own source and kind; these words mean other things there.
 _FIELDS = {name: called for name, called in ResponseImport.columns.items() if name not in {"source", "kind"}}
-_FIELD_NAMES = frozenset(name for called in _FIELDS.values() for name in called)
-
-
-def is_field(name: str) -> bool:
-    """Whether a column has a common name of a field of answers."""
-    return simple_name(name) in _FIELD_NAMES
 
 
 def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
@@ -120,7 +107,7 @@ def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
         theirs = next((simple[name] for name in called if name in simple), None)
         if theirs is not None and fields.get(field) in (None, left[theirs]):
             row[field] = left.pop(theirs)
-    metadata = left | as_object(row.pop("metadata", None)) | as_object(fields.pop("metadata", None))
+    metadata = left | parsed_object(row.pop("metadata", None)) | parsed_object(fields.pop("metadata", None))
     row |= {name: value for name, value in fields.items() if value is not None}
     return row | ({"metadata": metadata} if metadata else {})
 

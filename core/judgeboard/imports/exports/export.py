@@ -23,21 +23,18 @@ from judgeboard.text import counted
 class Keys:
     """The keys, or columns, that a record must have.
 
-    Of several names in parentheses, the record needs one. With ``endings``, it needs a key with such an ending. It must
-    have none of the keys ``without``. If other records have such keys too, ``holds`` decides; it is asked only about
-    records with the keys.
+    Of several names in parentheses, the record needs one. It must have none of the keys ``without``. If other records
+    have such keys too, ``holds`` decides; it is asked only about records with the keys.
     """
 
     def __init__(
         self,
         *names: str | tuple[str, ...],
-        endings: tuple[str, ...] = (),
         without: tuple[str, ...] = (),
         holds: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> None:
         self._every = {name for name in names if isinstance(name, str)}
         self._one_of = [each for each in names if not isinstance(each, str)]
-        self._endings = endings
         self._without = without
         self._holds = holds
 
@@ -45,8 +42,6 @@ class Keys:
         """Whether a record has the keys."""
         keys = row.keys()
         if not keys >= self._every or any(map(keys.isdisjoint, self._one_of)) or not keys.isdisjoint(self._without):
-            return False
-        if self._endings and not any(key.endswith(self._endings) for key in keys):
             return False
         return self._holds is None or self._holds(row)
 
@@ -146,7 +141,7 @@ class ExportRows:
             yield from self._waiting()
             if entry.answer is None:
                 if self._kind == "responses":
-                    yield Rejected(row.line, None, entry.reason or "no answer", dict(entry.part or row.values))
+                    yield Rejected(row.line, None, entry.reason or "no answer", row.values)
                 continue
             self._of_session.update(entry.of_session)
             answer: dict[str, Any] | None = None

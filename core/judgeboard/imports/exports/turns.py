@@ -6,10 +6,11 @@ from hashlib import blake2b
 from typing import Any
 
 from judgeboard.imports import known_names
-from judgeboard.imports.exports.entry import as_object, named
+from judgeboard.imports.exports.entry import named
 from judgeboard.imports.fields import simple_name
 from judgeboard.imports.responses import ResponseImport
 from judgeboard.llm.chat import text_of
+from judgeboard.traces.attributes import parsed_object
 from judgeboard.traces.documents import passages_in
 
 # Keys of the chat format itself, which are kept with the messages of later turns.
@@ -89,6 +90,12 @@ def turns_in(messages: Sequence[Mapping[str, Any]], conversation: str) -> Iterat
         )
 
 
+def last_reply(messages: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return question, answer and earlier messages of the last message, if it is a reply; else nothing."""
+    turn = next((turn for turn in turns_in(messages, "") if turn.ends(messages)), None)
+    return {} if turn is None else {"query": turn.question, "answer": turn.answer, "messages": turn.before}
+
+
 def _is_step(messages: Sequence[Mapping[str, Any]], place: int) -> bool:
     """Whether a message calls a tool, and a later message replies to the same question."""
     if not messages[place].get("tool_calls") and not messages[place].get("function_call"):
@@ -111,7 +118,7 @@ def _columns(messages: Sequence[Mapping[str, Any]], own_id: Any) -> dict[str, An
             field = field_of(name)
             of_other = field in _OF_REPLY if message is not messages[-1] else (field, value) == ("external_id", own_id)
             if name in known_names.METADATA:
-                metadata |= as_object(value)
+                metadata |= parsed_object(value)
             elif name not in _FORMAT and not of_other and (value not in (None, "", [], {}) or (field and value == [])):
                 own[name] = value
         columns = completed(own, columns)
