@@ -327,7 +327,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         if self.kind_name == RESPONSES and self.export is None:
             self.others.update(kind for kind in self._kinds_beside if beside_cells(cells, kind, record) is not None)
         if isinstance(row, TurnRow):
-            self.kind.row_ids[record.external_id] = row.row_id or record.external_id
+            self.kind.row_ids[record.external_id] = str(row.row_id or record.external_id)
         return record
 
     def _order_of(self, values: Mapping[str, Any], taken: Mapping[str, str]) -> DateOrder | None:

@@ -72,8 +72,8 @@ def _case(case: Mapping[str, Any]) -> Entry:
 
 def _passages(value: Any) -> Any:
     """Return the passages of a saved dataset, which joins them with bars; a list unchanged."""
-    if not isinstance(value, str):
-        return value
+    if not isinstance(value, str) or not value:
+        return None if value == "" else value
     texts = python_list(value)
     return value.split("|") if texts is None else texts
 

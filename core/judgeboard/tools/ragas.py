@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judgeboard.imports.exports.entry import Entry, answer_row, each_row, share, verdict_row
+from judgeboard.imports.exports.entry import Entry, answer_row, each_row, objects, share, verdict_row
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.turns import last_reply
-from judgeboard.imports.messages import as_messages
+from judgeboard.imports.messages import role_of
 from judgeboard.imports.values import python_list
 from judgeboard.tools.tool import Tool
 from judgeboard.traces.attributes import parsed_object
@@ -59,9 +59,13 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     passages, ids = values.pop("retrieved_contexts", None), values.pop("retrieved_context_ids", None)
     if isinstance(passages, list) and isinstance(ids, list) and len(passages) == len(ids):
         passages = [{"text": text, "id": each} for text, each in zip(passages, ids, strict=True)]
-    turns = as_messages(values.pop("user_input")) if isinstance(row.get("user_input"), list) else []
+    turns = objects(values.pop("user_input")) if isinstance(row.get("user_input"), list) else []
+    messages = [
+        {**{name: each for name, each in turn.items() if name != "type"}, "role": role_of(turn.get("type")) or "tool"}
+        for turn in turns
+    ]
     id_ = metadata.pop("external_id", None)
-    answer = answer_row(values, external_id=id_, context=passages, metadata=metadata, **last_reply(turns))
+    answer = answer_row(values, external_id=id_, context=passages, metadata=metadata, **last_reply(messages))
     yield Entry(answer, verdict_row("ragas", scores))
 
 
