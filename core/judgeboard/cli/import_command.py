@@ -111,10 +111,9 @@ could be used, the columns or dates are not clear, or a file could not be read t
 @options.with_default("--format", type=click.Choice([AUTO, *FORMATS]), default=AUTO, help="File format.")
 @mapping_option(
     "Map a column of the file to a field (COLUMN=FIELD), for example Frage=query. Dots name a value inside an object "
-    "or a list: input.question=query, contexts.0.text=context. In conversations, messages[].meta.docs=context reads "
-    "the key meta.docs of the messages. If the file has several scores, map each to scores.NAME, for example "
-    "fluency=scores.fluency. Repeat for more columns. Fields of answers: query, answer, context, external_id, "
-    "asked_at, ...",
+    "or a list: input.question=query, contexts.0.text=context. In conversations, the keys of messages are columns. "
+    "If the file has several scores, map each to scores.NAME, for example fluency=scores.fluency. Repeat for more "
+    "columns. Fields of answers: query, answer, context, external_id, asked_at, ...",
 )
 @click.option(
     "--map-value",
@@ -472,8 +471,6 @@ def _recognised(summary: "ImportSummary") -> list[str]:
     lines = [f"  recognised: {summary.export}{rows}"]
     if summary.tool_source and summary.rows and kind_class(summary.kind).brings_answers:
         lines.append(f"  source: {summary.tool_source} (to choose another, use --source NAME)")
-    if summary.unknown:
-        lines.append(f"  no known metrics, kept in metadata: {_named(summary, summary.unknown)}")
     if summary.kind == "responses":
         lines += [
             f"  it also has {counted(rows, KINDS[kind].noun)} (--kind {kind})" for kind, rows in summary.others.items()

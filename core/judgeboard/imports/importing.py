@@ -55,7 +55,6 @@ class ImportSummary:
     what the file was recognised as, if it is an export of another tool, ``of_traces`` if its answers are those of
     traces; ``others`` counts its rows of other kinds.
     ``tool_source`` is the source of its answers, if none was chosen.
-    ``unknown`` names its numbers that may be scores, but are no metrics of the tool.
     ``mapping``, ``left_out``, ``unread`` and ``encoding`` are those of the `Reading`. ``dates`` shows how dates with
     the year last were read, if the file decided it. ``flags`` counts the flags that the new rows raised. ``number`` is
     that of the import, None if it stored nothing. ``earlier`` has the numbers of the imports with the differing rows.
@@ -69,7 +68,6 @@ class ImportSummary:
     tool_source: str | None = None
     of_traces: bool = False
     others: Mapping[str, int] = field(default_factory=dict)
-    unknown: tuple[str, ...] = ()
     mapping: FileMapping | None = None
     left_out: tuple[str, ...] = ()
     unread: Mapping[str, Unread] = field(default_factory=dict)
@@ -190,12 +188,11 @@ def import_file(
                 _remember(store, reading.kind_name, request)
         summary.columns = reading.columns()
         summary.labels = reading.kind.labels.report()
-        summary.messages = (*reading.kind.messages(), *(reading.export.messages() if reading.export else ()))
+        summary.messages = tuple(reading.messages())
         summary.dates, summary.others, summary.unread = reading.dates, dict(reading.others), reading.unread
         summary.mapping, summary.left_out, summary.encoding = reading.mapping, reading.left_out, reading.encoding
         if reading.export is not None:
-            summary.export, summary.others = reading.export.title, dict(reading.export.others)
-            summary.unknown, summary.of_traces = tuple(reading.export.unknown), reading.export.of_traces
+            summary.export, summary.of_traces = reading.export.title, reading.export.of_traces
             summary.tool_source = reading.kind.tool_source
         summary.unreadable = reading.unreadable
         summary.rejected_file = target if rejects.count and not dry_run and rejects.problem is None else None
@@ -343,7 +340,7 @@ class _Rows:
             self._reject(Rejected(line, problem.field, problem.reason, row, differs=problem.differs))
         self.records, self.rows = [], []
         self.kind.file_answers.clear()
-        self.kind.earlier.clear()
+        self.kind.row_ids.clear()
 
     def finish(self, *, whole: bool) -> None:
         with allowed(self.store, self.actor, Action.IMPORT) as connection:

@@ -125,7 +125,7 @@ class ImportKind(ABC, Generic[Record]):
     recorded judges by judge version. With ``of_traces``, the answers are those of traces: a trace is one answer,
     whichever way and source it came by. ``tool_source`` is the source of the tool whose export is read, if no source
     was chosen. ``file_answers`` has the answers in the file, by id, to which the records that are stored next belong.
-    ``earlier`` has, by id, the rows of these answers as an earlier import may have stored them. ``aspects_added``
+    ``row_ids`` has the ids of the rows with the conversations of these answers. ``aspects_added``
     counts the stored verdicts on pairs that got further aspects.
     """
 
@@ -148,7 +148,7 @@ class ImportKind(ABC, Generic[Record]):
         self.of_traces = False
         self.tool_source: str | None = None
         self.file_answers: dict[str, Response] = {}
-        self.earlier: dict[str, Sequence[Mapping[str, Any]]] = {}
+        self.row_ids: dict[str, str] = {}
 
     def messages(self) -> Iterator[str]:
         """Yield what people should know of the rows so far, apart from rejected ones."""

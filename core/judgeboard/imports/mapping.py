@@ -107,13 +107,17 @@ class FileMapping:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The first rows of a file, and how they are read."""
+    """The first rows of a file, and how they are read.
+
+    In rows ``of_turns``, passages may be in the metadata, and scores may be about the whole conversation.
+    """
 
     file: str
     rows: Sequence[Mapping[str, Any]]
     textual: bool
     meanings: Meanings
     dates: DateOrder | None
+    of_turns: bool = False
 
     def mapping(self, kind: str, mapped: Mapping[str, str], constants: Mapping[str, str]) -> FileMapping:
         """Return the mapping of the rows as a kind; ``mapped`` and ``constants`` are those of a request."""
@@ -124,11 +128,12 @@ class FirstRows:
         needed = class_.needed if kind == "responses" else class_.required(taken)
         missing = [ours for ours in needed if ours not in fields]
         used = {*taken.values(), *mapped}
-        free = {name: values for name, values in self._columns(used).items() if name not in used}
+        open_ = used - {taken.get("metadata")} if self.of_turns else used
+        free = {name: values for name, values in self._columns(open_).items() if name not in used}
         # What is proposed: fields that are missing, and what the file has beside its answers.
         columns, values_of_all = dict(mapped), dict(constants)
         sure = not missing
-        if kind == "responses":
+        if kind == "responses" and not self.of_turns:
             names = {name for row in self.rows[:_EXAMPLES] for name in row}
             top = {name: values for name, values in self._columns(set(mapped)).items() if name in names}
             for name, beside in judged_columns(top).items():

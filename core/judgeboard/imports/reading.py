@@ -12,7 +12,6 @@ from judgeboard.domain import Rejected
 from judgeboard.errors import BadInput, check_known
 from judgeboard.formats.files import AUTO, HELD_BYTES, UTF_8, ByteSource, Row, Unreadable, find_format, first_items
 from judgeboard.imports.dates import DateOrder, DatesOfColumn, dates_of
-from judgeboard.imports.exports.entry import IN_MESSAGES
 from judgeboard.imports.exports.export import (
     AnswersOfExport,
     Export,
@@ -21,7 +20,7 @@ from judgeboard.imports.exports.export import (
     has_needed,
     recognised,
 )
-from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_in, field_meant
+from judgeboard.imports.fields import BESIDE, Cells, ColumnUse, Unusable, fault_in
 from judgeboard.imports.kinds import DEFAULT_SOURCE, ImportKind, kind_class
 from judgeboard.imports.labels import check_label_set
 from judgeboard.imports.mapping import (
@@ -35,10 +34,9 @@ from judgeboard.imports.mapping import (
     kinds_of,
     mapping_of,
 )
-from judgeboard.imports.proposals import propose
 from judgeboard.imports.rejected_rows import rejected_before
 from judgeboard.imports.responses import ResponseImport
-from judgeboard.imports.shapes import MessageRows, PassageRows, Rows, inner_rows, unwrapped
+from judgeboard.imports.shapes import MessageRows, PassageRows, Rows, Shape, TurnRow, inner_rows, unwrapped
 from judgeboard.imports.values import meanings_of
 from judgeboard.people.permissions import Actor, actor_name
 from judgeboard.text import MAX_NAME, counted
@@ -102,9 +100,10 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     If the file cannot be read to its end, the last item is a Rejected row and ``unreadable`` is the reason. ``line`` is
     the number of the last line or row, ``row`` its values. In a file of rejected rows, the original rows are read.
-    ``mapping`` says how the columns are read, None for an export of another tool. ``others`` counts the rows of other
-    kinds beside the answers so far. ``left_out`` has the parts of a file around its rows. ``unread`` counts the
-    optional values that could not be read, by column, field and reason of the first one.
+    ``export`` is what the file was recognised as. ``mapping`` says how the columns are read, None for an export whose
+    entries are read. ``others`` counts the rows of other kinds beside the answers so far. ``left_out`` has the parts of
+    a file around its rows. ``unread`` counts the optional values that could not be read, by column, field and reason of
+    the first one.
     """
 
     def __init__(self, source: ByteSource, request: ImportRequest) -> None:
@@ -117,7 +116,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         self.left_out: tuple[str, ...] = ()
         self.dates: DatesOfColumn | None = None
         self.mapping: FileMapping | None = None
-        self.export: ExportRows | None = None
+        self._entries: ExportRows | None = None
         self._source = source
         self._request = request
         self._mapped = request.get("mapping") or {}
@@ -126,27 +125,22 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         # The first rows show what the file is.
         ahead, rows = first_items(self._rows_of_file, LOOK_AHEAD, self._is_full)
         first = [item.values for item in ahead if isinstance(item, Row)]
-        of_keys = any(theirs.startswith(IN_MESSAGES) for theirs in self._mapped)
         constants = request.get("constants") or {}
-        # A format or a mapping says how to read the file, so that nothing has to be recognised. A mapping of keys of
-        # messages is for the log of conversations that the file must be.
-        recognises = of_keys or (request.get("format", AUTO) == AUTO and not self._mapped and not constants)
+        # A format says how to read the file, and so does a mapping of question and answer: nothing is recognised.
+        recognises = request.get("format", AUTO) == AUTO and {"query", "answer"}.isdisjoint(self._mapped.values())
+        with_mapping = bool(self._mapped or constants)
         export = request.get("export")
         if export is None and recognises:
-            export = self._recognised(first, with_mapping=of_keys)
+            export = self._recognised(first, with_mapping=with_mapping)
         if export is None and request.get("format", AUTO) == AUTO:
             rows, first = self._shaped(rows, first)
-            export = self._recognised(first, with_mapping=of_keys) if recognises else None
-        if of_keys and export is None and first:
-            raise BadInput(
-                f"--map {next(iter(self._mapped))}: {self.name} is not a log of conversations. "
-                "Each row needs a list `messages` whose messages have role and content."
-            )
-        self._open(first, export, of_keys=of_keys)
-        if self.export is not None:
-            rows = self.export.rows(rows)
-            if of_keys:
-                _, rows = first_items(rows, LOOK_AHEAD, self._is_full)
+            export = self._recognised(first, with_mapping=with_mapping) if recognises else None
+        if export is not None and export.shape is not None:
+            rows, first = self._in_shape(export.shape, rows)
+        self.export = export
+        self._open(first, export)
+        if self._entries is not None:
+            rows = self._entries.rows(rows)
         self._check_mapped(len(first))
         self._items = rows
 
@@ -178,8 +172,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
 
     def columns(self) -> tuple[ColumnUse, ...]:
         """Return how the columns of the rows read so far are used."""
-        report = tuple(self.kind.uses(self._columns.report()))
-        return report if self.export is None else self.export.columns(report, self.kind.left_over)
+        return tuple(self.kind.uses(self._columns.report()))
+
+    def messages(self) -> Iterator[str]:
+        """Yield what people should know of the rows so far, apart from rejected ones."""
+        yield from self.kind.messages()
+        yield from self._entries.messages() if self._entries is not None else ()
 
     def decide_dates(self) -> DatesOfColumn | None:
         """Read on until a date shows the order of day and month. Return its column, or None if no date does."""
@@ -216,6 +214,9 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             shape = passages.rows
         else:
             return rows, first
+        return self._in_shape(shape, rows)
+
+    def _in_shape(self, shape: Shape, rows: Rows) -> tuple[Rows, list[dict[str, Any]]]:
         ahead, rows = first_items(shape(rows), LOOK_AHEAD, self._is_full)
         return rows, [item.values for item in ahead if isinstance(item, Row)]
 
@@ -223,7 +224,7 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         columns = FirstRows(self.name, first, self.format.textual, {}, None).texts(self._mapped)
         return PassageRows(*columns) if len(columns) == len(TEXTS) else None
 
-    def _open(self, first: list[dict[str, Any]], export: Export | None, *, of_keys: bool) -> None:
+    def _open(self, first: list[dict[str, Any]], export: Export | None) -> None:
         """Choose the kind of the rows, and the columns of its fields."""
         request, constants = self._request, self._request.get("constants") or {}
         kind = request.get("kind")
@@ -232,10 +233,12 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         meanings = meanings_of(request.get("values") or {}, fields_of(class_), class_.choices, self._mapped)
         order = request.get("dates")
         self._order = None if order is None else DateOrder(order)
-        mapped = {} if of_keys else self._mapped
+        mapped = self._mapped
+        has_columns = export is None or export.shape is not None
         # The fields of a request to a server have their names.
-        if export is None and not request.get("names_source"):
-            rows = FirstRows(self.name, first, self.format.textual, meanings, self._order)
+        if has_columns and not request.get("names_source"):
+            of_turns = export is not None
+            rows = FirstRows(self.name, first, self.format.textual, meanings, self._order, of_turns=of_turns)
             self.mapping = mapping_of(rows, answers if request.get("beside") else kind, mapped, constants)
             mapped, constants, answers = self.mapping.columns, self.mapping.constants, self.mapping.kind
             if self.mapping.dates is not None and self.mapping.asks_dates is None:
@@ -250,37 +253,22 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
         source = request.get("source") or DEFAULT_SOURCE
         self._answer_kind = None if self.kind_name == answers else ResponseImport(source)
         self.kind = _kind(self.kind_name, request)
-        cells = [self._cells(Row(0, row)) for row in first] if export is None else []
+        cells = [self._cells(Row(0, row)) for row in first] if has_columns else []
         if self._answer_kind is None:
             self.kind.look(cells)
-        self._answers = AnswersOfExport(self.format.textual) if export is not None else None
+        self._answers = None if has_columns else AnswersOfExport(self.format.textual)
         if export is not None:
-            keys = {
-                theirs: field_meant(self.kind.columns, theirs, ours) for theirs, ours in self._mapped.items() if of_keys
-            }
-            if export.takes_mapping and not self._mapped:
-                keys = self._passages_in(export, first)
-            self.export = ExportRows(export, self.kind_name, keys)
+            if not has_columns:
+                self._entries = ExportRows(export, self.kind_name)
+                self.others = self._entries.others
             self.kind.of_traces = export.of_traces
             if request.get("source") is None:
                 self.kind.tool_source = export.source
                 self.kind.source = export.source if self.kind.brings_answers else None
 
-    def _passages_in(self, export: Export, first: list[dict[str, Any]]) -> dict[str, str]:
-        """Return the key of messages whose values are passages, if no key has the name of passages."""
-        rows = ExportRows(export, RESPONSES)
-        answers = list(rows.rows(Row(number, row) for number, row in enumerate(first[:FIRST_ROWS], start=1)))
-        if any(isinstance(each, Row) and "context" in each.values for each in answers):
-            return {}
-        uses = rows.columns((), "")
-        unread = {use.theirs: [use.example] for use in uses if use.ours is None and use.theirs is not None}
-        of_messages = {theirs: values for theirs, values in unread.items() if theirs.startswith(IN_MESSAGES)}
-        return propose(kind_class(RESPONSES).columns, (), ["context"], of_messages)
-
     def _check_mapped(self, rows: int) -> None:
-        unseen = self.export.unseen if self.export is not None else self._columns.unseen
-        if missing := [theirs for theirs in unseen if theirs in self._mapped]:
-            names = self._columns.known(nested="." in missing[0]) if self.export is None else self.export.names
+        if missing := [theirs for theirs in self._columns.unseen if theirs in self._mapped]:
+            names = self._columns.known(nested="." in missing[0])
             raise BadInput(
                 f"--map: {self.name} has no column {missing[0]!r} in its first {counted(rows, 'row')}; "
                 f"it has {', '.join(names) or 'no columns'}"
@@ -336,8 +324,8 @@ class Reading(Iterator[Any], AbstractContextManager["Reading"]):
             self.unread.setdefault(theirs, Unread(ours, reason)).times += 1
         if self.kind_name == RESPONSES and self.export is None:
             self.others.update(kind for kind in self._kinds_beside if beside_cells(cells, kind, record) is not None)
-        if isinstance(row, ExportedRow) and row.earlier:
-            self.kind.earlier[record.external_id] = row.earlier
+        if isinstance(row, TurnRow):
+            self.kind.row_ids[record.external_id] = str(row.row_id or record.external_id)
         return record
 
     def _order_of(self, values: Mapping[str, Any], taken: Mapping[str, str]) -> DateOrder | None:

@@ -1,9 +1,9 @@
 """Logged responses, and feedback of users on stored responses."""
 
+import itertools
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -36,7 +36,6 @@ from judgeboard.store.responses import (
     content,
     content_hash,
     find_contents,
-    find_responses,
     imports_of,
     key_of,
     responses_named,
@@ -189,7 +188,7 @@ class ResponseImport(ImportKind[Response]):
         if self.of_traces:
             elsewhere = self._stored_elsewhere(connection, records)
             again -= elsewhere.keys()
-        elif self.tool_source is not None or self.earlier:
+        elif self.tool_source is not None or self.row_ids:
             records = self._as_stored_earlier(connection, records)
         own = [index for index in range(len(records)) if index not in elsewhere and index not in again]
         stored = store_responses(connection, [records[index] for index in own], self.batch_id, now)
@@ -211,25 +210,37 @@ class ResponseImport(ImportKind[Response]):
         return result
 
     def _as_stored_earlier(self, connection: Connection, records: Sequence[Response]) -> list[Response]:
-        """Return each answer as an earlier import stored it, if one did: with another id, content or source.
+        """Return each answer as an earlier import stored it, if one did, with the feedback that it has now.
 
-        The default source was the source of all tools. What users say of the answer is added to the stored one.
+        The default source was the source of all tools. The turn of a conversation is the stored answer to its question
+        with the same text that has its id or the id of its row, whatever its messages say beside their texts.
         """
-        variants = [[record, *self._earlier(record)] for record in records]
-        if self.tool_source is not None:
-            variants = [[*each, *(replace(one, source=DEFAULT_SOURCE) for one in each)] for each in variants]
-        stored = find_responses(connection, {key_of(one) for each in variants for one in each})
-        hashes = {key: known.content_hash for key, known in stored.items()}
-        kept = (
-            next((one for one in others if (known := hashes.get(key_of(one))) and known == content_hash(one)), record)
-            for record, *others in variants
-        )
-        return list(kept)
+        places = [
+            [
+                (source, id_)
+                for source in (record.source, *([] if self.tool_source is None else [DEFAULT_SOURCE]))
+                for id_ in (record.external_id, self.row_ids.get(record.external_id, record.external_id))
+            ]
+            for record in records
+        ]
+        stored = find_contents(connection, {*itertools.chain.from_iterable(places)})
 
-    def _earlier(self, record: Response) -> Iterator[Response]:
-        for row in self.earlier.get(record.external_id, ()):
-            with suppress(Unusable):  # a value that is only in the earlier row
-                yield replace(self._response(Cells.of(row)), source=record.source, feedback=record.feedback)
+        def is_same(record: Response, known: Response) -> bool:
+            if record.external_id in self.row_ids:
+                return (record.query, record.answer) == (known.query, known.answer)
+            return not differing(record, known)
+
+        return [
+            next(
+                (
+                    replace(stored[key], feedback=record.feedback)
+                    for key in keys
+                    if key in stored and is_same(record, stored[key])
+                ),
+                record,
+            )
+            for record, keys in zip(records, places, strict=True)
+        ]
 
     def _stored_elsewhere(self, connection: Connection, records: Sequence[Response]) -> dict[int, int]:
         """Return, by index, the response of the same trace that was received or is in another source.

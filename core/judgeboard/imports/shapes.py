@@ -3,6 +3,7 @@
 import itertools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from judgeboard.domain import Rejected
@@ -13,6 +14,15 @@ from judgeboard.imports.messages import ASSISTANT, ROLE_NAMES, TEXT_NAMES, USER,
 from judgeboard.imports.values import is_missing, spelled_number
 
 Rows = Iterator[Row | Rejected]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow(Row):
+    """The row of a reply. ``row_id`` is the id of the row with its conversation."""
+
+    row_id: str | None = None
+
+
 Shape = Callable[[Rows], Rows]
 """Makes rows of answers or conversations from the rows of a file."""
 

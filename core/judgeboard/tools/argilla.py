@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from judgeboard.imports.exports.entry import Entry, answer_row, as_object, each_row, grade_row, objects, verdict_row
+from judgeboard.imports.exports.entry import Entry, answer_row, each_row, grade_row, objects, verdict_row
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.store.filters import value_at
 from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import parsed_object
 
 _RESPONSES, _USERS, _SUGGESTION = ".responses", ".responses.users", ".suggestion"
 _OWN = frozenset({"id", "status", "_server_id", "vectors", "inserted_at", "updated_at"})
@@ -18,11 +19,11 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
     record = row if isinstance(row.get("fields"), dict) else _nested(row)
     people: dict[str, dict[str, Any]] = {}
     responses = record.get("responses")
-    for question, replies in as_object(responses).items():
+    for question, replies in parsed_object(responses).items():
         for reply in objects(replies):
             people.setdefault(str(reply.get("user_id")), {})[question] = reply.get("value")
     for reply in objects(responses):  # the first version of Argilla
-        answers = {name: value_at(each, ("value",)) for name, each in as_object(reply.get("values")).items()}
+        answers = {name: value_at(each, ("value",)) for name, each in parsed_object(reply.get("values")).items()}
         people.setdefault(str(reply.get("user_id")), {}).update(answers)
     agents: dict[str, dict[str, Any]] = {}
     for question, suggestion in _suggestions(record.get("suggestions")):
@@ -31,7 +32,7 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
         if suggestion.get("score") is not None:
             scores[f"{question} score"] = suggestion["score"]
     answer = answer_row(
-        as_object(record.get("metadata")) | as_object(record["fields"]),
+        parsed_object(record.get("metadata")) | parsed_object(record["fields"]),
         external_id=record.get("external_id") or record.get("id"),
     )
     yield Entry(
@@ -42,7 +43,7 @@ def read(row: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _suggestions(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    for question, suggestion in as_object(value).items():
+    for question, suggestion in parsed_object(value).items():
         if isinstance(suggestion, dict):
             yield question, suggestion
     for suggestion in objects(value):
@@ -92,7 +93,7 @@ _RECORDS = Export(
             *("fields", "responses"),
             holds=lambda row: isinstance(row["fields"], dict) and isinstance(row["responses"], dict | list),
         ),
-        Keys(endings=(_USERS, _SUGGESTION)),
+        Keys(holds=lambda row: any(name.endswith((_USERS, _SUGGESTION)) for name in row)),
     ),
     read,
 )

@@ -6,7 +6,6 @@ from typing import Any
 from judgeboard.imports.exports.entry import (
     Entry,
     answer_row,
-    as_object,
     each_row,
     milliseconds,
     named,
@@ -15,9 +14,11 @@ from judgeboard.imports.exports.entry import (
     without_nothing,
 )
 from judgeboard.imports.exports.export import Export, Keys
+from judgeboard.imports.exports.turns import last_reply
 from judgeboard.imports.fields import simple_name
 from judgeboard.imports.values import python_list
 from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import parsed_object
 
 # What `_case` reads, and what describes the test rather than the answer. Other columns are the user's own.
 _KNOWN = {
@@ -40,60 +41,41 @@ def _cases(run: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _case(case: Mapping[str, Any]) -> Entry:
-    metrics = objects(named(case, ("metrics_data",)))
-    names = [str(metric.get("name")) for metric in metrics]
-    scores = {name: metric.get("score") for name, metric in zip(names, metrics, strict=True)}
-    reasons = {name: metric.get("reason") or metric.get("error") for name, metric in zip(names, metrics, strict=True)}
-    errors = [str(metric["error"]) for metric in metrics if metric.get("error")]
-    ideal = named(case, ("context",))
+    values = {simple_name(name): value for name, value in case.items()}
+    metrics = objects(values.get("metrics_data"))
+    scores = {str(metric.get("name")): metric.get("score") for metric in metrics}
+    reasons = {str(metric.get("name")): metric.get("reason") or metric.get("error") for metric in metrics}
+    error = next((str(metric["error"]) for metric in metrics if metric.get("error")), None)
     metadata = {
-        "name": case.get("name"),
-        "tags": case.get("tags"),
-        "ideal_context": _passages(ideal),
-        "tools_called": named(case, ("tools_called",)),
-        "latency_ms": milliseconds(named(case, ("completion_time",))),
-        "prompt_tokens": named(case, ("input_token_count",)),
-        "completion_tokens": named(case, ("output_token_count",)),
-        "comments": case.get("comments"),
-        "source_file": named(case, ("source_file",)),
-        **as_object(named(case, ("additional_metadata", "metadata"))),
+        **{name: values.get(name) for name in ("name", "tags", "tools_called", "comments", "source_file")},
+        "ideal_context": _passages(values.get("context")),
+        "latency_ms": milliseconds(values.get("completion_time")),
+        "prompt_tokens": values.get("input_token_count"),
+        "completion_tokens": values.get("output_token_count"),
+        **parsed_object(values.get("additional_metadata") or values.get("metadata")),
     }
     answer = {
         "external_id": metadata.pop("external_id", None),
-        "query": case.get("input"),
-        "answer": named(case, ("actual_output",)),
-        "context": _passages(named(case, ("retrieval_context",))),
-        "reference": named(case, ("expected_output",)),
-        "generator_cost": named(case, ("token_cost",)),
+        "query": values.get("input"),
+        "answer": values.get("actual_output"),
+        "context": _passages(values.get("retrieval_context")),
+        "reference": values.get("expected_output"),
+        "generator_cost": values.get("token_cost"),
         "metadata": without_nothing(metadata),
     }
-    turns = [turn for turn in objects(case.get("turns")) if isinstance(turn.get("role"), str)]
-    if turns:
-        answer |= _dialogue(turns)
-    verdicts = verdict_row("DeepEval", scores, reasons, errors[0] if errors else None)
+    if turns := objects(values.get("turns")):
+        reply = last_reply([{"role": turn.get("role"), "content": turn.get("content")} for turn in turns])
+        answer |= reply | {"context": named(turns[-1], ("retrieval_context",))}
     others = {name: value for name, value in case.items() if simple_name(name) not in _KNOWN}
-    return Entry(answer_row(others, **answer), verdicts)
+    return Entry(answer_row(others, **answer), verdict_row("DeepEval", scores, reasons, error))
 
 
 def _passages(value: Any) -> Any:
     """Return the passages of a saved dataset, which joins them with bars; a list unchanged."""
-    if not isinstance(value, str):
-        return value
+    if not isinstance(value, str) or not value:
+        return None if value == "" else value
     texts = python_list(value)
     return value.split("|") if texts is None else texts
-
-
-def _dialogue(turns: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return question, answer, passages and messages of a test case with several turns."""
-    answered = turns[-1] if turns[-1]["role"] == "assistant" else {}
-    before = turns[:-1] if answered else turns
-    asked = [turn.get("content") for turn in before if turn["role"] == "user"]
-    return {
-        "query": asked[-1] if asked else None,
-        "answer": answered.get("content"),
-        "context": named(answered, ("retrieval_context",)),
-        "messages": [{"role": turn["role"], "content": turn.get("content")} for turn in before],
-    }
 
 
 @each_row

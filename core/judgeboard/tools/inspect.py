@@ -6,7 +6,6 @@ from typing import Any
 from judgeboard.imports.exports.entry import (
     Entry,
     answer_row,
-    as_object,
     each_row,
     milliseconds,
     objects,
@@ -17,6 +16,7 @@ from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import value_at
 from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import parsed_object
 
 _SAMPLE = Keys("id", "epoch", "input", "output", holds=lambda row: isinstance(row["output"], dict))
 # How Inspect writes correct, partly correct, incorrect and no answer.
@@ -29,7 +29,7 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
     if not _SAMPLE.fit(sample):
         yield Entry(None, reason="not a sample of Inspect")
         return
-    output = as_object(sample.get("output"))
+    output = parsed_object(sample.get("output"))
     answered = output.get("completion")
     if not answered:
         answered = text_of(value_at(output, ("choices", 0, "message", "content")))
@@ -42,14 +42,14 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
     usage = _usage(output) or _usage(value_at(sample, ("model_usage", str(output.get("model")))))
     scores: dict[str, Any] = {}
     reasons: dict[str, Any] = {}
-    for name, score in as_object(sample.get("scores")).items():
+    for name, score in parsed_object(sample.get("scores")).items():
         value = value_at(score, ("value",))
         values = {f"{name} {part}": each for part, each in value.items()} if isinstance(value, dict) else {name: value}
         scores |= {part: _LETTERS.get(each, each) if isinstance(each, str) else each for part, each in values.items()}
         reasons[name] = value_at(score, ("explanation",))
     target = sample.get("target")
     answer = answer_row(
-        as_object(sample.get("metadata")),
+        parsed_object(sample.get("metadata")),
         external_id=sample.get("uuid") or f"{sample['id']}-{sample['epoch']}",
         query=sample["input"] if place is None else text_of(messages[place].get("content")),
         answer=answered,
@@ -65,7 +65,7 @@ def read(sample: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _usage(value: Any) -> dict[str, Any]:
-    usage = as_object(value_at(value, ("usage",)) or value)
+    usage = parsed_object(value_at(value, ("usage",)) or value)
     return without_nothing(
         {"prompt_tokens": usage.get("input_tokens"), "completion_tokens": usage.get("output_tokens")}
     )

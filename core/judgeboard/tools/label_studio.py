@@ -11,7 +11,6 @@ from judgeboard.imports.exports.entry import (
     Entry,
     answer_row,
     each_row,
-    from_json,
     grade_row,
     named,
     objects,
@@ -24,6 +23,7 @@ from judgeboard.store.filters import value_at
 from judgeboard.store.tools import PushItem
 from judgeboard.tools.target import Access, Connection, RefreshToken, Refused, Target, stable_id
 from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import parsed
 
 # Its exports
 
@@ -141,7 +141,7 @@ def _answer_columns(row: Mapping[str, Any]) -> list[str]:
 
 def _flat_value(value: Any) -> Any:
     """Return an answer in a cell: a text, a number, or the JSON of the results."""
-    value = from_json(value) if isinstance(value, str) and value[:1] in {"[", "{"} else value
+    value = parsed(value)
     values = [each.get("rating", each.get("number", each)) for each in objects(value)]
     if values and not all(isinstance(each, dict) for each in values):
         return _single(values)

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from judgeboard.errors import BadInput
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import as_object, from_json, named, objects, without_nothing
+from judgeboard.imports.exports.entry import from_json, named, objects, without_nothing
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.traced import (
     Score,
@@ -172,7 +172,7 @@ def _span_of(values: Mapping[str, Any], trace_id: str) -> Span:
         "session.id": values.get("sessionId"),
         "user.id": values.get("userId"),
     }
-    for name, value in as_object(values.get("metadata")).items():
+    for name, value in parsed_object(values.get("metadata")).items():
         attributes[f"{_TRACE}metadata.{name}"] = json_text(value)
     return Span(
         trace_id=trace_id,
@@ -194,7 +194,7 @@ def _attribute_text(value: Any) -> str | None:
 
 
 def _cost_details(values: Mapping[str, Any]) -> str | None:
-    details = as_object(values.get("costDetails"))
+    details = parsed_object(values.get("costDetails"))
     total = values.get("totalCost")
     return json_text(details or ({"total": total} if total not in (None, "") else None))
 
@@ -234,7 +234,7 @@ def read_scores(values: Mapping[str, Any]) -> tuple[str, Score] | str:
 
 def trace_of_score(score: Mapping[str, Any]) -> str | None:
     """Return the id of the trace of a score, as the versions of the REST interface have it."""
-    subject = as_object(score.get("subject"))
+    subject = parsed_object(score.get("subject"))
     own = subject.get("id") if subject.get("kind") == "trace" else None
     trace_id = score.get("traceId") or subject.get("traceId") or own
     return None if trace_id is None else str(trace_id)
@@ -538,7 +538,7 @@ def read_posted(body: bytes, _content_type: str) -> tuple[list[LogRecord], Any]:
     content = json_in_body(body)
     if isinstance(content, dict) and isinstance(content.get("batch"), list):
         events = objects(content["batch"])
-        scores = [as_object(event.get("body")) if event.get("type") == "score-create" else {} for event in events]
+        scores = [parsed_object(event.get("body")) if event.get("type") == "score-create" else {} for event in events]
         read = [_record(score) for score in scores]
         replies = [
             {"id": event.get("id"), "status": 400, "message": each}

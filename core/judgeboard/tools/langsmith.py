@@ -20,7 +20,7 @@ from pydantic import Field
 from judgeboard.domain import GRADE_TEXTS
 from judgeboard.errors import BadInput, NotFound, TooLarge
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import as_object, objects
+from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.traced import (
     Score,
@@ -306,7 +306,7 @@ def _scores_of(values: Mapping[str, Any]) -> list[Score]:
     """Return the feedback on a run, or else its mean scores."""
     if isinstance(values.get("feedback"), list):
         return [score_of(each) for each in objects(values["feedback"]) if each.get("key")]
-    feedback = as_object(values.get("feedback_stats"))
+    feedback = parsed_object(values.get("feedback_stats"))
     means = {name: value_at(stats, ("avg",)) for name, stats in feedback.items()}
     return [Score(name, value, "LangSmith") for name, value in means.items() if value is not None]
 
@@ -323,7 +323,7 @@ def read_feedback(values: Mapping[str, Any]) -> tuple[str, Score] | str:
 
 def score_of(feedback: Mapping[str, Any]) -> Score:
     """Return one feedback. What people enter on LangSmith's pages has the source "app"."""
-    source = as_object(feedback.get("feedback_source"))
+    source = parsed_object(feedback.get("feedback_source"))
     human = source.get("type") == "app"
     score = feedback.get("score")
     return Score(
@@ -592,7 +592,7 @@ def _log_record(feedback: Mapping[str, Any]) -> LogRecord:
     read = score_of(feedback)
     if read.human:
         raise BadInput("annotations of people are not taken here: import them with `judgeboard pull langsmith`")
-    source = as_object(feedback.get("feedback_source"))
+    source = parsed_object(feedback.get("feedback_source"))
     own = feedback.get("id") if is_own(source.get("metadata")) else None
     return log_record(read, *ids_of_feedback(feedback), own)
 

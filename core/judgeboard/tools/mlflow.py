@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import as_object, from_json, objects
+from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.traced import Score, Trace, each_trace, is_own, nanoseconds, trace_metadata
 from judgeboard.store.filters import value_at
@@ -48,7 +48,7 @@ def _is_trace(row: Mapping[str, Any]) -> bool:
     """Whether a row is a trace, or a reply with traces; those of searches have no spans."""
     trace = next(_traces_in(row), {})
     spans = objects(value_at(trace, ("data", "spans")))
-    info = as_object(trace.get("info"))
+    info = parsed_object(trace.get("info"))
     of_info = (info.get(name) for name in ("trace_metadata", "request_metadata", "trace_location"))
     if _trace_id(info) != "" and any(isinstance(value, dict | list) for value in of_info):
         return True
@@ -57,7 +57,7 @@ def _is_trace(row: Mapping[str, Any]) -> bool:
 
 def _traces_in(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield traces with ``info`` and ``data``, as a row has them or as they are in the cells of a table."""
-    whole = as_object(row.get("trace"))
+    whole = parsed_object(row.get("trace"))
     listed = objects(row.get("traces")) if "info" not in row else []
     if listed:
         for each in listed:
@@ -66,10 +66,10 @@ def _traces_in(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if not whole and isinstance(row.get("data"), dict):
         whole = dict(row)
     if not whole and isinstance(row.get("spans"), list):
-        whole = {"info": as_object(row.get("trace_info")) or dict(row), "data": {"spans": row["spans"]}}
+        whole = {"info": parsed_object(row.get("trace_info")) or dict(row), "data": {"spans": row["spans"]}}
     if not whole:
-        whole = {"info": as_object(row.get("trace_info")) or dict(row)}
-    info = as_object(whole.get("info"))
+        whole = {"info": parsed_object(row.get("trace_info")) or dict(row)}
+    info = parsed_object(whole.get("info"))
     if not info.get("assessments") and objects(row.get("assessments")):
         whole["info"] = info | {"assessments": row["assessments"]}
     yield whole
@@ -83,7 +83,7 @@ def _trace_id(info: Mapping[str, Any]) -> str:
 def _attributes(value: Any) -> dict[str, Any]:
     """Return the attributes of a span: an object, or a list of keys and values as the REST interface has it."""
     if not isinstance(value, list):
-        return as_object(value)
+        return parsed_object(value)
     return {str(each.get("key")): value_at(each, ("value", "string_value")) for each in objects(value)}
 
 
@@ -91,14 +91,14 @@ def _pairs(value: Any) -> dict[str, Any]:
     """Return an object, which older REST interfaces have as a list of keys and values."""
     if isinstance(value, list):
         return {str(each.get("key")): each.get("value") for each in objects(value)}
-    return as_object(value)
+    return parsed_object(value)
 
 
 @each_trace
 def read_traces(row: Row) -> Iterator[Trace]:
     """Yield the traces of a row."""
     for trace in _traces_in(row.values):
-        info = as_object(trace.get("info"))
+        info = parsed_object(trace.get("info"))
         trace_id = _trace_id(info)
         own = _pairs(info.get("trace_metadata") or info.get("request_metadata"))
         # The trace has the session and the user, not its spans. They are put where the dialect of MLflow reads them.
@@ -209,7 +209,7 @@ def _score(assessment: Mapping[str, Any]) -> Score:
         value = value_at(assessment, ("expectation", "value"))
     return Score(
         name=str(assessment.get("assessment_name") or assessment.get("name")),
-        value=from_json(value) if isinstance(value, str) and value[:1] in {"{", "["} else value,
+        value=parsed(value),
         by=str(value_at(assessment, ("source", "source_id")) or "MLflow"),
         human=value_at(assessment, ("source", "source_type")) == "HUMAN",
         reason=assessment.get("rationale"),

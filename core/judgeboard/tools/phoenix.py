@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import as_object, objects
+from judgeboard.imports.exports.entry import objects
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.traced import (
     Score,
@@ -97,7 +97,7 @@ def read_annotations(values: Mapping[str, Any]) -> tuple[str, Score] | str:
     if not id_ or not name:
         return "the annotation has no name, or no span and no trace"
     result = {part: values.get(f"result.{part}") for part in ("score", "label", "explanation")}
-    result |= as_object(values.get("result"))
+    result |= parsed_object(values.get("result"))
     numbers = {part: number_in(value) for part, value in result.items()}
     return str(id_), _score({**values, "name": name, "result": numbers})
 

@@ -1,15 +1,15 @@
 """promptfoo: results as JSON, JSON lines or CSV. Assertions and named scores become verdicts."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from judgeboard.formats.files import Row
 from judgeboard.imports import known_names
 from judgeboard.imports.exports.entry import (
+    Entries,
     Entry,
     answer_row,
-    as_object,
-    each_row,
     from_json,
     named,
     objects,
@@ -22,6 +22,7 @@ from judgeboard.imports.fields import json_text
 from judgeboard.llm.chat import last_of_user, text_of
 from judgeboard.store.filters import value_at
 from judgeboard.tools.tool import Tool
+from judgeboard.traces.attributes import parsed_object
 
 _TABLE = ("Status", "Score", "Named Scores")
 """Columns of a table of results."""
@@ -53,30 +54,30 @@ def _answer_column(row: Mapping[str, Any]) -> str | None:
     return next((name for name in row if _ANSWERS.fullmatch(name)), None)
 
 
-@each_row
-def read(row: dict[str, Any]) -> Iterator[Entry]:
-    """Yield the entries of a result, a file of results, or a row of their table."""
-    if row.keys() >= {*_TABLE}:
-        yield _table_row(row)
-        return
-    for result in _results(row):
-        if _is_result(result):
-            yield _result(result)
-        else:
-            yield Entry(None, reason="not a result of promptfoo", part=result)
+def read(rows: Iterable[Row]) -> Entries:
+    """Yield the entries of results, files of results, or rows of their table."""
+    for row in rows:
+        for values in _results(row.values):
+            if values.keys() >= {*_TABLE}:
+                entry = _table_row(values)
+            elif _is_result(values):
+                entry = _result(values)
+            else:
+                entry = Entry(None, reason="not a result of promptfoo")
+            yield Row(row.line, values), entry
 
 
 def _result(result: Mapping[str, Any]) -> Entry:
     output = value_at(result, ("response", "output"))
     if output is None or result.get("failureReason") == _ERROR:
         problem = value_at(result, ("response", "error")) or result.get("error") or "the provider gave no output"
-        return Entry(None, reason=f"no answer: {shown_reason(problem)}", part=result)
+        return Entry(None, reason=f"no answer: {shown_reason(problem)}")
     # A model's identifier is a text in older files.
     provider = result.get("provider")
     model = provider.get("id") if isinstance(provider, dict) else provider
-    usage = as_object(result.get("tokenUsage")) or as_object(value_at(result, ("response", "tokenUsage")))
+    usage = parsed_object(result.get("tokenUsage")) or parsed_object(value_at(result, ("response", "tokenUsage")))
     metadata = {
-        **as_object(value_at(result, ("testCase", "metadata"))),
+        **parsed_object(value_at(result, ("testCase", "metadata"))),
         "description": value_at(result, ("testCase", "description")),
         "prompt_tokens": usage.get("prompt"),
         "completion_tokens": usage.get("completion"),
@@ -92,8 +93,8 @@ def _result(result: Mapping[str, Any]) -> Entry:
         generator_cost=result.get("cost"),
         metadata=without_nothing(metadata),
     )
-    grading = as_object(result.get("gradingResult"))
-    scores = as_object(result.get("namedScores")) or as_object(grading.get("namedScores"))
+    grading = parsed_object(result.get("gradingResult"))
+    scores = parsed_object(result.get("namedScores")) or parsed_object(grading.get("namedScores"))
     reasons = {"score": grading.get("reason")}
     for part in objects(grading.get("componentResults")):
         metric = value_at(part, ("assertion", "metric")) or value_at(part, ("assertion", "type"))
@@ -130,7 +131,7 @@ def _table_row(row: Mapping[str, Any]) -> Entry:
         generator_model=provider[1] if provider else None,
         metadata=without_nothing({"description": row.get("Description"), "comment": row.get("Comment")}),
     )
-    scores = as_object(row["Named Scores"]) | {"score": row["Score"]}
+    scores = parsed_object(row["Named Scores"]) | {"score": row["Score"]}
     return Entry(answer, verdict_row("promptfoo", scores, {"score": row.get("Grader Reason")}))
 
 

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import as_object, from_json
 from judgeboard.imports.exports.export import Export, Keys
 from judgeboard.imports.exports.traced import Score, Trace, each_span, nanoseconds
 from judgeboard.tools.tool import Tool
-from judgeboard.traces.attributes import as_count, as_number, first, first_scalar, under
+from judgeboard.traces.attributes import as_count, as_number, first, first_scalar, parsed_object, under
 from judgeboard.traces.content import contents
 from judgeboard.traces.spans import LogRecord, Operation, Part, Span
 
@@ -25,7 +24,9 @@ _DIGITS = 39  # of the largest trace id, which has 128 bits
 @each_span
 def read_events(row: Row) -> Trace | None:
     """Return the trace of an event, None if it has no id."""
-    record, attributes, trace = (_object(row.values.get(name)) for name in ("record", "record_attributes", "trace"))
+    record, attributes, trace = (
+        parsed_object(row.values.get(name)) for name in ("record", "record_attributes", "trace")
+    )
     if not trace.get("trace_id") or not trace.get("span_id"):
         return None
     parent = trace.get("parent_id") or record.get("parent_span_id")
@@ -39,7 +40,7 @@ def read_events(row: Row) -> Trace | None:
         ended_ns=max(started, nanoseconds(row.values.get("timestamp"))),
         scope="trulens",
         attributes=attributes,
-        resource=_object(row.values.get("resource_attributes")),
+        resource=parsed_object(row.values.get("resource_attributes")),
         error="error" if record.get("status") == "STATUS_CODE_ERROR" else None,
     )
     score = attributes.get(f"{_OWN}eval_root.score")
@@ -53,11 +54,6 @@ def _as_received(trace_id: str) -> str:
     """Return the id of a trace in hexadecimal digits; TruLens writes it as a decimal number."""
     is_number = trace_id.isdecimal() and len(trace_id) <= _DIGITS
     return f"{int(trace_id):032x}" if is_number else trace_id
-
-
-def _object(value: Any) -> dict[str, Any]:
-    """Return an object; the database has the JSON text of a JSON text."""
-    return as_object(from_json(value))
 
 
 _EVENTS = Export(

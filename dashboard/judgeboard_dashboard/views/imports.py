@@ -10,7 +10,6 @@ from judgeboard.domain import Action, Rejected
 from judgeboard.errors import BadInput, JudgeboardError
 from judgeboard.formats.files import format_titles
 from judgeboard.imports.dates import DateOrder
-from judgeboard.imports.exports.entry import IN_MESSAGES
 from judgeboard.imports.fields import EXTRA
 from judgeboard.imports.importing import ImportSummary, OnProgress, undo_import
 from judgeboard.imports.kinds import DEFAULT_SOURCE, KINDS, kind_class
@@ -336,12 +335,9 @@ def _understood(choice: Choice, trial: Imported) -> None:
         caption(
             f"Dates have the {ORDERS[summary.dates.order]}, as {summary.dates.example} in {summary.dates.column} shows."
         )
-    names = [use.theirs for use in summary.columns if use.theirs is not None]
-    # The columns of an export have their meaning, but keys of messages may be fields.
-    if summary.export is not None:
-        names = [name for name in names if name.startswith(IN_MESSAGES)]
-    if names:
-        _ask_columns(choice, summary.kind, list(dict.fromkeys(names)))
+    # Without a mapping, the columns of an export have their meaning.
+    if summary.mapping is not None and summary.names:
+        _ask_columns(choice, summary.kind, list(dict.fromkeys(summary.names)))
     ask_label_set(trial)
     ask_labels(choice.file_id, choice.kind, summary.labels)
     _first_rows(trial)

@@ -238,7 +238,8 @@ def not_read_words(summary: ImportSummary) -> str:
     if not times or not summary.new:
         return ""
     names = [f"{name} ({count(number, 'time')})" for name, number in times.items()]
-    words = f"Not read: {_listed(summary, names)} ({kind_class(summary.kind).left_over})."
+    listed = ", ".join(names[:MAX_COLUMNS]) + summary.more_words(len(names), MAX_COLUMNS)
+    words = f"Not read: {listed} ({kind_class(summary.kind).left_over})."
     if summary.id_from_content:
         words += (
             " No id column: ids are derived from the columns that are read. If you choose other columns, rows are "
@@ -247,15 +248,9 @@ def not_read_words(summary: ImportSummary) -> str:
     return words
 
 
-def _listed(summary: ImportSummary, names: Sequence[str]) -> str:
-    return ", ".join(names[:MAX_COLUMNS]) + summary.more_words(len(names), MAX_COLUMNS)
-
-
 def recognised_words(summary: ImportSummary) -> str:
-    """Return what the file was taken for, which numbers are no scores, and which other kinds of rows it has."""
+    """Return what the file was taken for, and which other kinds of rows it has."""
     sentences = [f"Recognised: {summary.export}."] if summary.export is not None else []
-    if summary.unknown:
-        sentences.append(f"No known metrics, kept in metadata: {_listed(summary, summary.unknown)}.")
     if summary.kind == "responses" and summary.others:
         kinds = (count(rows, KINDS[kind].noun) for kind, rows in summary.others.items())
         are = "is" if sum(summary.others.values()) == 1 else "are"

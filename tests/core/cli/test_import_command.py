@@ -54,7 +54,6 @@ def test_an_export_of_another_tool_brings_its_answers_and_then_its_scores(tmp_pa
     printed = capsys.readouterr().out
     assert "recognised: a ragas dataset" in printed
     assert "it also has 1 verdict" in printed
-    assert "no known metrics, kept in metadata: confidence" in printed
     assert printed.count("1 new") == 2
     assert run(["import", str(log), "--db", database]) == 0
     assert capsys.readouterr().out.count("nothing new") == 2

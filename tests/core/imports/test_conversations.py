@@ -74,7 +74,7 @@ def test_every_reply_is_an_answer_with_its_own_passages_time_feedback_and_id(sto
     assert {"conversation": "c1", "turn": 2, "lang": "de"}.items() <= second["extra"].items()
     assert (alone["passages"], "turn" in alone["extra"]) == (None, False)
     assert [(each["kind"], each["value"]) for each in rows_of(store, FEEDBACK)] == [("thumbs", 0), ("stars", 4)]
-    assert summary.not_read == {"messages[].meta.lang": 1, "channel": 1}
+    assert summary.not_read == {"conversation_id": 3, "channel": 2}
     with store.reading() as connection:
         seen = judge_inputs(connection, [first["id"], second["id"]])
     assert [[turn.text for turn in each.turns] for each in seen.values()] == [[], ["q1", "a1"]]
@@ -100,27 +100,22 @@ def test_an_object_of_feedback_in_a_message_is_the_feedback_of_its_turn(store: S
         ("thumbs", 0, "ann", None, None),
     ]
     extra = [row["extra"] for row in stored(store).values()]
-    assert [each.get("feedback") for each in extra] == [rated, {"rating": 2}, None, {"rating": 1}, {"rating": "meh"}]
     # A 1 may be thumbs or stars, and "meh" is neither.
-    assert summary.not_read == {"messages[].feedback.rating": 2}
+    assert [each.get("feedback") for each in extra] == [None, None, None, {"rating": 1}, {"rating": "meh"}]
+    assert {theirs: each.times for theirs, each in summary.unread.items()} == {"feedback": 2}
     assert summary.messages == (NO_PASSAGES,)
 
 
 @on_sqlite
 def test_a_message_with_a_rating_that_an_earlier_release_stored_gets_its_feedback(store: Store, bring) -> None:
-    """Earlier releases kept an object with a rating in the metadata, and read a bare rating beside it."""
+    """Earlier releases kept an object with a rating in the metadata."""
     rated = turns(1, feedback={"rating": 4, "comment": "fine", "by": {"name": "ann"}})
-    beside = turns(2, feedback={"rating": 2}, rating=5)
-    old = [
-        {"external_id": "c", "query": "q1", "answer": "a1", "messages": rated[:-1]},
-        {"external_id": "d", "query": "q2", "answer": "a2", "messages": beside[:-1], "feedback": 5},
-    ]
-    for row, message in zip(old, (rated[1], beside[1]), strict=True):
-        row["metadata"] = {"feedback": message["feedback"]}
-    bring(*old, kind="responses", source="openai")
-    again = bring({"id": "c", "messages": rated}, {"id": "d", "messages": beside}, kind="responses")
-    assert (counts(again), again.feedback_added) == ((0, 2, 0), 1)
-    assert [each["value"] for each in rows_of(store, FEEDBACK)] == [5, 4]
+    old = {"external_id": "c", "query": "q1", "answer": "a1", "messages": rated[:-1]}
+    old["metadata"] = {"feedback": rated[1]["feedback"]}
+    bring(old, kind="responses", source="openai")
+    again = bring({"id": "c", "messages": rated}, kind="responses")
+    assert (counts(again), again.feedback_added) == ((0, 1, 0), 1)
+    assert [each["value"] for each in rows_of(store, FEEDBACK)] == [4]
 
 
 @on_sqlite
@@ -139,7 +134,7 @@ def test_a_rating_that_is_mapped_is_read_once(store: Store, bring) -> None:
         for number, rating in ((1, 1), (2, "down"))
         for each in turns(number, feedback={"rating": rating, "at": "2026-10-01"})
     ]
-    mapping = {"messages[].feedback.rating": "thumbs"}
+    mapping = {"feedback.rating": "thumbs"}
     bring({"id": "c", "messages": rated}, kind="responses", mapping=mapping)
     assert [each["value"] for each in rows_of(store, FEEDBACK)] == [1, 0]
 
@@ -282,22 +277,21 @@ def test_later_states_of_a_conversation_in_one_file_repeat_no_answer(store: Stor
 @on_sqlite
 def test_a_mapping_names_keys_of_messages_and_of_the_row(store: Store, bring) -> None:
     messages = turns(1, 2, meta={"docs": ["p"], "lang": "de"}, score=1)
-    mapping = {"messages[].meta.docs": "context", "messages[].score": "thumbs", "kind": "query_type"}
+    mapping = {"metadata.docs": "context", "score": "thumbs", "kind": "query_type"}
     row = {"id": "c", "kind": "order", "plan": "pro", "messages": messages}
     summary = bring(row, kind="responses", mapping=mapping)
     assert [(each["passages"], each["query_type"]) for each in stored(store).values()] == [(("p",), "order")] * 2
     assert [each["kind"] for each in rows_of(store, FEEDBACK)] == ["thumbs", "thumbs"]
-    assert summary.not_read == {"messages[].meta.lang": 2, "plan": 1}
-    assert {use.ours: use.theirs for use in summary.columns}["context"] == "messages[].meta.docs"
+    assert summary.not_read == {"plan": 2}
+    assert {use.ours: use.theirs for use in summary.columns}["context"] == "metadata.docs"
 
 
 @on_sqlite
 @pytest.mark.parametrize(
     ("row", "name", "field", "message"),
     [
-        ({"messages": turns(1, 2)}, "messages[].meta.docs", "context", "has no column 'messages"),
-        ({"messages": turns(1, 2, docs=["p"])}, "messages[].docs", "passagen", "there is no field 'passagen'"),
-        ({"question": "q", "answer": "a"}, "messages[].docs", "context", "is not a log of conversations"),
+        ({"messages": turns(1, 2)}, "metadata.docs", "context", "has no column 'metadata.docs'"),
+        ({"messages": turns(1, 2, docs=["p"])}, "docs", "passagen", "there is no field 'passagen'"),
     ],
 )
 def test_a_mapping_that_cannot_be_used_stores_nothing(
@@ -309,42 +303,19 @@ def test_a_mapping_that_cannot_be_used_stores_nothing(
 
 
 @on_sqlite
-def test_the_report_names_the_keys_of_the_file_and_not_our_fields(store: Store, bring) -> None:
-    def origins(row: dict[str, Any]) -> dict[str, str]:
-        columns = bring(row, kind="responses").columns
-        return {use.ours: use.theirs for use in columns if use.ours is not None and use.theirs is not None}
-
-    assert origins({"id": "c1", "channel": "web", "messages": turns(1, 2, docs=["p"])}) == {
-        "external_id": "id",
-        "query": "messages[].content",
-        "answer": "messages[].content",
-        "context": "messages[].docs",
-        "messages": "messages",
-    }
-    assert origins({"custom_id": "x", **request("r", 1), "Ground truth": "a1"}) == {
-        "external_id": "custom_id",
-        "query": "messages[].content",
-        "answer": "choices[].message.content",
-        "generator_model": "model",
-        "messages": "messages",
-        "reference": "Ground truth",
-    }
-    assert origins({"messages": [user("q?")], "bot_reply": "a"}) == {
-        "query": "messages[].content",
-        "answer": "bot_reply",
-        "messages": "messages",
-    }
+def test_a_mapping_of_question_and_answer_reads_a_conversation_by_its_columns(store: Store, bring) -> None:
+    row = {"id": "c", "messages": [user("q1?"), reply("Yes.")]}
+    mapping = {"messages.0.content": "query", "messages.1.content": "answer"}
+    assert bring(row, kind="responses", mapping=mapping).export is None
+    assert texts(store) == [("c", "q1?", "Yes.")]
 
 
 def test_the_command_names_every_key_that_it_does_not_read(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "log.jsonl"
-    rows = ({"id": name, "messages": turns(1, 2, meta={"docs": ["p"], "lang": "de"}, score=0)} for name in "ab")
+    rows = ({"id": name, "messages": turns(1, 2, lang="de", rating=0)} for name in "ab")
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert run(["import", str(log), "--db", str(tmp_path / "judgeboard.db")]) == 0
     printed = capsys.readouterr().out
-    assert (
-        "  not read: messages[].meta.docs (4 times), messages[].meta.lang (4 times) (kept in metadata)"
-        in printed.splitlines()
-    )
-    assert "not sure: 'messages[].score': value 0 left out" in printed
-    assert "--map 'messages[].score=thumbs'" in printed
+    assert "  not read: lang (4 times) (kept in metadata)" in printed.splitlines()
+    assert "not sure: 'rating': value 0 left out" in printed
+    assert "--map 'rating=thumbs'" in printed

@@ -157,8 +157,6 @@ def test_a_row_of_an_answer_with_the_keys_of_a_score_keeps_its_answer() -> None:
         (Keys("a", "b"), {"a": 1}, False),
         (Keys("a", ("b", "c")), {"a": 1, "c": 1}, True),
         (Keys("a", ("b", "c")), {"a": 1, "d": 1}, False),
-        (Keys(endings=(".users", ".score")), {"label.users": 1}, True),
-        (Keys(endings=(".users", ".score")), {"users": 1}, False),
         (Keys("a", without=("b",)), {"a": 1, "b": 1}, False),
         (Keys("a", holds=lambda row: row["a"] == 1), {"a": 1}, True),
         (Keys("a", holds=lambda row: row["a"] == 1), {"a": 2}, False),
@@ -260,7 +258,9 @@ def test_unexpected_values_in_an_export_reject_no_more_than_their_row(row: dict[
             for kind in ("responses", "verdicts", "grades"):
                 export = recognised([row], kind)
                 assert export is not None
-                items = list(ExportRows(export, kind).rows([Row(1, row), *others]))
+                every = [Row(1, row), *others]
+                shape = export.shape
+                items = list(ExportRows(export, kind).rows(every) if shape is None else shape(iter(every)))
                 assert kind != "responses" or export.of_scores or items[0].line == 1
 
 

@@ -2,9 +2,11 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from hashlib import blake2b
+from typing import Any
 
 from judgeboard.domain import GRADE_TEXTS
 from judgeboard.formats.files import Row
@@ -15,17 +17,7 @@ from judgeboard.imports.responses import ResponseImport
 from judgeboard.imports.scales import scale_in
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import MAX_NAME, shortened
-
-IN_MESSAGES = "messages[]."
-"""How names of keys of messages begin, in ``--map`` and in reports."""
-
-
-class KeyUse(NamedTuple):
-    """A key of a row with its value; ``use`` is the field that it is read as, None if it is not read."""
-
-    name: str
-    use: str | None
-    value: Any
+from judgeboard.traces.attributes import parsed_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +25,7 @@ class Entry:
     """An answer with its verdicts, grades and audits, as rows for the imports of these kinds.
 
     Verdicts, grades and audits have no id; they belong to the answer. Without an answer, ``reason`` says why,
-    and ``part`` is the part of the row without one (default: the row). ``unknown`` names numbers that could be scores,
-    but are no metrics of the tool: they are kept in metadata. ``keys`` are keys of the row, of readers that name them.
-    ``earlier`` are rows of the same answer as an earlier import may have stored it, under another id or with other
-    content: such an answer does not change. ``of_session`` names scores of the session, which are not read.
+    and the row with which it comes is rejected. ``of_session`` names scores of the session, which are not read.
     """
 
     answer: dict[str, Any] | None
@@ -44,10 +33,6 @@ class Entry:
     grades: Sequence[dict[str, Any]] = ()
     audits: Sequence[dict[str, Any]] = ()
     reason: str | None = None
-    part: Mapping[str, Any] | None = None
-    unknown: Sequence[str] = ()
-    keys: Sequence[KeyUse] = ()
-    earlier: Sequence[dict[str, Any]] = ()
     of_session: Sequence[str] = ()
 
 
@@ -66,15 +51,23 @@ def each_row(read: Callable[[dict[str, Any]], Iterable[Entry]]) -> Callable[[Ite
     return entries
 
 
+class ContentIds:
+    """Makes the ids of answers without one from their content. The k-th equal answer gets another one."""
+
+    def __init__(self) -> None:
+        self._copies: Counter[str] = Counter()
+
+    def of(self, answer: Mapping[str, Any]) -> str:
+        """Return the id of an answer."""
+        content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
+        id_ = blake2b(content.encode(), digest_size=16).hexdigest()
+        self._copies[id_] += 1
+        return id_ if self._copies[id_] == 1 else f"{id_}-{self._copies[id_]}"
+
+
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list; an empty list for any other value."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def as_object(value: Any) -> dict[str, Any]:
-    """Return an object, also from its JSON text; an empty object for any other value."""
-    value = from_json(value)
-    return value if isinstance(value, dict) else {}
 
 
 def from_json(value: Any) -> Any:
@@ -100,12 +93,6 @@ def named(values: Mapping[str, Any], names: Sequence[str]) -> Any:
 
 # An answer in another tool has its own source and kind; these words mean other things there.
 _FIELDS = {name: called for name, called in ResponseImport.columns.items() if name not in {"source", "kind"}}
-_FIELD_NAMES = frozenset(name for called in _FIELDS.values() for name in called)
-
-
-def is_field(name: str) -> bool:
-    """Whether a column has a common name of a field of answers."""
-    return simple_name(name) in _FIELD_NAMES
 
 
 def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
@@ -120,7 +107,7 @@ def answer_row(values: Mapping[str, Any], **fields: object) -> dict[str, Any]:
         theirs = next((simple[name] for name in called if name in simple), None)
         if theirs is not None and fields.get(field) in (None, left[theirs]):
             row[field] = left.pop(theirs)
-    metadata = left | as_object(row.pop("metadata", None)) | as_object(fields.pop("metadata", None))
+    metadata = left | parsed_object(row.pop("metadata", None)) | parsed_object(fields.pop("metadata", None))
     row |= {name: value for name, value in fields.items() if value is not None}
     return row | ({"metadata": metadata} if metadata else {})
 

@@ -4,45 +4,37 @@ A file is recognised by its content, never by its name: its records by their key
 values.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import dataclass
 from typing import Any
 
 from judgeboard.domain import Rejected, Response
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import Entries, Entry, KeyUse
-from judgeboard.imports.fields import EXTRA, MAX_COLUMNS, Cells, Columns, ColumnUse, Unusable, fault_in, simple_name
+from judgeboard.imports.exports.entry import ContentIds, Entries, Entry
+from judgeboard.imports.fields import Cells, Columns, Unusable, fault_in, simple_name
 from judgeboard.imports.kinds import DEFAULT_SOURCE, kind_class
 from judgeboard.imports.responses import ResponseImport
+from judgeboard.imports.shapes import Shape
 from judgeboard.registry.tools import tools
 from judgeboard.text import counted
-
-MOST_UNKNOWN = 100
-_MADE = frozenset({"external_id", "metadata"})
-"""Fields that are made: an id of the texts, metadata of the keys that are no fields."""
 
 
 class Keys:
     """The keys, or columns, that a record must have.
 
-    Of several names in parentheses, the record needs one. With ``endings``, it needs a key with such an ending. It must
-    have none of the keys ``without``. If other records have such keys too, ``holds`` decides; it is asked only about
-    records with the keys.
+    Of several names in parentheses, the record needs one. It must have none of the keys ``without``. If other records
+    have such keys too, ``holds`` decides; it is asked only about records with the keys.
     """
 
     def __init__(
         self,
         *names: str | tuple[str, ...],
-        endings: tuple[str, ...] = (),
         without: tuple[str, ...] = (),
         holds: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> None:
         self._every = {name for name in names if isinstance(name, str)}
         self._one_of = [each for each in names if not isinstance(each, str)]
-        self._endings = endings
         self._without = without
         self._holds = holds
 
@@ -51,8 +43,6 @@ class Keys:
         keys = row.keys()
         if not keys >= self._every or any(map(keys.isdisjoint, self._one_of)) or not keys.isdisjoint(self._without):
             return False
-        if self._endings and not any(key.endswith(self._endings) for key in keys):
-            return False
         return self._holds is None or self._holds(row)
 
 
@@ -60,28 +50,23 @@ class Keys:
 class Export:
     """What a tool exports: the keys by which its records are recognised, and what reads them.
 
-    A record with any of the ``keys`` is one of the tool. ``read`` makes entries of rows. ``source`` is the source of
-    the answers, unless another one is chosen: ids of different tools do not meet. With ``of_traces``, the id of an
-    answer is that of its trace, which may also be received or pulled. With ``of_scores``, there are no answers: the
-    scores belong to stored answers. With ``takes_mapping``, ``read`` also gets a mapping of keys to fields; without it,
-    a mapping reads the file by its columns.
+    A record with any of the ``keys`` is one of the tool. ``read`` makes entries of rows, or ``shape`` makes rows
+    of answers that are read by their columns. ``source`` is the source of the answers, unless another one is
+    chosen: ids of different tools do not meet. With ``of_traces``, the id of an answer is that of its trace, which may
+    also be received or pulled. With ``of_scores``, there are no answers: the scores belong to stored answers.
     """
 
     title: str
     source: str
     keys: tuple[Keys, ...]
-    read: Callable[..., Entries]
+    read: Callable[[Iterable[Row]], Entries] = lambda _rows: iter(())
     of_traces: bool = False
     of_scores: bool = False
-    takes_mapping: bool = False
+    shape: Shape | None = None
 
     def matches(self, row: Mapping[str, Any]) -> bool:
         """Whether a row is a record of the tool, or has several of them."""
         return any(keys.fit(row) for keys in self.keys)
-
-    def entries(self, rows: Iterable[Row], mapping: Mapping[str, str]) -> Entries:
-        """Return the entries of rows."""
-        return self.read(rows, mapping) if self.takes_mapping else self.read(rows)
 
 
 def known_exports() -> tuple[Export, ...]:
@@ -99,11 +84,11 @@ def recognised(rows: Sequence[Mapping[str, Any]], kind: str, *, with_mapping: bo
     """Return the export with these first rows, None if they are of none.
 
     The rows decide together: one of them may be empty or damaged. It is an export if more rows look like it than have
-    the required fields of the kind in columns of their own. ``with_mapping``, it is one that can be read with one.
+    the required fields of the kind in columns of their own. ``with_mapping``, it is one whose columns can be mapped.
     """
     if kind not in (*KINDS_OF_EXPORTS, "audits", "feedback"):
         return None
-    exports = [export for export in known_exports() if export.takes_mapping or not with_mapping]
+    exports = [export for export in known_exports() if export.shape is not None or not with_mapping]
     looks = [next((export for export in exports if export.matches(row)), None) for row in rows]
     counts = Counter(export for export in looks if export is not None)
     plain = sum(look is None and has_needed(row, kind) for row, look in zip(rows, looks, strict=True))
@@ -122,46 +107,27 @@ def has_needed(row: Mapping[str, Any], kind: str) -> bool:
 class ExportedRow(Row):
     """A row with what the export has beside it.
 
-    ``answer`` is the row of the answer to which a row of another kind belongs. ``earlier`` are rows of the same answer
-    as an earlier import may have stored it. A row is ``judged`` if its answer has a verdict or a grade.
+    ``answer`` is the row of the answer to which a row of another kind belongs. A row is ``judged`` if its answer has a
+    verdict or a grade.
     """
 
     answer: dict[str, Any] | None = None
     judged: bool = True
-    earlier: tuple[dict[str, Any], ...] = ()
 
 
 class ExportRows:
     """Reads the rows of one kind from another tool's export.
 
-    ``others`` counts its rows of other kinds. ``unknown`` has the names (at most 100) of numbers that could be scores,
-    but are no metrics of the tool. ``mapping`` has the fields of keys, for exports that can be read with one.
+    ``others`` counts its rows of other kinds.
     """
 
-    def __init__(self, export: Export, kind: str, mapping: Mapping[str, str] | None = None) -> None:
-        self.title = export.title
-        self.source = export.source
-        self.of_traces = export.of_traces
+    def __init__(self, export: Export, kind: str) -> None:
         self.others: Counter[str] = Counter()
-        self.unknown: dict[str, None] = {}
         self._export = export
         self._kind = kind
-        self._copies: Counter[str] = Counter()
+        self._ids = ContentIds()
         self._rejected: list[Rejected] = []
-        self._mapping = mapping or {}
         self._of_session: Counter[str] = Counter()
-        self._keys: dict[tuple[str, str | None], ColumnUse] = {}
-
-    @property
-    def unseen(self) -> list[str]:
-        """The keys in the mapping that are in no row so far."""
-        seen = {name for name, _ in self._keys}
-        return [name for name in self._mapping if name not in seen]
-
-    @property
-    def names(self) -> list[str]:
-        """The first keys so far, if the export names them."""
-        return list(dict.fromkeys(name for name, _ in self._keys))[:60]
 
     def messages(self) -> Iterator[str]:
         """Yield what people should know of the rows so far."""
@@ -169,45 +135,14 @@ class ExportRows:
             names = ", ".join(f"{name} ({counted(times, 'time')})" for name, times in self._of_session.most_common(30))
             yield f"not read, because they are about sessions and not about answers: {names}"
 
-    def columns(self, fields: Iterable[ColumnUse], left_over: str) -> tuple[ColumnUse, ...]:
-        """Return the report on the columns of our fields (``fields``) with the keys of the export, if it names them."""
-        sources: dict[str, list[ColumnUse]] = {}
-        for use in self._keys.values():
-            if use.ours is not None:
-                sources.setdefault(use.ours, []).append(use)
-        report: list[ColumnUse] = []
-        for use in fields:
-            own = sources.get(use.ours or "", [])
-            read = [replace(use, theirs=each.theirs, how=each.how if use.sure else use.how) for each in own]
-            if self._keys and not own and use.theirs is not None and use.ours in _MADE:
-                continue
-            report += read if read and use.theirs is not None else [use]
-        unread = (use for use in self._keys.values() if use.ours is None)
-        return (*report, *(replace(use, how=left_over) for use in unread))
-
-    def _note(self, key: KeyUse) -> None:
-        ours = None if key.use == EXTRA else key.use
-        known = self._keys.get((key.name, ours))
-        if known is not None:
-            known.times += 1
-        elif len(self._keys) <= MAX_COLUMNS:
-            is_mapped = key.name in self._mapping
-            how = "mapped" if is_mapped else "recognised by name"
-            example = key.value[:200] if isinstance(key.value, str) else key.value
-            unasked = ours is None and not is_mapped
-            self._keys[key.name, ours] = ColumnUse(ours, key.name, how, example, unasked=unasked, times=1)
-
     def rows(self, items: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
         """Yield rows with the names of our fields, and rejected rows."""
-        for row, entry in self._export.entries(self._usable(items), self._mapping):
+        for row, entry in self._export.read(self._usable(items)):
             yield from self._waiting()
             if entry.answer is None:
                 if self._kind == "responses":
-                    yield Rejected(row.line, None, entry.reason or "no answer", dict(entry.part or row.values))
+                    yield Rejected(row.line, None, entry.reason or "no answer", row.values)
                 continue
-            self.unknown |= dict.fromkeys(entry.unknown[: MOST_UNKNOWN - len(self.unknown)])
-            for key in entry.keys:
-                self._note(key)
             self._of_session.update(entry.of_session)
             answer: dict[str, Any] | None = None
             for kind, values in self._with_id(entry):
@@ -216,8 +151,7 @@ class ExportRows:
                 if kind != self._kind:
                     self.others[kind] += 1
                 elif kind == "responses":
-                    earlier = tuple(map(_identified, entry.earlier))
-                    yield ExportedRow(row.line, values, None, bool(entry.verdicts or entry.grades), earlier)
+                    yield ExportedRow(row.line, values, None, bool(entry.verdicts or entry.grades))
                 else:
                     yield ExportedRow(row.line, values, answer)
         yield from self._waiting()
@@ -236,8 +170,7 @@ class ExportRows:
     def _with_id(self, entry: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the kind and the row of everything in an entry, all with the id of the answer.
 
-        An answer without an id gets one from its content, so that its verdicts find it. The k-th equal answer gets
-        another one.
+        An answer without an id gets one from its content, so that its verdicts find it.
         """
         answer = dict(entry.answer or {})
         if self._export.of_scores:
@@ -247,9 +180,7 @@ class ExportRows:
             return
         own_id = answer.pop("external_id", None)
         if own_id is None:
-            own_id = _content_id(entry.earlier[0] if entry.earlier else answer)
-            self._copies[own_id] += 1
-            own_id += f"-{self._copies[own_id]}" if self._copies[own_id] > 1 else ""
+            own_id = self._ids.of(answer)
         yield "responses", {"external_id": own_id, **answer}
         yield from self._beside(entry, own_id)
 
@@ -258,16 +189,6 @@ class ExportRows:
         for kind, rows in (("verdicts", entry.verdicts), ("audits", entry.audits), ("grades", entry.grades)):
             for values in rows:
                 yield kind, {"external_id": own_id, **values}
-
-
-def _content_id(answer: Mapping[str, Any]) -> str:
-    content = json.dumps([answer.get(name) for name in ("query", "answer", "context", "messages")])
-    return blake2b(content.encode(), digest_size=16).hexdigest()
-
-
-def _identified(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the row of an answer with its id, or one of its content."""
-    return {"external_id": _content_id(answer), **answer}
 
 
 class AnswersOfExport:

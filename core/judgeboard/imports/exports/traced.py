@@ -8,14 +8,14 @@ from typing import Any, TypeGuard
 
 from judgeboard.domain import Response
 from judgeboard.formats.files import Row
-from judgeboard.imports.exports.entry import Entries, Entry, as_object, grade_row, user_feedback, verdict_row
+from judgeboard.imports.exports.entry import Entries, Entry, grade_row, user_feedback, verdict_row
 from judgeboard.imports.fields import fault_in
 from judgeboard.imports.known_names import REFERENCE
 from judgeboard.imports.values import spelled_number
 from judgeboard.text import EPOCH, as_utc
 from judgeboard.traces.annotations import LINKED, results_in
 from judgeboard.traces.answers import answer_of
-from judgeboard.traces.attributes import as_text, first, first_scalar
+from judgeboard.traces.attributes import as_text, first, first_scalar, parsed_object
 from judgeboard.traces.spans import LogRecord, Span
 
 EVENT, EVALUATION = "gen_ai.evaluation.result", "gen_ai.evaluation."
@@ -112,7 +112,7 @@ def each_score(read: Callable[[Mapping[str, Any]], tuple[str, Score] | str]) -> 
         for row in rows:
             fault = fault_in(row.values)
             found = ": ".join(fault) if fault else read(row.values)
-            feedback_source = as_object(row.values.get("feedback_source"))
+            feedback_source = parsed_object(row.values.get("feedback_source"))
             if is_own(row.values.get("metadata")) or is_own(feedback_source.get("metadata")):
                 continue
             if isinstance(found, str):
@@ -128,7 +128,7 @@ def each_score(read: Callable[[Mapping[str, Any]], tuple[str, Score] | str]) -> 
 
 def is_own(metadata: Any) -> bool:
     """Whether the metadata of a score, which may be a JSON text, say that Judgeboard sent it."""
-    return as_object(metadata).get(SENT_BY) == OWN
+    return parsed_object(metadata).get(SENT_BY) == OWN
 
 
 def number_in(value: Any) -> Any:
@@ -149,10 +149,7 @@ def entry_of(trace: Trace) -> Entry:
         if answer["query_type"] == _UNSPECIFIED and isinstance(kind := trace.metadata.get("query_type"), str):
             answer["query_type"] = kind
     beside = scored(trace.scores)
-    more = dict(beside.answer or {})
-    if feedback := [*answer.get("feedback", ()), *more.pop("feedback", ())]:
-        answer["feedback"] = feedback
-    return Entry(more | answer, beside.verdicts, beside.grades, of_session=beside.of_session)
+    return Entry({**(beside.answer or {}), **answer}, beside.verdicts, beside.grades, of_session=beside.of_session)
 
 
 def scored(scores: Iterable[Score]) -> Entry:
@@ -210,13 +207,8 @@ def _answer_row(response: Response) -> dict[str, Any]:
         "reference": response.reference,
         "asked_at": None if response.asked_at is None else response.asked_at.isoformat(),
         "metadata": response.metadata or None,
-        "feedback": [{each.kind.value: _value(each.kind.value, each.value)} for each in response.feedback] or None,
     }
     return {name: value for name, value in row.items() if value is not None}
-
-
-def _value(kind: str, value: float) -> Any:
-    return ("up" if value else "down") if kind == "thumbs" else value
 
 
 def nanoseconds(value: Any) -> int:
@@ -231,7 +223,7 @@ def nanoseconds(value: Any) -> int:
 
 def trace_metadata(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """Return the metadata of a trace without the tool's own entries, which begin with ``prefix``."""
-    return {name: value for name, value in as_object(values).items() if not name.startswith(prefix)}
+    return {name: value for name, value in parsed_object(values).items() if not name.startswith(prefix)}
 
 
 # Results of evaluations, as OpenTelemetry has them
