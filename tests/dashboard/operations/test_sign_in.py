@@ -376,7 +376,7 @@ def test_no_page_shows_an_auditor_a_button_that_is_refused(
     for key in STARTS.get(name, []):
         assert (page.button(key=key).disabled, page.button(key=key).help) == (True, reason)
     assert not [field for field in page.text_input if "omment" in field.label]
-    press_each(page, opened, ("person", "theme_changed", "palette_open"))
+    press_each(page, opened, ("person", "theme_changed"))
     assert all_rows(store) == before
     with store.reading() as connection:
         assert not latest_events(connection, EventFilter(kind="refused"), limit=1)
