@@ -129,7 +129,7 @@ def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -
         page.get_by_role("option", name=choice, exact=True).click()
         idle(page)
     page.get_by_role("button", name="Change").click()
-    expect(card).to_contain_text("4 carry user feedback")
+    expect(card).to_contain_text("4 with user feedback")
     expect(card).to_contain_text("4 of 5 rows can be imported.")
     with page.expect_download() as download:
         page.get_by_role("button", name="1 rejected row").click()
@@ -138,7 +138,7 @@ def test_a_file_is_tried_mended_and_imported(page: Page, site, tmp_path: Path) -
     assert rejected["line"] == 5
     with site.store.reading() as connection:
         before = count_responses(connection)
-    page.get_by_role("button", name="Import 4 rows").click()
+    page.get_by_role("button", name="Import", exact=True).click()
     expect(card).to_contain_text("4 answers were imported.")
     with site.store.reading() as connection:
         assert count_responses(connection) == before + 4
