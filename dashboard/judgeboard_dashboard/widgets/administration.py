@@ -35,7 +35,6 @@ from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.tables import (
     choose_row,
-    csv_button,
     table,
 )
 from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, count, empty, heading, when
@@ -173,7 +172,6 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
     }
     key = f"versions_{newest_first[0].id}_{len(listed)}"
     chosen = newest_first[choose_row(Table.of(newest_first, columns), key=key, most=6)]
-    csv_button(lambda: _versions_file(newest_first), "judge-versions", key="versions_csv")
     _retiring(chosen, retired.get(chosen.id))
     others = {version.id: version for version in newest_first if version.id != chosen.id}
     other = None
@@ -208,12 +206,6 @@ def _retiring(version: StoredVersion, fact: Retired | None) -> None:
             wrap=False,
         )
     _show_result()
-
-
-def _versions_file(listed: Sequence[StoredVersion]) -> Table:
-    names = ("title", "kind", "model", "scale", "fingerprint", "prompt", "params")
-    rows = ((*(getattr(version, name) for name in names), version.created_at.isoformat()) for version in listed)
-    return Table(tuple(map(Column, (*names, "created_at"))), tuple(rows))
 
 
 def param_lines(old: StoredVersion, new: StoredVersion) -> list[tuple[str, str | None, str | None]]:
