@@ -186,34 +186,25 @@ def cost_limit_why(estimate: CallEstimate | None) -> str | None:
     return f"There is no price for {estimate.model}. Add it to a price file (JUDGEBOARD_PRICES)."
 
 
-OTHER = 0
-_KINDS = {"rag": "Chat model", "rating": "Rating, 1 to 4", "lexical": "Word overlap, offline"}
+_KINDS = {"rag": "chat model", "rating": "rating, 1 to 4", "lexical": "word overlap, offline"}
 
 
-def kinds() -> dict[str, str]:
-    """Return the kinds of judges that the form can describe, in words; those of other packages have their names."""
-    return _KINDS | {kind: kind for kind in JUDGES.added}
+def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
+    """Return the judge fields of a job by words: of the stored versions that can judge again, and of ``new`` judges.
 
-
-class KnownJudge(NamedTuple):
-    """A stored version that can judge again: its label ("rag v3 · llama-3.1-8b") and the judge fields of a job."""
-
-    words: str
-    spec: dict[str, Any]
-
-
-def known_judges() -> dict[int, KnownJudge]:
-    """Return the stored versions that can judge again, by id: those of the primary judge first, newest first."""
+    Versions of the primary judge come first, newest first: "rag v3 · llama-3.1-8b". A new judge has no name.
+    """
     with reading() as connection:
-        return {
-            version.id: KnownJudge(
-                " · ".join(
-                    filter(None, (version.title, version.model, "earlier prompt" if "prompt" in spec else None))
-                ),
-                spec,
-            )
-            for version, spec in usable_versions(connection)
-        }
+        usable = usable_versions(connection)
+    specs = {}
+    for version, spec in usable:
+        parts = (version.title, version.model, "earlier prompt" if "prompt" in spec else None)
+        specs[" · ".join(filter(None, parts))] = spec
+    for kind, words in (_KINDS | {kind: kind for kind in JUDGES.added}).items() if new else ():
+        specs[f"New judge: {words}"] = {"kind": kind} | (
+            {} if kind in OFFLINE else {"model": load_settings().model or ""}
+        )
+    return specs
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,47 +214,29 @@ class JobJudge:
     spec: dict[str, Any]
     api_key: str | None = field(default=None, repr=False)
 
-    @property
-    def offline(self) -> bool:
-        """Whether the judge makes no model calls."""
-        return "model" not in self.spec
 
+def judge_form() -> JobJudge | None:
+    """Show the fields and return the chosen judge.
 
-def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
-    """Show the fields and return the chosen judge; ``known`` are stored versions by id, the most likely one first.
-
-    A stored version judges with its own parameters. Only its model and the address can be changed.
+    A stored version judges with its own parameters. Only its model and the address can be changed. Return None if the
+    person may not define a judge and no stored version can judge again.
     """
-    version = OTHER
-    if known:
-        version = st.selectbox(
-            "Judge version",
-            [*known, OTHER],
-            format_func=lambda version_id: known[version_id].words if version_id in known else "Another judge",
-            key="ask_version",
-        )
-    chosen = known[version].spec if version in known else {}
-    kind = chosen.get("kind")
-    if kind is None:
-        kind = st.segmented_control(
-            "Kind", list(kinds()), format_func=kinds().__getitem__, key="ask_kind", required=True, default="rag"
-        )
-        kind = kind or "rag"  # a slow browser may still report no choice
-    if kind in OFFLINE:
-        return JobJudge(chosen or {"kind": kind})
-    usual_model = load_settings().model
-    model = st.text_input(
-        "Model",
-        chosen.get("model", ""),
-        key=f"ask_model_{version}",
-        placeholder=usual_model or "as its endpoint spells it",
-    )
-    usual_address = provider_address("openai") or OPENAI.base_url
+    defines = permitted(Action.CHOOSE_JUDGE)
+    specs = judge_specs(new=defines)
+    if not specs:
+        return None
+    words = st.selectbox("Judge version", list(specs), key="ask_version")
+    chosen = specs[words]
+    if not defines or "model" not in chosen:
+        return JobJudge(chosen)
+    is_new = "name" not in chosen
+    model = st.text_input("Model", chosen["model"], key=f"ask_model_{words}", placeholder="as its endpoint spells it")
+    known_address = chosen.get("base_url", "")
     base_url = st.text_input(
         "Address",
-        chosen.get("base_url", ""),
-        key=f"ask_base_url_{version}",
-        placeholder=chosen.get("base_url") if chosen else usual_address,
+        known_address,
+        key=f"ask_base_url_{words}",
+        placeholder=(provider_address("openai") or OPENAI.base_url) if is_new else known_address,
         help="Address of an OpenAI-compatible endpoint, with /v1. A stored judge version uses the address of its last "
         "run, before its first run that of its judging rule. A new judge with a model named claude-… needs no address: "
         "it uses Anthropic's. The server sends its key "
@@ -282,14 +255,14 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
         "Provider",
         providers,
         index=providers.index(chosen["provider"]) if "provider" in chosen else None,
-        key=f"ask_provider_{version}",
+        key=f"ask_provider_{words}",
         placeholder="By the model's name",
         help="API of the endpoint: any OpenAI-compatible one, or Anthropic's Messages API.",
     )
     fields = {"model": (model or "").strip(), "base_url": (base_url or "").strip(), "provider": provider}
-    spec = {"kind": kind, "model": usual_model, **chosen, **{name: value for name, value in fields.items() if value}}
-    if not chosen:
-        if kind == "rag":
+    spec = chosen | {name: value for name, value in fields.items() if value}
+    if is_new:
+        if spec["kind"] == "rag":
             spec["claims"] = st.toggle("Judge each claim, with quotes", key="ask_claims")
         caption("A judge with other options is run once in a terminal: `judgeboard judge --help`")
     return JobJudge(spec, (api_key or "").strip() or None)
@@ -359,7 +332,7 @@ _CAME_FROM = "rejudge_came_from"
 def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     """Show the form; return the address with the chosen rows and, after a press, the new job."""
     selected, place = _rows(place, where)
-    judge = _judge()
+    judge = judge_form()
     if judge is None:
         caption("No stored judge can be used here. A lead must run one first.")
         return place
@@ -454,21 +427,8 @@ def _answer(response_id: int) -> None:
         st.button("Choose other answers", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
 
 
-def _judge() -> JobJudge | None:
-    """Return the chosen judge; None if the person may not define a judge and no stored version can judge again."""
-    known = {id_: judge for id_, judge in known_judges().items() if judge.spec["kind"] in kinds()}
-    if permitted(Action.CHOOSE_JUDGE):
-        return judge_form(known)
-    if not known:
-        return None
-    chosen = st.selectbox(
-        "Judge version", list(known), format_func=lambda version_id: known[version_id].words, key="ask_set_up"
-    )
-    return JobJudge(known[chosen].spec)
-
-
 def _estimate(judge: JobJudge, selected: JobRows) -> CallEstimate | None:
-    if not judge.offline and not judge.spec["model"]:
+    if judge.spec.get("model") == "":
         caption("Enter a model to see the estimated cost and time.")
         return None
     try:
@@ -479,7 +439,7 @@ def _estimate(judge: JobJudge, selected: JobRows) -> CallEstimate | None:
 
 
 def _cost_limit(judge: JobJudge, estimate: CallEstimate | None) -> float | None:
-    if judge.offline:
+    if "model" not in judge.spec:
         return None
     why_not = cost_limit_why(estimate)
     limit = st.number_input(
