@@ -43,6 +43,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from urllib.parse import quote
 
 from pages_in_browser import launch
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
@@ -386,8 +387,7 @@ def by_keys(place: Place) -> int:
 def newcomer(browser: Browser, url: str) -> None:
     """Open the pages, go to the first flagged answer, and confirm under the suggested name."""
     page = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=url).new_page()
-    page.goto("/")
-    go_to(page, "Start reviewing")
+    page.goto("/item")
     page.wait_for_selector(".jb-head[data-row]", timeout=60_000)
     page.wait_for_selector(".st-key-decide button kbd")
     time.sleep(READ)
@@ -401,9 +401,8 @@ def newcomer(browser: Browser, url: str) -> None:
 
 def reviewer(browser: Browser, url: str, store: Store, name: str, answers: int, beside: Page) -> int:
     """Review all items of the queue, each key beside one on the empty page; return how many reviews are wrong."""
-    page = opened(browser, url, "/", name)
+    page = opened(browser, url, f"/item?queue={quote(QUEUE)}", name)
     begun, expected, stuck = time.perf_counter(), Counter[tuple[object, ...]](), 0
-    go_to(page, QUEUE)
     page.wait_for_selector(".st-key-decide button kbd", timeout=60_000)
     for _ in range(answers):
         keys = keys_for(name, page.locator(".jb-answer").first.inner_text())
@@ -429,10 +428,8 @@ def lead(browser: Browser, url: str, store: Store) -> int:
         conflicts = connection.execute(text("SELECT count(*) FROM queue_item WHERE state = 'conflict'")).scalar_one()
     if conflicts == 0:
         return 0
-    page = opened(browser, url, "/", LEAD)
+    page = opened(browser, url, "/conflicts", LEAD)
     begun = time.perf_counter()
-    go_to(page, "Adjudicate conflicts")
-    page.wait_for_url("**/conflicts*")
     page.get_by_role("button", name="Start").press("Enter")
     page.wait_for_selector(".st-key-decide button kbd", timeout=60_000)
     stuck = sum(not next_screen(page, f"{NOTE}wsy") for _ in range(conflicts))
@@ -458,16 +455,6 @@ def compared(store: Store, name: str, expected: Counter[tuple[object, ...]], stu
     lost, doubled = (expected - stored).total(), (stored - expected).total()
     print(f"{name}: {lost} lost, {doubled} doubled, {stuck} stuck", flush=True)
     return lost + doubled
-
-
-def go_to(page: Page, words: str) -> None:
-    """Open what the command palette finds first."""
-    page.wait_for_selector(".st-key-palette button", timeout=60_000)
-    page.keyboard.press("/")
-    page.wait_for_selector("[role=dialog] .st-key-palette_text input:focus")
-    page.keyboard.type(words)
-    page.wait_for_selector(f'[role=dialog] [class*="st-key-palette_to_"] button:has-text("{words}")')
-    page.keyboard.press("Enter")
 
 
 def installed(wheel: Path, folder: Path) -> list[str]:

@@ -24,7 +24,6 @@ from judgeboard_dashboard.session import (
 from judgeboard_dashboard.theme import dress, follow_theme, mark_in_menu
 from judgeboard_dashboard.widgets.long_work import long_work_chip
 from judgeboard_dashboard.widgets.notifications import notification_bell
-from judgeboard_dashboard.widgets.palette import command_palette
 
 V = TypeVar("V")
 
@@ -186,7 +185,6 @@ if __name__ == "__main__":
                 release_leases()
             with caught():
                 follow_new_name()
-            command_palette({view: title_of(view) for tabs in PAGES.values() for view in tabs})
             notification_bell()
             st.set_page_config(page_title=f"{title_of(view)} · Judgeboard")
             enter(view)

@@ -304,7 +304,7 @@
   };
 
   const take = (event) => {
-    if (!event.isTrusted || window.__judgeboardPalette?.()) return;
+    if (!event.isTrusted) return;
     const list = document.querySelector(`${LIST}[open]`);
     if (list && event.key.toUpperCase() === "H") list.close();
     if (list && event.key !== "Escape") event.stopImmediatePropagation(); // the browser still scrolls the list

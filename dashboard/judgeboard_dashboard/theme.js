@@ -1,6 +1,5 @@
 /* Draws a page with charts again when it turns from light to dark or back: the server draws charts in the theme's
-   colours, and Streamlit tells it the theme only with the next run. That run would close the command palette, so it
-   waits until the palette is closed. */
+   colours, and Streamlit tells it the theme only with the next run. */
 (() => {
   if (window.__judgeboardTheme) return;
   window.__judgeboardTheme = true;
@@ -8,7 +7,7 @@
   const scheme = () => getComputedStyle(document.querySelector(".stApp") ?? document.body).colorScheme;
   let drawn = scheme();
   setInterval(() => {
-    if (scheme() === drawn || window.__judgeboardPalette?.()) return;
+    if (scheme() === drawn) return;
     drawn = scheme();
     if (document.querySelector("[data-testid=stVegaLiteChart]"))
       document.querySelector(".st-key-theme_changed button")?.click();

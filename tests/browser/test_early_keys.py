@@ -347,33 +347,6 @@ def test_a_click_forgets_presses_that_wait(bare: Page) -> None:
     assert "X" not in bare.evaluate("done")
 
 
-PALETTE = """() => {
-  document.body.insertAdjacentHTML("beforeend", "<div class=st-key-palette_open><button></button></div>");
-  document.querySelector("button").addEventListener("click", ({ target }) => target.insertAdjacentHTML("afterend",
-    "<div role=dialog><div class=st-key-palette_text><input></div></div>"));
-}"""
-RESULT = """() => document.querySelector("[role=dialog]").insertAdjacentHTML("beforeend", `
-  <div class=st-key-palette_to_1><button onclick="done.push('trends')">Trends</button></div>
-  <span class=jb-found data-text=trends data-first=palette_to_1></span>`)"""
-
-
-def test_the_palette_opens_with_what_was_typed_on_a_page_that_is_drawn_for_long(bare: Page) -> None:
-    bare.clock.install()
-    add_script(bare, "palette.js")
-    bare.keyboard.press("Control+k")
-    bare.keyboard.type("tr")
-    bare.clock.run_for(10_000)
-    bare.keyboard.type("endx")
-    bare.keyboard.press("Backspace")
-    bare.keyboard.type("s")
-    bare.keyboard.press("Enter")
-    bare.evaluate(PALETTE)
-    bare.clock.run_for(1_000)
-    expect(bare.get_by_role("dialog").locator("input")).to_have_value("trends")
-    bare.evaluate(RESULT)
-    done(bare, "trends")
-
-
 def test_a_sentence_typed_outside_a_field_runs_nothing_after_its_first_letters(bare: Page) -> None:
     for key in "YNUHAD":
         bare.evaluate(f"draw('{key}')")

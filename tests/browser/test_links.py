@@ -1,8 +1,6 @@
 """Addresses say what a page shows, and bring it back."""
 
-import os
 import re
-import signal
 import socket
 import urllib.request
 from urllib.parse import urlsplit
@@ -10,7 +8,6 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from judgeboard.store.items import load_item
 from page_state import idle, visit
 
 pytestmark = pytest.mark.browser
@@ -94,66 +91,3 @@ def test_a_page_that_renames_itself_to_this_server_gets_no_data(site, host: str,
         connection.sendall("\r\n".join(lines).encode())
         answer = connection.recv(100)
     assert answer.startswith(b"HTTP/1.1 101") == taken, answer
-
-
-def test_the_palette_opens_by_its_keys_and_keeps_them_from_the_page(page: Page, site) -> None:
-    visit(page, f"/item?flag={site.rows.flags['claims']}")
-    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
-    idle(page)
-    note = page.locator('[class*="st-key-note_"] input').first
-    note.fill("either")
-    note.press("/")
-    expect(note).to_have_value("either/")
-    page.keyboard.press("Escape")
-    page.keyboard.press("Control+k")
-    page.keyboard.type("trends")  # early: before the palette is drawn; n and d are keys of the page behind
-    palette = page.get_by_role("dialog")
-    expect(
-        palette.get_by_role("button", name="Trends", exact=True).first
-    ).to_be_visible()  # the list of before may stand
-    page.keyboard.press("ArrowDown")
-    page.keyboard.type("x")
-    expect(palette.locator("input")).to_have_value("trendsx")
-    page.keyboard.press("Backspace")
-    expect(palette.get_by_role("button", name="Trends", exact=True)).to_be_visible()
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/trends"))
-    expect(page.get_by_role("heading", name="Trends")).to_be_visible()
-    with site.store.reading() as connection:
-        [flag] = [
-            each
-            for each in load_item(connection, site.rows.responses["claims"]).flags
-            if each.id == site.rows.flags["claims"]
-        ]
-    assert flag.state == "open"
-
-
-def test_enter_opens_what_the_text_names_though_the_list_is_an_older_one(page: Page, site) -> None:
-    visit(page, "/runs")
-    page.wait_for_function("!!window.__judgeboardPalette")
-    page.keyboard.press("Control+k")
-    page.keyboard.type("trends")
-    palette = page.get_by_role("dialog")
-    expect(palette.locator(".jb-found[data-text=trends]")).to_be_attached()
-    idle(page)
-    os.kill(site.server.process.pid, signal.SIGSTOP)
-    try:
-        page.keyboard.type("x")
-        page.wait_for_timeout(400)  # longer than the pause after which a text is sent
-        page.keyboard.press("Backspace")
-        page.keyboard.press("Enter")
-        expect(palette.get_by_role("button", name="Trends", exact=True)).to_be_visible()  # the list of before
-    finally:
-        os.kill(site.server.process.pid, signal.SIGCONT)
-    page.wait_for_url(re.compile("/trends"))
-
-
-def test_an_action_of_the_palette_opens_its_form(page: Page, site) -> None:
-    visit(page, "/runs")
-    page.wait_for_function("!!window.__judgeboardPalette")  # from now on no key is lost, whatever is drawn
-    page.keyboard.press("Control+k")
-    page.keyboard.type("create queue")
-    expect(page.get_by_role("dialog").get_by_role("button", name="Create a queue")).to_be_visible()
-    page.keyboard.press("Enter")
-    page.wait_for_url(re.compile(r"/queues\?.*new=1"))
-    expect(page.get_by_text("New queue")).to_be_visible()

@@ -1,16 +1,13 @@
 """The fields of a label schema beside an answer: drawn by type, filled in with keys, required, conditional."""
 
 import csv
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from app_pages import OpenPage, labels, press, shown, texts
 from judgeboard.cli.app import run
 from judgeboard.domain import Response
-from judgeboard.errors import BadInput
-from judgeboard.formats.label_schema import as_yaml, read_schema, schema_in
+from judgeboard.formats.label_schema import BUILT_IN, FieldType, read_schema, schema_in
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reviews.queues import add_schema, create_queue
 from judgeboard.store.engine import Store
@@ -87,46 +84,27 @@ def test_a_schema_is_checked_saved_and_offered_to_a_new_queue(open_page: OpenPag
     assert "Create queue" in labels(queue)
 
 
-def keyed(elements: Any, start: str) -> Any:
-    """Return the one element whose key starts so."""
-    (element,) = [each for each in elements if str(each.key).startswith(start)]
-    return element
-
-
-def test_the_form_and_the_yaml_are_one_schema(open_page: OpenPage, page_store: Store) -> None:
+def test_the_menu_adds_a_field_of_each_type(open_page: OpenPage, page_store: Store) -> None:
     ensure_reviewer(page_store, "page", "Mara")
     app = open_page("schemas")
-    text = Path("examples/schema.yaml").read_text(encoding="utf-8")
-    app.text_area[0].set_value(text).run()  # the form is filled in by a pasted file
-    for place, opened in enumerate(SCHEMA.fields):
-        keyed(app.button, f"schema_of_open_{place}_").click().run()
-        if not opened.built_in:
-            assert keyed(app.text_input, f"schema_of_name_{place}_").value == opened.name
-    keyed(app.button, "schema_of_open_1_").click().run()
-    keyed(app.text_input, "schema_of_name_1_").set_value("decision").run()
-    keyed(app.text_input, "schema_of_option_1_2_").set_value("reject").run()
-    assert schema_in(keyed(app.text_area, "schema_of_yaml").value) == schema_in(
-        text.replace("verdict", "decision").replace("discard", "reject")
-    )
-    keyed(app.button, "schema_add_scale").click().run()
-    for size, levels in ((None, 2), (1_000_000, 50), (3, 3)):  # the record has the limits
-        keyed(app.number_input, "schema_of_level_count_").set_value(size).run()
-        assert len(schema_in(keyed(app.text_area, "schema_of_yaml").value).fields[-1].levels) == levels
-    keyed(app.button, "schema_of_remove_field_").click().run()
-    keyed(app.button, "schema_add_number").click().run()
-    keyed(app.number_input, "schema_of_low_").set_value(5.0).run()
-    keyed(app.number_input, "schema_of_high_").set_value(2.0).run()
-    exported = keyed(app.text_area, "schema_of_yaml").value
-    with pytest.raises(BadInput) as refused:
-        schema_in(exported)
-    assert texts(app, "jb-wrong") == [str(refused.value)]
-    keyed(app.number_input, "schema_of_high_").set_value(9.0).run()
-    keyed(app.button, "schema_save").click().run()
+    before = schema_in(str(app.text_area[0].value)).fields
+    (menu,) = app.menu_button
+    assert "Label (built-in)" not in menu.options, "the schema has it"
+    for words in menu.options:
+        app.menu_button[0].click(words).run()
+    app.menu_button[0].click("Scale").run()  # a second one has a name of its own
+    schema = schema_in(str(app.text_area[0].value))
+    assert schema.fields[: len(before)] == before
+    added = schema.fields[len(before) :]
+    assert {field.type for field in added} == set(FieldType)
+    assert set(BUILT_IN) <= {field.name for field in schema.fields}
+    assert added[-1] == replace(next(each for each in added if each.name == "scale"), name="scale 2")
+    next(button for button in app.button if button.key == "schema_save").click().run()
     with page_store.reading() as connection:
         (stored,) = list_schemas(connection)
-    assert schema_in(as_yaml(stored.schema)) == stored.schema
-    assert [field.name for field in stored.schema.fields][-1] == "number"
-    assert (stored.schema.fields[-1].low, stored.schema.fields[-1].high) == (5, 9)
+    assert stored.schema == schema
+    app.selectbox(key="version").set_value("New schema").run()
+    assert schema_in(str(app.text_area[0].value)).fields == before, "the next schema begins with the example"
 
 
 def actions_on(item: Item) -> SchemaActions:

@@ -4,18 +4,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from judgeboard.store.clock import utc_now
-from judgeboard.store.listing import KeyedList, LinePage, Order, occurring_values
+from judgeboard.store.listing import occurring_values
 from judgeboard.store.sql_compiler import with_hidden_rows
 from judgeboard.store.statements import any_row, columns_of, record_of
 from judgeboard.store.tables import EVENT, RESPONSE, REVIEWER
-
-NEWEST = Order("newest", "newest first", EVENT.c.id, EVENT.c.id, None, descending=True, id_descending=True)
-
 
 CONFLICT, MENTION = "conflict", "mention"
 ASSIGNED = ("make_queue", "assign_queue")
@@ -60,25 +57,12 @@ def record_event(
     return int(inserted.scalar_one())
 
 
-def event_page(
-    connection: Connection, where: EventFilter, *, after: str | None = None, before: str | None = None, limit: int = 50
-) -> LinePage[StoredEvent]:
-    """Return a page of events, newest first (`KeyedList.page`); raise BadInput if a key is invalid."""
-    listed = KeyedList(connection, EVENT, NEWEST, own=_conditions(connection, where))
-    return listed.page(after, before, limit, lambda ids: _events(connection, EVENT.c.id.in_(ids)))
-
-
 def latest_events(
     connection: Connection, where: EventFilter, *, limit: int, before_id: int | None = None
 ) -> tuple[StoredEvent, ...]:
     """Return up to ``limit`` events with ids below ``before_id``, newest first."""
     older = [] if before_id is None else [EVENT.c.id < before_id]
     return _events(connection, *_conditions(connection, where), *older, limit=limit)
-
-
-def event_values(connection: Connection, column: Literal["kind", "actor"]) -> tuple[str, ...]:
-    """Return the kinds or the actors that occur, sorted, at most 200."""
-    return occurring_values(connection, EVENT.c[column])
 
 
 def _conditions(connection: Connection, where: EventFilter) -> list[ColumnElement[bool]]:
@@ -99,7 +83,7 @@ def _actor(connection: Connection, name: str) -> str:
     """Return an actor as stored: an exact match first, then a name that differs only by case."""
     if any_row(connection, EVENT.c.actor == name):
         return name
-    stored = (*event_values(connection, "actor"), *connection.execute(select(REVIEWER.c.name)).scalars())
+    stored = (*occurring_values(connection, EVENT.c.actor), *connection.execute(select(REVIEWER.c.name)).scalars())
     return next((each for each in stored if each.casefold() == name.casefold()), name)
 
 

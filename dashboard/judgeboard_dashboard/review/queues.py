@@ -575,7 +575,6 @@ def _new_schema() -> None:
 
 def _use_schema(stored: StoredSchema) -> None:
     st.session_state[_NEW_SCHEMA] = stored.title
-    st.rerun()
 
 
 def _create(values: Mapping[str, Any], people: list[str], reviewer: Reviewer, schema: str | None) -> None:

@@ -381,21 +381,16 @@ def _trial_card(trial: Imported) -> Reviewer | None:
         buttons = st.container(horizontal=True, gap="small", vertical_alignment="center")  # above the name field
         reviewer = ask_reviewer("Your name is stored with the import.") if trial.has_news else None
         with buttons:
-            pressed = trial.has_news and st.button(
-                _import_label(trial),
+            pressed = st.button(
+                "Import",
                 key="import_start",
                 type="primary",
                 icon=":material/upload:",
+                disabled=not trial.has_news,
                 wrap=False,
             )
             _rejected_rows(summary, trial.rejected)
     return (reviewer or named_reviewer()) if pressed else None
-
-
-def _import_label(trial: Imported) -> str:
-    if trial.summary.new or trial.summary.feedback_added:
-        return f"Import {count(trial.summary.new, 'row')}" if trial.summary.new else "Add feedback"
-    return f"Import {trial.new_others}"
 
 
 def _done_card(done: Imported) -> None:

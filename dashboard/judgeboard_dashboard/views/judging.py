@@ -6,8 +6,6 @@ import streamlit as st
 
 from judgeboard.domain import Action
 from judgeboard.flags.rules import RULES
-from judgeboard.judges.kinds import JUDGES
-from judgeboard.judges.kinds import OFFLINE as OFFLINE_KINDS
 from judgeboard.people.permissions import may
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.runs.judging_rules import (
@@ -23,7 +21,6 @@ from judgeboard.runs.judging_rules import (
     set_judge,
     with_model,
 )
-from judgeboard.settings.model import load_settings
 from judgeboard.store.clock import utc_now
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.judging_rules import rule_named
@@ -40,13 +37,10 @@ from judgeboard_dashboard.session import (
     store,
 )
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation, is_confirmed
-from judgeboard_dashboard.widgets.rejudge_form import destination, known_judges, show_destination
+from judgeboard_dashboard.widgets.rejudge_form import destination, judge_specs, show_destination
 from judgeboard_dashboard.widgets.rule_states import show_problem, state_buttons
 from judgeboard_dashboard.widgets.tables import choose_row, foot
 from judgeboard_dashboard.widgets.texts import caption, count, duration, heading, sentence, when
-
-OFFLINE = "lexical (word overlap, no model)"
-CHAT = "rag (chat model)"
 
 
 def _age(rule: RuleProgress) -> str | None:
@@ -150,7 +144,11 @@ class _ChosenJudge(NamedTuple):
 
 def _judge_fields(key: str, rule: RuleProgress | None = None) -> _ChosenJudge:
     """Show the fields for a stored judge version, first that of a ``rule``, or another model of it."""
-    specs = _specs(rule)
+    specs = judge_specs()
+    if rule is not None:
+        with reading() as connection:
+            own = rule_spec(connection, rule_named(connection, rule.name))
+        specs = ({} if own is None else {f"{rule.judge}, as now": own}) | specs
     judge = st.selectbox("Judge", list(specs), key=f"{key}_judge")
     spec = specs[judge]
     model = ""
@@ -169,23 +167,6 @@ def _judge_fields(key: str, rule: RuleProgress | None = None) -> _ChosenJudge:
         return _ChosenJudge(spec, None, agreed=False)
     agreed = show_destination(address, "answers")
     return _ChosenJudge(spec, address.host if agreed else None, agreed)
-
-
-def _specs(rule: RuleProgress | None) -> dict[str, dict[str, Any]]:
-    """Return the fields of the judges that a rule can use, by their words: first that of ``rule``, with its address."""
-    known = known_judges()
-    specs = {judge.words: judge.spec for judge in known.values()}
-    if rule is not None:
-        with reading() as connection:
-            stored = rule_named(connection, rule.name)
-            own = rule_spec(connection, stored)
-        usable = known.get(stored.judge_version_id)
-        words = rule.judge if usable is None else usable.words
-        specs = ({} if own is None else {words: own}) | {name: spec for name, spec in specs.items() if name != words}
-    specs |= {CHAT: {"kind": "rag", "model": load_settings().model or ""}, OFFLINE: {"kind": "lexical"}}
-    for kind in JUDGES.added:
-        specs[f"{kind} (of another package)"] = {"kind": kind} | ({} if kind in OFFLINE_KINDS else {"model": ""})
-    return specs
 
 
 def _form() -> None:

@@ -1,4 +1,4 @@
-"""The page Schemas: the stored versions of label schemas, with form, YAML, preview and agreement."""
+"""The page Schemas: the stored versions of label schemas, with YAML, preview and agreement."""
 
 import shlex
 
@@ -21,7 +21,7 @@ _SAVED = "schema_saved"
 
 
 def schemas() -> None:
-    """Show one version: its form and YAML on the left, its preview on the right, the agreement of its fields below."""
+    """Show one version: its YAML on the left, its preview on the right, the agreement of its fields below."""
     demand(Action.SEE_MANAGED)
     with reading() as connection:
         versions = {each.title: each for each in list_schemas(connection)}
@@ -46,7 +46,6 @@ def _editor(stored: StoredSchema | None) -> None:
 def _saved(stored: StoredSchema) -> None:
     confirm("schemas", f"Saved: {stored.title}. New queues can use it.")
     st.session_state[_SAVED] = stored.title
-    st.rerun()
 
 
 def _agreement(stored: StoredSchema) -> None:

@@ -1,11 +1,10 @@
 """The parts of the Settings page: people, judge versions, database and events."""
 
-import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from difflib import unified_diff
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 
@@ -14,7 +13,6 @@ from judgeboard.errors import JudgeboardError
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.people.permissions import ENTERED, IMPORTED, SIGNED_IN, role_words
 from judgeboard.people.roster import (
-    LONGEST_ADDRESS,
     PersonLine,
     add_person,
     change_role,
@@ -25,30 +23,21 @@ from judgeboard.people.roster import (
 )
 from judgeboard.reports.output import Column, Columns, Table
 from judgeboard.settings.model import shown_settings
-from judgeboard.store.clock import utc_now
 from judgeboard.store.engine import Store
-from judgeboard.store.events import EventFilter, StoredEvent, event_page, event_values, latest_events
+from judgeboard.store.events import EventFilter, StoredEvent, latest_events
 from judgeboard.store.judge_versions import Retired, StoredVersion
 from judgeboard.store.migrations import HEAD
 from judgeboard.store.reviewers import Reviewer
 from judgeboard.store.settings import SETTING_KEYS, settings_in_force
-from judgeboard.text import folded_address
-from judgeboard_dashboard.evidence import as_label, show, tag
+from judgeboard_dashboard.evidence import show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.session import ask_reviewer, current_reviewer, problem, reading, stacking_columns, store
 from judgeboard_dashboard.sign_in import sign_in
-from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.tables import (
-    PAGE_SIZE,
     choose_row,
-    csv_button,
-    current_page,
-    show_rows,
-    sorts_by_header,
     table,
-    turning_foot,
 )
-from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, count, empty, heading, sentence, when
+from judgeboard_dashboard.widgets.texts import UNKNOWN, caption, count, empty, heading, when
 
 ORIGINS = {"oidc": "sign-in", "page": "name on a page", "cli": "terminal", "import": "import"}
 NOBODY_SIGNS_IN = (
@@ -59,8 +48,8 @@ ANNOTATORS = (
     "Some imported annotators are not linked to a person who signs in. To link one for later imports: "
     "`judgeboard people link E-MAIL --annotator NAME`"
 )
+ROLE_WORDS = {role: str(role) for role in ROLES} | {Role.NONE: "removed"}
 _RESULT = "people_result"
-_ADDRESS = "people_address"
 
 
 def accounts() -> None:
@@ -81,7 +70,8 @@ def accounts() -> None:
             empty("No people yet.", "`judgeboard people add NAME`")
     with right:
         heading("Manage people")
-        _changes([line for line in lines if line.person.origin in {SIGNED_IN, ENTERED} and not line.first_admin])
+        people = [line.person for line in lines if line.person.origin in {SIGNED_IN, ENTERED} and not line.first_admin]
+        _changes({_label(person): person for person in people})
 
 
 def _role(line: PersonLine) -> str:
@@ -99,95 +89,54 @@ PEOPLE_COLUMNS: Columns[PersonLine] = {
 }
 
 
-def _changes(lines: list[PersonLine]) -> None:
+def _changes(people: Mapping[str, Reviewer]) -> None:
+    """Show the fields that give a role to people of the list, or to new e-mail addresses."""
     may_change = ask_reviewer("Your name is stored with the change.", to=Action.MANAGE_PEOPLE) is not None
-    with st.container(border=True, key="people_add"):
-        st.text_input("E-mail address", key=_ADDRESS, max_chars=LONGEST_ADDRESS, placeholder="ann@example.org")
+    with st.container(border=True, key="people_one"):
+        names = st.multiselect(
+            "People",
+            list(people),
+            key="people_names",
+            accept_new_options=True,
+            placeholder="Names, or new e-mail addresses",
+        )
         role = st.selectbox(
             "Role",
-            ROLES,
+            list(ROLE_WORDS),
             index=ROLES.index(Role.REVIEWER),
-            format_func=str.capitalize,
+            format_func=ROLE_WORDS.__getitem__,
             key="people_role",
-            help="\n\n".join(map(role_words, ROLES)),
+            help="Removed people may no longer sign in. Their reviews are kept, under their name.",
         )
+
+        def save(admin: Reviewer) -> None:
+            for name in names:
+                person = people.get(name)
+                address, origin = (name, SIGNED_IN) if person is None else (person.name, person.origin)
+                if role is Role.NONE:
+                    remove_person(store(), address, admin, origin=origin)
+                elif person is None or person.role is Role.NONE:
+                    add_person(store(), address, role, admin, origin=origin)
+                else:
+                    change_role(store(), address, role, admin)
+
         st.button(
-            "Add person",
-            key="people_add_button",
+            "Save role",
+            key="people_save",
             type="primary",
-            icon=":material/person_add:",
-            disabled=not may_change,
-            on_click=_add,
-            args=(role,),
+            icon=":material/badge:",
+            disabled=not (may_change and names),
+            on_click=_change,
+            args=(save, f"{', '.join(names)}: {ROLE_WORDS[role]}."),
             wrap=False,
         )
-    if lines:
-        _change_person({_label(line.person): line.person for line in lines}, may_change=may_change)
     _show_result()
     caption(*map(role_words, ROLES))
-
-
-def _change_person(people: dict[str, Reviewer], *, may_change: bool) -> None:
-    with st.container(border=True, key="people_one"):
-        person = people[st.selectbox("Person", list(people), key="people_name")]
-        name, now, origin = person.name, person.role, person.origin
-        removed, signs_in = now is Role.NONE, origin == SIGNED_IN
-        role = Role.REVIEWER
-        if signs_in:
-            role = st.selectbox(
-                "New role",
-                ROLES,
-                index=ROLES.index(now) if now in ROLES else 0,
-                format_func=str.capitalize,
-                key=f"people_new_role_{name}_{now}",
-            )
-        with st.container(horizontal=True, gap="small"):
-            if removed:
-                st.button(
-                    "Add again",
-                    key="people_add_again",
-                    icon=":material/badge:",
-                    disabled=not may_change,
-                    on_click=_change,
-                    args=(
-                        lambda admin: add_person(store(), name, role, admin, origin=origin),
-                        f"{name} may sign in again, as {role}." if signs_in else f"{name} was added again.",
-                    ),
-                    wrap=False,
-                )
-            elif signs_in:
-                st.button(
-                    "Change role",
-                    key="people_change",
-                    icon=":material/badge:",
-                    disabled=not may_change or role is now,
-                    on_click=_change,
-                    args=(lambda admin: change_role(store(), name, role, admin), f"{name} is now {role}."),
-                    wrap=False,
-                )
-            st.button(
-                "Remove person",
-                key="people_remove",
-                icon=":material/person_remove:",
-                disabled=not may_change or removed,
-                help="Removed people may no longer sign in. Their reviews are kept, under their name.",
-                on_click=_change,
-                args=(lambda admin: remove_person(store(), name, admin, origin=origin), f"{name} was removed."),
-                wrap=False,
-            )
 
 
 def _label(person: Reviewer) -> str:
     """Return the name of a person; one who only entered it on a page is told from one who signs in."""
     return person.name if person.origin == SIGNED_IN else f"{person.name} ({ORIGINS[person.origin]})"
-
-
-def _add(role: Role) -> None:
-    address = st.session_state[_ADDRESS]
-    added = f"{folded_address(address.strip())} may sign in, as {role}."
-    _change(lambda admin: add_person(store(), address, role, admin), added)
-    if st.session_state.get(_RESULT) == added:
-        st.session_state[_ADDRESS] = ""
 
 
 def _change(change: Callable[[Reviewer], object], result: str = "") -> None:
@@ -207,11 +156,6 @@ def _show_result() -> None:
         problem(result) if result.startswith("Not ") else show(tag("div", result, cls="jb-say", role="status"))
 
 
-DiffKind = Literal["added", "removed", "same", "gap"]
-MARKS: dict[DiffKind, str] = {"added": "+", "removed": "−", "same": "", "gap": "…"}
-AROUND = 2  # equal lines shown around a change
-
-
 def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) -> None:
     """Show the versions, and the selected version's prompt or its difference from another. Admins can retire it."""
     heading("Judge versions")
@@ -228,7 +172,6 @@ def versions(listed: Sequence[StoredVersion], retired: Mapping[int, Retired]) ->
     }
     key = f"versions_{newest_first[0].id}_{len(listed)}"
     chosen = newest_first[choose_row(Table.of(newest_first, columns), key=key, most=6)]
-    csv_button(lambda: _versions_file(newest_first), "judge-versions", key="versions_csv")
     _retiring(chosen, retired.get(chosen.id))
     others = {version.id: version for version in newest_first if version.id != chosen.id}
     other = None
@@ -265,33 +208,6 @@ def _retiring(version: StoredVersion, fact: Retired | None) -> None:
     _show_result()
 
 
-def _versions_file(listed: Sequence[StoredVersion]) -> Table:
-    names = ("title", "kind", "model", "scale", "fingerprint", "prompt", "params")
-    rows = ((*(getattr(version, name) for name in names), version.created_at.isoformat()) for version in listed)
-    return Table(tuple(map(Column, (*names, "created_at"))), tuple(rows))
-
-
-def prompt_difference(old: str | None, new: str | None) -> list[tuple[DiffKind, str]]:
-    """Return the lines that differ, each with two equal lines before and after; empty if the prompts are equal.
-
-    A line of the kind gap replaces the other equal lines.
-    """
-    before, after = (old or "").splitlines(), (new or "").splitlines()
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    lines: list[tuple[DiffKind, str]] = []
-    for group in matcher.get_grouped_opcodes(AROUND):
-        first = group[0]
-        if lines or first[1] > 0:
-            lines.append(("gap", f"line {first[3] + 1}"))
-        for kind, start, end, new_start, new_end in group:
-            if kind == "equal":
-                lines += [("same", text) for text in before[start:end]]
-                continue
-            lines += [("removed", text) for text in before[start:end]]
-            lines += [("added", text) for text in after[new_start:new_end]]
-    return lines
-
-
 def param_lines(old: StoredVersion, new: StoredVersion) -> list[tuple[str, str | None, str | None]]:
     """Return name, old and new value of each parameter (also kind, model, scale); parameters that differ come first."""
     before, after = _params(old), _params(new)
@@ -324,13 +240,10 @@ def _prompts(old: StoredVersion, new: StoredVersion) -> None:
 
 
 def show_prompt_difference(old: str | None, new: str | None) -> None:
-    """Show the lines in which two prompts differ."""
-    marked = [
-        tag("div", tag("span", MARKS[kind]), tag("span", text), cls=f"jb-diff jb-{kind}")
-        for kind, text in prompt_difference(old, new)
-    ]
-    if marked:
-        show(tag("div", *marked, cls="jb-raw jb-prompt"))
+    """Show the lines in which two prompts differ, each with two equal lines before and after."""
+    lines = list(unified_diff((old or "").splitlines(), (new or "").splitlines(), n=2, lineterm=""))
+    if lines:
+        st.code("\n".join(lines[2:]), language="diff", wrap_lines=True)
     else:
         caption("Both prompts are equal." if old or new else "Neither has a prompt.")
 
@@ -358,115 +271,19 @@ def database(store: Store, answers: int, open_flags: int) -> None:
     )
 
 
-PAGE = "events"
-MAX_EXPORTED = 100_000  # events in one file
-SINCE = {"day": ("last day", 1), "week": ("last 7 days", 7), "month": ("last 30 days", 30)}
-EVENT_WORDS = {
-    "decide": "decided a flag",
-    "bulk_decide": "decided many answers",
-    "bulk_undo": "undid a decision on many answers",
-    "keep_draft": "had a decision refused; its note is stored",
-    "grade": "graded",
-    "send_review": "sent a review in the name of a person",
-    "undo": "undid a review",
-    "prefer": "preferred an answer",
-    "make_queue": "created a queue",
-    "close_queue": "closed a queue",
-    "assign_queue": "assigned a queue",
-    "decide_item": "reviewed a queue item",
-    "skip": "skipped a queue item",
-    "undo_skip": "undid a skip",
-    "reveal": "saw the judgment after a blind review",
-    "answer_reveal": "kept or changed a grade after seeing the judgment",
-    "adjudicate": "adjudicated a conflict",
-    "conflict": "gave a review that made a conflict",
-    "mention": "mentioned people in a comment",
-    "link_person": "linked a user of the terminal to a person",
-    "export_bundle": "exported a bundle of a queue",
-    "merge_bundle": "merged a bundle into a queue",
-    "select_attempt": "selected an attempt",
-    "deselect_attempt": "deselected an attempt",
-    "forget": "deleted the texts of an answer",
-    "forget_traces": "deleted the spans of traces without an answer",
-    "first_seen": "used Judgeboard for the first time",
-    "sign_in": "signed in",
-    "refused": "was not allowed",
-    "add_person": "added a person",
-    "change_role": "changed a role",
-    "remove_person": "removed a person",
-    "set_setting": "changed a setting",
-    "apply_rules": "applied the flag rules",
-    "retire_version": "retired a judge version",
-    "restore_version": "restored a judge version",
-    "start_import": "started an import",
-    "finish_import": "finished an import",
-    "start_run": "started a run",
-    "resume_run": "continued a run",
-    "finish_run": "finished a run",
-    "job_requested": "requested a job",
-    "job_began": "started a job",
-    "job_cancelled": "cancelled a job",
-    "job_failed": "had a job that failed",
-    "add_rule": "added a judging rule",
-    "set_rule_judge": "changed the judge of a judging rule",
-    "set_rule_state": "paused, resumed or removed a judging rule",
-    "add_alert_rule": "added an alert rule",
-    "set_alert_rule_state": "paused, resumed or removed an alert rule",
-    "start_worker": "started a worker",
-    "stop_worker": "stopped a worker",
-    "use_settings": "read its settings",
-    "raise_alarm": "found a change that raised an alarm",
-    "acknowledge_alarm": "acknowledged an alarm",
-    "align_judge": "tested a changed prompt of a judge",
-    "accept_aligned_judge": "accepted a changed prompt of a judge",
-    "make_anchors": "fixed anchors",
-    "make_control_answers": "created control answers",
-    "make_pairs": "created pairs",
-    "create_key": "created a key",
-    "revoke_key": "revoked a key",
-    "set_trace_rules": "changed the rules of a source",
-    "expire_feedback": "deleted feedback whose answer did not come",
-    "combine": "combined verdicts",
-    "audit_recorded": "compared verdicts",
-}
+MOST_EVENTS = 1_000
 
 
 def events() -> None:
-    """Show the events, newest first."""
+    """Show the latest events, newest first."""
     demand(Action.SEE_MANAGED)
-    now = utc_now()
     with reading() as connection:
-        chosen, query = _filters(event_values(connection, "kind"), event_values(connection, "actor"), now)
-        turned = current_page(PAGE, query)
-        page = event_page(connection, chosen, after=turned.after, before=turned.before, limit=PAGE_SIZE)
-    if not page.lines:
-        empty("No event matches." if chosen != EventFilter() else "No events yet.")
+        latest = latest_events(connection, EventFilter(), limit=MOST_EVENTS)
+    if not latest:
+        empty("No events yet.")
         return
-    sentence(f"{count(page.total, 'event')}, newest first.")
-    rows, key = Table.of(page.lines, EVENT_COLUMNS), f"events_table_{page.lines[0].id}"
-    show_rows(rows, key=key, sort=sorts_by_header(PAGE, {}))
-    turning_foot(PAGE, page, "event", lambda: _export(chosen), query=query)
-
-
-def event_words(kind: str) -> str:
-    """Return a kind of event as the predicate of a sentence."""
-    return EVENT_WORDS.get(kind, kind.replace("_", " "))
-
-
-def _filters(kinds: tuple[str, ...], actors: tuple[str, ...], now: datetime) -> tuple[EventFilter, Query]:
-    looks: dict[str, Any] = {"index": None, "bind": "query-params", "width": 210}
-    with st.container(key="filters_events", horizontal=True, vertical_alignment="bottom", gap="small"):
-        kind = st.selectbox("What", kinds, key="kind", placeholder="All events", format_func=event_words, **looks)
-        actor = st.selectbox("Who", actors, key="actor", placeholder="All people", format_func=as_label, **looks)
-        words = {name: f"The {words}" for name, (words, _) in SINCE.items()}
-        since = st.selectbox(
-            "Since", list(SINCE), key="since", placeholder="Any time", format_func=words.__getitem__, **looks
-        )
-        named = st.text_input("Answer", key="answer", bind="query-params", placeholder="Id", width=190)
-    from_ = None if since is None else now - timedelta(days=SINCE[since][1])
-    fields = {"kind": kind, "actor": actor, "since": since, "answer": named.strip()}
-    query = {name: [value] for name, value in fields.items() if value}
-    return EventFilter(kind, actor, named.strip() or None, from_), query
+    older = f"The latest {MOST_EVENTS:,} events. For older ones: `judgeboard db events`"
+    table(Table.of(latest, EVENT_COLUMNS), key="events", most=20, under=(older,))
 
 
 def _details(event: StoredEvent) -> str:
@@ -486,21 +303,8 @@ def _detail(value: object) -> str:
 EVENT_COLUMNS: Columns[StoredEvent] = {
     Column("When", width=115): lambda event: when(event.at),
     Column("Who", width=200): lambda event: event.actor,
-    Column("What", width=190): lambda event: event_words(event.kind),
+    Column("What", width=190): lambda event: event.kind.replace("_", " "),
     Column("Answer", width=170): lambda event: event.response,
     Column("Details", width=480): _details,
     Column("Event", "integer", width=75): lambda event: event.id,
 }
-FILE_COLUMNS: Columns[StoredEvent] = {
-    Column("id", "integer"): lambda event: event.id,
-    Column("at"): lambda event: event.at.isoformat(),
-    Column("actor"): lambda event: event.actor,
-    Column("kind"): lambda event: event.kind,
-    Column("response"): lambda event: event.response,
-    Column("details"): lambda event: json.dumps(event.details),
-}
-
-
-def _export(chosen: EventFilter) -> Table:
-    with reading() as connection:
-        return Table.of(latest_events(connection, chosen, limit=MAX_EXPORTED), FILE_COLUMNS)

@@ -193,43 +193,29 @@ def import_upload(stream: BinaryIO, choice: Choice, on_progress: OnProgress, **m
 
 def dry_lead(trial: Imported) -> str:
     """Return how many rows can be imported: "4,980 of 5,000 rows can be imported."."""
-    summary, others = trial.summary, trial.new_others
-    rows = count(summary.rows, "row")
-    if others and not has_news(summary):
-        return f"The answers are already stored. {others} can be imported."
-    if not summary.rows:
-        return f"This file has no {KINDS[summary.kind].noun}s." if summary.others else "This file has no rows."
-    if summary.new:
-        return f"{summary.new:,} of {rows} can be imported."
-    if summary.feedback_added:
-        return f"{summary.feedback_added:,} of {rows} add feedback to stored answers."
-    if summary.rejected:
-        return "Nothing new." if summary.unchanged else f"None of {rows} can be imported."
-    since = f" since {day(summary.before)}" if summary.before is not None else ""
-    are = "its row is" if summary.rows == 1 else f"all {rows} are"
-    return f"Nothing new: {are} already stored{since}."
+    others = f", and {trial.new_others}" if trial.new_others else ""
+    return f"{trial.summary.new:,} of {count(trial.summary.rows, 'row')} can be imported{others}."
 
 
 def dry_details(trial: Imported) -> str:
     """Return what happens to the other rows, and that nothing is stored yet."""
     summary = trial.summary
-    malformed = summary.rejected - summary.differing
-    numbers = (
-        (malformed, "is rejected", "are rejected"),
-        (summary.differing, "differs from stored rows", "differ from stored rows"),
-        (summary.unchanged if summary.new or summary.rejected else 0, "is already stored", "are already stored"),
-        (summary.feedback_added if summary.new else 0, "carries user feedback", "carry user feedback"),
-    )
-    parts = [f"{number:,} {singular if number == 1 else plural}" for number, singular, plural in numbers if number]
-    others = f"{', '.join(parts)}. " if parts else ""
+    since = f" since {day(summary.before)}" if summary.before is not None else ""
+    numbers = {
+        "rejected": summary.rejected - summary.differing,
+        "different from stored rows": summary.differing,
+        f"already stored{since}": summary.unchanged,
+        "with user feedback": summary.feedback_added,
+    }
+    sentences = [f"{', '.join(parts)}."] if (parts := [f"{n:,} {words}" for words, n in numbers.items() if n]) else []
     if len(summary.earlier) == 1:
         (number,) = summary.earlier
-        others += f"To replace the stored rows, remove the file here and undo import {number} first. "
+        sentences.append(f"To replace the stored rows, remove the file here and undo import {number} first.")
     if any(not use.sure for use in summary.columns):
-        others += "Some values are not clear and are left out: choose what their column contains. "
+        sentences.append("Some values are not clear and are left out: choose what their column contains.")
     if any(each.label is None for each in summary.labels):
-        others += "Some labels are not known: choose what they mean. "
-    return f"{others}Nothing is stored until you press Import." if trial.has_news else others.strip()
+        sentences.append("Some labels are not known: choose what they mean.")
+    return " ".join((*sentences, "Nothing is stored until you press Import."))
 
 
 def not_read_words(summary: ImportSummary) -> str:

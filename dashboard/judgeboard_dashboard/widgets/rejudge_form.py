@@ -8,7 +8,6 @@ import streamlit as st
 from judgeboard.domain import Action, ResponseKind
 from judgeboard.errors import AddressUnknown, JudgeboardError
 from judgeboard.health.family import family_warning
-from judgeboard.judges.judge import DEFAULT_DOMAIN, DEFAULT_MAX_OUTPUT
 from judgeboard.judges.kinds import JUDGES, OFFLINE
 from judgeboard.llm.endpoint import PROVIDERS
 from judgeboard.llm.openai_provider import OPENAI
@@ -187,91 +186,57 @@ def cost_limit_why(estimate: CallEstimate | None) -> str | None:
     return f"There is no price for {estimate.model}. Add it to a price file (JUDGEBOARD_PRICES)."
 
 
-OTHER = 0
-_KINDS = {"rag": "Chat model", "rating": "Rating, 1 to 4", "lexical": "Word overlap, offline"}
-_BLANK: dict[str, Any] = {
-    "kind": "rag",
-    "name": "",
-    "model": "",
-    "provider": None,
-    "base_url": "",
-    "domain": DEFAULT_DOMAIN,
-    "max_output": DEFAULT_MAX_OUTPUT,
-    "claims": False,
-    "temperature": 0.0,
-    "dialogue": "last",
-    "rating_word": "",
-}
-DIALOGUES = {"last": "Its last answer", "whole": "The whole dialogue"}
+_KINDS = {"rag": "chat model", "rating": "rating, 1 to 4", "lexical": "word overlap, offline"}
 
 
-def kinds() -> dict[str, str]:
-    """Return the kinds of judges that the form can describe, in words; those of other packages have their names."""
-    return _KINDS | {kind: kind for kind in JUDGES.added}
+def judge_specs(*, new: bool = True) -> dict[str, dict[str, Any]]:
+    """Return the judge fields of a job by words: of the stored versions that can judge again, and of ``new`` judges.
 
-
-class KnownJudge(NamedTuple):
-    """A stored version that can judge again: its label ("rag v3 · llama-3.1-8b") and the judge fields of a job."""
-
-    words: str
-    spec: dict[str, Any]
-
-
-def known_judges() -> dict[int, KnownJudge]:
-    """Return the stored versions that can judge again, by id: those of the primary judge first, newest first."""
+    Versions of the primary judge come first, newest first: "rag v3 · llama-3.1-8b". A new judge has no name.
+    """
     with reading() as connection:
-        return {
-            version.id: KnownJudge(
-                " · ".join(
-                    filter(None, (version.title, version.model, "earlier prompt" if "prompt" in spec else None))
-                ),
-                spec,
-            )
-            for version, spec in usable_versions(connection)
-        }
+        usable = usable_versions(connection)
+    specs = {}
+    for version, spec in usable:
+        parts = (version.title, version.model, "earlier prompt" if "prompt" in spec else None)
+        specs[" · ".join(filter(None, parts))] = spec
+    for kind, words in (_KINDS | {kind: kind for kind in JUDGES.added}).items() if new else ():
+        specs[f"New judge: {words}"] = {"kind": kind} | (
+            {} if kind in OFFLINE else {"model": load_settings().model or ""}
+        )
+    return specs
 
 
 @dataclass(frozen=True, slots=True)
 class JobJudge:
-    """The judge of a job, the maximum number of calls at the same time, and a key that is stored nowhere."""
+    """The judge of a job, and a key that is stored nowhere."""
 
     spec: dict[str, Any]
-    concurrency: int = 16
     api_key: str | None = field(default=None, repr=False)
 
-    @property
-    def offline(self) -> bool:
-        """Whether the judge makes no model calls."""
-        return "model" not in self.spec
 
+def judge_form() -> JobJudge | None:
+    """Show the fields and return the chosen judge.
 
-def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
-    """Show the fields and return the chosen judge; ``known`` are stored versions by id, the most likely one first."""
-    st.session_state.setdefault(_key("version"), next(iter(known), OTHER))
-    _complete(known)
-    if known:
-        st.selectbox(
-            "Judge version",
-            [*known, OTHER],
-            format_func=lambda version_id: known[version_id].words if version_id in known else "Another judge",
-            key=_key("version"),
-            on_change=_prefill,
-            args=(known,),
-        )
-    if st.session_state[_key("version")] == OTHER:
-        st.segmented_control(
-            "Kind", list(kinds()), format_func=kinds().__getitem__, key=_key("kind"), required=True, default=None
-        )
-    kind = st.session_state[_key("kind")]
-    if kind in OFFLINE:
-        return JobJudge({"kind": kind, **_texts("name")})
-    st.text_input("Model", key=_key("model"), placeholder=load_settings().model or "as its endpoint spells it")
-    chosen = known.get(st.session_state[_key("version")])
-    usual = provider_address("openai") or OPENAI.base_url
-    st.text_input(
+    A stored version judges with its own parameters. Only its model and the address can be changed. Return None if the
+    person may not define a judge and no stored version can judge again.
+    """
+    defines = permitted(Action.CHOOSE_JUDGE)
+    specs = judge_specs(new=defines)
+    if not specs:
+        return None
+    words = st.selectbox("Judge version", list(specs), key="ask_version")
+    chosen = specs[words]
+    if not defines or "model" not in chosen:
+        return JobJudge(chosen)
+    is_new = "name" not in chosen
+    model = st.text_input("Model", chosen["model"], key=f"ask_model_{words}", placeholder="as its endpoint spells it")
+    known_address = chosen.get("base_url", "")
+    base_url = st.text_input(
         "Address",
-        key=_key("base_url"),
-        placeholder=usual if chosen is None else chosen.spec.get("base_url"),
+        known_address,
+        key=f"ask_base_url_{words}",
+        placeholder=(provider_address("openai") or OPENAI.base_url) if is_new else known_address,
         help="Address of an OpenAI-compatible endpoint, with /v1. A stored judge version uses the address of its last "
         "run, before its first run that of its judging rule. A new judge with a model named claude-… needs no address: "
         "it uses Anthropic's. The server sends its key "
@@ -279,113 +244,28 @@ def judge_form(known: dict[int, KnownJudge]) -> JobJudge:
     )
     api_key = st.text_input(
         "API key",
-        key=_key("api_key"),
+        key="ask_api_key",
         type="password",
         placeholder="the server's own",
         help="Sent only to this address. It is stored nowhere: this server keeps it in memory until the job ends. "
         "Without it, the server uses the key of its environment (OPENAI_API_KEY, ANTHROPIC_API_KEY).",
     )
-    st.selectbox(
+    providers = list(PROVIDERS)
+    provider = st.selectbox(
         "Provider",
-        list(PROVIDERS),
-        index=None,
-        key=_key("provider"),
+        providers,
+        index=providers.index(chosen["provider"]) if "provider" in chosen else None,
+        key=f"ask_provider_{words}",
         placeholder="By the model's name",
         help="API of the endpoint: any OpenAI-compatible one, or Anthropic's Messages API.",
     )
-    spec = {
-        "kind": kind,
-        "model": load_settings().model,
-        **_texts("name", "model", "provider", "base_url"),
-        "max_output": int(st.session_state[_key("max_output")]),
-    }
-    if temperature := st.session_state[_key("temperature")]:
-        spec["temperature"] = temperature
-    spec |= _of_kind(kind)
-    spec |= {name: chosen.spec[name] for name in ("prompt", "logprobs") if chosen and name in chosen.spec}
-    with st.popover("More", icon=":material/tune:", width="stretch"):
-        if kind == "rating":
-            st.text_input(
-                "Rating word",
-                key=_key("rating_word"),
-                max_chars=60,
-                placeholder="none: it replies in JSON",
-                help='Words before the rating, if the judge replies in free text: "Total rating" stands for '
-                '"Total rating: 3" in the last line. Part of the judge version.',
-            )
-        elif kind in _KINDS:
-            st.text_input(
-                "Field of expertise", key=_key("domain"), help="Part of the judge's prompt", placeholder="climbing"
-            )
-        st.number_input("Maximum tokens per verdict", 1, 100_000, key=_key("max_output"), step=64)
-        st.number_input(
-            "Temperature",
-            0.0,
-            2.0,
-            key=_key("temperature"),
-            step=0.1,
-            help="0 gives the most stable verdicts. If a model refuses the temperature, it is asked without one, and "
-            "the raw call shows this.",
-        )
-        if kind == "rag":
-            st.selectbox(
-                "What to judge in a dialogue",
-                list(DIALOGUES),
-                format_func=DIALOGUES.__getitem__,
-                key=_key("dialogue"),
-                help="The judge always reads the earlier turns.",
-            )
-            st.toggle("Judge each claim, with quotes", key=_key("claims"))
-        st.text_input(
-            "Name",
-            key=_key("name"),
-            help="Each judge name has its own version numbers. The primary judge is chosen by name.",
-        )
-        concurrency = st.number_input("Calls at the same time", 1, 1024, key=_key("concurrency"), step=8)
-    return JobJudge(spec, int(concurrency), (api_key or "").strip() or None)
-
-
-def _of_kind(kind: str) -> dict[str, Any]:
-    """Return the fields of a judge that only some kinds read."""
-    if kind == "rating":
-        return dict(_texts("rating_word"))
-    if kind not in _KINDS:
-        return {}
-    spec: dict[str, Any] = {
-        "domain": (st.session_state[_key("domain")] or "").strip() or DEFAULT_DOMAIN,
-        "claims": bool(st.session_state[_key("claims")]),
-    }
-    dialogue = st.session_state[_key("dialogue")]
-    return spec if dialogue == "last" else spec | {"dialogue": dialogue}
-
-
-def _texts(*fields: str) -> dict[str, str]:
-    texts = {field: (st.session_state[_key(field)] or "").strip() for field in fields}
-    return {field: text for field, text in texts.items() if text}
-
-
-def _prefill(known: dict[int, KnownJudge]) -> None:
-    """Set the fields to those of the selected version. For another judge, reset only its kind and name."""
-    chosen = known.get(st.session_state[_key("version")])
-    values = _BLANK | (chosen.spec if chosen else {})
-    for name in _BLANK if chosen else ("kind", "name"):
-        st.session_state[_key(name)] = values[name]
-
-
-def _complete(known: dict[int, KnownJudge]) -> None:
-    """Set the fields that have no value.
-
-    Streamlit forgets fields that were not shown, a number field can be emptied, and a slow browser may still report no
-    choice.
-    """
-    chosen = known.get(st.session_state[_key("version")])
-    for name, value in (_BLANK | {"concurrency": 16} | (chosen.spec if chosen else {})).items():
-        if st.session_state.get(_key(name)) is None:
-            st.session_state[_key(name)] = value
-
-
-def _key(field: str) -> str:
-    return f"ask_{field}"  # distinct from the fields of the filter row
+    fields = {"model": (model or "").strip(), "base_url": (base_url or "").strip(), "provider": provider}
+    spec = chosen | {name: value for name, value in fields.items() if value}
+    if is_new:
+        if spec["kind"] == "rag":
+            spec["claims"] = st.toggle("Judge each claim, with quotes", key="ask_claims")
+        caption("A judge with other options is run once in a terminal: `judgeboard judge --help`")
+    return JobJudge(spec, (api_key or "").strip() or None)
 
 
 def destination(spec: dict[str, Any]) -> JobAddress | None:
@@ -452,7 +332,7 @@ _CAME_FROM = "rejudge_came_from"
 def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
     """Show the form; return the address with the chosen rows and, after a press, the new job."""
     selected, place = _rows(place, where)
-    judge = _judge()
+    judge = judge_form()
     if judge is None:
         caption("No stored judge can be used here. A lead must run one first.")
         return place
@@ -502,7 +382,6 @@ def form(place: RejudgeAddress, where: RowFilter) -> RejudgeAddress:
             where=selected.where,
             mode=selected.mode,
             max_cost=limit,
-            concurrency=judge.concurrency,
             estimate=estimate,
             api_key=judge.api_key,
             confirmed_host=address.host if agreed else None,
@@ -548,34 +427,19 @@ def _answer(response_id: int) -> None:
         st.button("Choose other answers", key="rejudge_others", type="tertiary", on_click=st.query_params.clear)
 
 
-def _judge() -> JobJudge | None:
-    """Return the chosen judge; None if the person may not define a judge and no stored version can judge again."""
-    known = {id_: judge for id_, judge in known_judges().items() if judge.spec["kind"] in kinds()}
-    if permitted(Action.CHOOSE_JUDGE):
-        return judge_form(known)
-    if not known:
-        return None
-    chosen = st.selectbox(
-        "Judge version", list(known), format_func=lambda version_id: known[version_id].words, key=_key("set_up")
-    )
-    return JobJudge(known[chosen].spec)
-
-
 def _estimate(judge: JobJudge, selected: JobRows) -> CallEstimate | None:
-    if not judge.offline and not judge.spec["model"]:
+    if judge.spec.get("model") == "":
         caption("Enter a model to see the estimated cost and time.")
         return None
     try:
-        return estimate_calls(
-            seen(), judge=judge.spec, where=selected.where, mode=selected.mode, concurrency=judge.concurrency
-        )
+        return estimate_calls(seen(), judge=judge.spec, where=selected.where, mode=selected.mode)
     except JudgeboardError as error:
         problem(str(error))
         return None
 
 
 def _cost_limit(judge: JobJudge, estimate: CallEstimate | None) -> float | None:
-    if judge.offline:
+    if "model" not in judge.spec:
         return None
     why_not = cost_limit_why(estimate)
     limit = st.number_input(

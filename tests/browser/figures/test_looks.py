@@ -57,7 +57,7 @@ def test_the_figures_fit_and_the_table_of_flags_shows_all_its_columns(page: Page
         assert in_the_end(partial(scroller.evaluate, wider), 0) == 0, look
 
 
-def test_trends_fit_and_charts_follow_the_theme_but_do_not_close_the_palette(page: Page) -> None:
+def test_trends_fit_and_charts_follow_the_theme(page: Page) -> None:
     drawn(page, "/trends")
     line = page.locator("[data-testid=stVegaLiteChart] svg .mark-line path").first
     for look in looks(page):
@@ -66,16 +66,7 @@ def test_trends_fit_and_charts_follow_the_theme_but_do_not_close_the_palette(pag
         expect(line).to_have_attribute("stroke", colours.series[0])
     page.emulate_media(color_scheme="light")
     expect(line).to_have_attribute("stroke", LIGHT.series[0])
-    page.keyboard.press("/")
-    palette = page.locator("[role=dialog] input")
-    palette.fill("queue")
-    expect(page.locator(".jb-found[data-text=queue]")).to_be_attached()
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function("getComputedStyle(document.querySelector('.stApp')).colorScheme === 'dark'")
-    palette.fill("trends")
-    expect(page.locator(".jb-found[data-text=trends]")).to_be_attached()
-    page.keyboard.press("Escape")
-    expect(palette).to_be_hidden()
     expect(line).to_have_attribute("stroke", DARK.series[0])
 
 

@@ -224,7 +224,7 @@ from streamlit.testing.v1 import AppTest
 
 def shown(page):
     app = AppTest.from_file(str(Path(judgeboard_dashboard.__file__).parent / "app.py"), default_timeout=60)
-    app.session_state["ask_version"] = 0  # "Another judge", on the page Judge answers
+    app.session_state["ask_version"] = "New judge: chat model"  # on the page Judge answers
     app.switch_page(f"views/{page}.py").run()
     assert not app.exception, app.exception
     fields = [*app.selectbox, *app.multiselect, *app.button_group]
@@ -244,7 +244,7 @@ def test_pages_helps_and_the_documentation_list_them(database: Process) -> None:
     (rejudge, _), (settings, _), (flags, listed), (answers, _), (judges, _) = pages(
         database, "rejudge", "settings", "open_flags", "responses", "judges"
     )
-    assert "cited" in rejudge["Kind"]
+    assert "New judge: cited" in rejudge["Judge version"]
     assert "gateway" in rejudge["Provider"]
     assert "Too long" in settings["Rules whose decisions imply a label"]
     assert "too long" in flags["Rule"]

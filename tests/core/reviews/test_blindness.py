@@ -34,7 +34,7 @@ from judgeboard.reviews.shown import item_texts
 from judgeboard.runs.raw_calls import raw_calls
 from judgeboard.store.comparisons import latest_comparisons, pair_heads
 from judgeboard.store.engine import Store
-from judgeboard.store.events import EventFilter, event_page
+from judgeboard.store.events import EventFilter, latest_events
 from judgeboard.store.export import export_tables, exports
 from judgeboard.store.filters import RowFilter
 from judgeboard.store.hidden_rows import Seen, count_hidden, hidden_answers, hidden_by, hide_rows, part_of
@@ -213,7 +213,7 @@ def readers(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connecti
         "problems of a run": lambda c: run_problems(c, answer.run_id),
         "versions compared": lambda c: comparison_page(c, pairs_of_versions(c, rag, nli)),
         "the audit": audited,
-        "events": lambda c: event_page(c, EventFilter()),
+        "events": lambda c: latest_events(c, EventFilter(), limit=50),
         "own reviews of another": lambda c: own_reviews_page(c, 3),
     }
 

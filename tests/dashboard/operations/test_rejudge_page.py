@@ -18,6 +18,7 @@ from judgeboard.store.storing import store_judgments
 from judgeboard.store.tables import RUN
 from judging_log import store_answers
 
+CHAT, OFFLINE = "New judge: chat model", "New judge: word overlap, offline"
 EVIL = "<script>window.hacked = 1</script> :red[red] `x`"
 
 
@@ -33,8 +34,7 @@ def test_without_a_job_the_page_says_how_to_begin(page_rows, open_page) -> None:
 
 def test_a_judge_is_chosen_and_asked(page_rows, open_page, sqlite_store: Store) -> None:
     page = open_page("rejudge", query_type="complex")
-    kind = next(one for one in page.get("button_group") if one.label == "Kind")
-    page = kind.set_value("lexical").run()
+    page = page.selectbox(key="ask_version").set_value(OFFLINE).run()
     assert "6 answers, offline: no cost." in markup(page)
     assert page.button(key="rejudge_start").label == "Rejudge 6 answers"
     page = page.button(key="rejudge_start").click().run()
@@ -58,22 +58,16 @@ def test_open_flags_of_other_judges_are_kept_by_a_checkbox(page_store, open_page
     assert recent_jobs(page_store)[0].mode == "keep-flags"
 
 
-def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
+def test_a_chat_model_is_asked(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
     page = open_page("rejudge", text="plain-0")
-    page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
-    page.text_input(key="ask_base_url").set_value(endpoint.url).run()
-    page.text_input(key="ask_domain").set_value("rocks").run()
-    page.number_input(key="ask_temperature").set_value(0.5).run()
-    page.selectbox(key="ask_dialogue").set_value("whole").run()
+    page.text_input(key=f"ask_model_{CHAT}").set_value("gpt-4o-mini").run()
+    page.text_input(key=f"ask_base_url_{CHAT}").set_value(endpoint.url).run()
     page.number_input(key="rejudge_max_cost").set_value(0.5).run()
     assert "9 calls; the cost is known after the first call." in markup(page)
     page = page.button(key="rejudge_start").click().run()
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
-    assert job.judge == {**rag(endpoint), "max_output": 512, "domain": "rocks", "claims": False} | {
-        "temperature": 0.5,
-        "dialogue": "whole",
-    }
+    assert job.judge == rag(endpoint, claims=False)
     page = page.run()
     assert "Done in" in markup(page)
     assert "<b>9</b> ok" in markup(page)
@@ -86,27 +80,29 @@ def test_a_chat_model_is_asked_with_all_its_options(page_rows, open_page, sqlite
     assert "New · rag v2" in markup(page)
 
 
+def test_each_claim_is_judged_if_the_toggle_is_on(page_rows, open_page, sqlite_store: Store, endpoint) -> None:
+    page = open_page("rejudge", text="plain-0")
+    page.text_input(key=f"ask_model_{CHAT}").set_value("gpt-4o-mini").run()
+    page.text_input(key=f"ask_base_url_{CHAT}").set_value(endpoint.url).run()
+    page.toggle(key="ask_claims").set_value(True).run()
+    page.button(key="rejudge_start").click().run()
+    assert recent_jobs(sqlite_store)[0].judge == rag(endpoint, claims=True)
+
+
 def test_one_answer_is_asked_about(page_rows, open_page, sqlite_store: Store) -> None:
     answer = page_rows.responses["claims"]
     page = open_page("rejudge", response=answer)
     assert "Which rock is older?" in markup(page)
-    next(one for one in page.get("button_group") if one.label == "Kind").set_value("lexical").run()
+    page.selectbox(key="ask_version").set_value(OFFLINE).run()
     page = page.button(key="rejudge_start").click().run()
     (job,) = recent_jobs(sqlite_store)
     assert (job.where, job.selected) == (RowFilter(response_ids=(answer,)), 1)
     assert "one answer" in markup(page)
 
 
-def test_a_browser_that_reports_no_kind_of_judge_yet_gets_the_first(page_rows, open_page) -> None:
-    page = open_page("rejudge")
-    page = next(one for one in page.get("button_group") if one.label == "Kind").set_value(None).run()
-    assert "no judge of kind" not in markup(page)
-    assert next(one for one in page.get("button_group") if one.label == "Kind").value == "rag"
-
-
 def test_the_same_again_is_refused_in_words(page_rows, open_page) -> None:
     page = open_page("rejudge")
-    next(one for one in page.get("button_group") if one.label == "Kind").set_value("lexical").run()
+    page.selectbox(key="ask_version").set_value(OFFLINE).run()
     page.button(key="rejudge_start").click().run()
     page = page.button(key="rejudge_start").click().run()
     assert "The job was not started: Mara started the same job at" in markup(page)
@@ -114,7 +110,7 @@ def test_the_same_again_is_refused_in_words(page_rows, open_page) -> None:
 
 def test_who_has_no_name_is_asked_for_it(page_rows, open_page) -> None:
     page = open_page("rejudge", reviewer="")
-    next(one for one in page.get("button_group") if one.label == "Kind").set_value("lexical").run()
+    page.selectbox(key="ask_version").set_value(OFFLINE).run()
     page = page.button(key="rejudge_start").click().run()
     assert "Enter your name at the top of the page first." in markup(page)
     page.text_input(key="who_name").set_value("Jon").run()
@@ -179,9 +175,9 @@ def test_a_judge_of_the_generators_own_family_is_warned_of_before_the_start(
 ) -> None:
     store_answers(sqlite_store, 2, generator_model="gpt-4o")
     page = open_page("rejudge", text="number-")
-    page = page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
+    page = page.text_input(key=f"ask_model_{CHAT}").set_value("gpt-4o-mini").run()
     assert "gpt-4o-mini (OpenAI) judges its own family: 100 % of 2 answers." in markup(page)
-    page = page.text_input(key="ask_model").set_value("qwen3").run()
+    page = page.text_input(key=f"ask_model_{CHAT}").set_value("qwen3").run()
     assert "judges its own family" not in markup(page)
 
 
@@ -196,24 +192,21 @@ def test_the_warning_of_one_family_counts_the_answers_that_are_judged(
     assert "judges its own family: 100 % of 1 answer." in markup(page)
 
 
-def test_a_rating_judge_is_asked_for_free_text_with_its_rating_word(
-    page_rows, open_page, sqlite_store: Store, endpoint
+def test_a_stored_judge_is_asked_with_its_own_options(
+    page_rows, open_page, sqlite_store: Store, endpoint: HeldEndpoint
 ) -> None:
-    page = open_page("rejudge", text="plain-0")
-    assert not [field for field in page.text_input if field.label == "Rating word"], "it applies to ratings only"
-    page = next(one for one in page.get("button_group") if one.label == "Kind").set_value("rating").run()
-    page.text_input(key="ask_model").set_value("gpt-4o-mini").run()
-    page.text_input(key="ask_base_url").set_value(endpoint.url).run()
-    page = page.text_input(key="ask_rating_word").set_value("Gesamtnote").run()
+    judge = {**rag(endpoint), "kind": "rating", "rating_word": "Gesamtnote"}
     endpoint.reply = completion("Kurz und richtig.\nGesamtnote: 3")
+    judge_pending(sqlite_store, make_judge(**judge), where=RowFilter(text="plain-0"))
+    with sqlite_store.reading() as connection:
+        version = next(each for each in list_versions(connection) if each.kind == "rating")
+    page = open_page("rejudge", text="plain-0")
+    page = page.selectbox(key="ask_version").set_value(f"{version.title} · {version.model}").run()
     page.button(key="rejudge_start").click().run()
     with working(sqlite_store):
         job = ended(sqlite_store, recent_jobs(sqlite_store)[0].id)
     assert (job.judge["kind"], job.judge["rating_word"], job.ok) == ("rating", "Gesamtnote", 9)
-    page = open_page("rejudge", text="plain-0")  # the stored version prefills the fields
-    version = next(each for each in page.selectbox if each.label == "Judge version")
-    page = version.set_value(job.version_id).run()
-    assert page.text_input(key="ask_rating_word").value == "Gesamtnote"
+    assert job.version_id == version.id
 
 
 def test_a_version_keeps_its_address_and_another_host_is_confirmed(
@@ -226,16 +219,17 @@ def test_a_version_keeps_its_address_and_another_host_is_confirmed(
     with sqlite_store.reading() as connection:
         version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
     page = open_page("rejudge", text="number-")
-    page = page.selectbox(key="ask_version").set_value(version.id).run()
-    address = page.text_input(key="ask_base_url")
-    assert (address.value, page.selectbox(key="ask_provider").value) == (endpoint.url, "openai")
+    words = f"{version.title} · {version.model}"
+    page = page.selectbox(key="ask_version").set_value(words).run()
+    address = page.text_input(key=f"ask_base_url_{words}")
+    assert (address.value, page.selectbox(key=f"ask_provider_{words}").value) == (endpoint.url, "openai")
     assert f"Sends 4 answers to {host} (openai)." in shown(page)
     assert "api.openai.com" not in address.placeholder + shown(page)
     # An emptied field is no other address.
     page = address.set_value("").run()
     assert f"Sends 4 answers to {host} (openai)." in shown(page)
-    assert "api.openai.com" not in page.text_input(key="ask_base_url").placeholder
-    page = page.text_input(key="ask_base_url").set_value("https://api.example.com/v1").run()
+    assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder
+    page = page.text_input(key=f"ask_base_url_{words}").set_value("https://api.example.com/v1").run()
     assert f"Before: {host}. Now: api.example.com (openai)." in shown(page)
     assert page.button(key="rejudge_start").disabled
     assert page.button(key="rejudge_try").disabled
@@ -256,7 +250,8 @@ def test_where_only_the_host_is_known_the_address_is_asked_for(
         connection.execute(update(RUN).values(provider=None, base_url=None))  # as an earlier release stored it
         version = next(each for each in list_versions(connection) if each.model == "gpt-4o-mini")
     page = open_page("rejudge", text="number-")
-    page = page.selectbox(key="ask_version").set_value(version.id).run()
+    words = f"{version.title} · {version.model}"
+    page = page.selectbox(key="ask_version").set_value(words).run()
     assert f"last used the host {endpoint.url.split('/')[2]}. The whole address is not stored" in shown(page)
-    assert "api.openai.com" not in page.text_input(key="ask_base_url").placeholder + shown(page)
+    assert "api.openai.com" not in page.text_input(key=f"ask_base_url_{words}").placeholder + shown(page)
     assert not [button for button in page.button if button.key == "rejudge_start"]

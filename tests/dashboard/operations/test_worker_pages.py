@@ -78,7 +78,7 @@ def test_a_judging_rule_is_added_paused_and_removed(open_page: OpenPage, page_ro
     app = open_page("judging")
     assert "There is no judging rule yet." in shown(app)
     app.text_input(key="judging_name").set_value(" live ")
-    app.selectbox(key="judging_judge").set_value("lexical (word overlap, no model)")
+    app.selectbox(key="judging_judge").set_value("New judge: word overlap, offline")
     app.number_input(key="judging_calls").set_value(5)
     app.multiselect(key="judging_flags").set_value(["poor_rating"])
     [source, *_] = app.multiselect(key="judging_sources").options
@@ -129,7 +129,7 @@ def test_a_rule_takes_another_model_and_keeps_its_name_and_its_judgments(
     app = press(app, "judging_set_live")
     assert "already uses chat v2" in shown(app)
     app.text_input(key="judging_name").set_value("second")
-    app = app.selectbox(key="judging_judge").set_value("rag (chat model)").run()
+    app = app.selectbox(key="judging_judge").set_value("New judge: chat model").run()
     assert app.button(key="judging_add").disabled, "no model is named"
     app.text_input(key="judging_model").set_value("another-model").run()
     app = press(app, "judging_add")
