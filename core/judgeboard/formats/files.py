@@ -401,7 +401,16 @@ def _replace(path: Path, write: Callable[[BinaryIO], T], *, private: bool) -> T:
 UTF_8 = "utf-8"
 # The encodings in which spreadsheets and databases write texts.
 _ENCODINGS = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp932", "gb18030", "big5", "cp949", "mac_roman"]
-_IN_WORD = re.compile("[^\\W\\d_][^\\w\\s\\x00-\\x7f\u00ad\u2018\u2019][^\\W\\d_]")  # a sign inside a word
+_LATIN = ("cp1252", "cp1250", "cp1254", "mac_roman")
+_ALPHABETS = (
+    *("äöüß", "àâæçéèêëîïôœùûü", "áéíñóúü", "ãõáâàçéêíóôú", "àèéìòù", "åäöæøé", "ëïéèöüó"),
+    *("áčďéěíňóřšťúůýžľĺŕôä", "ąćęłńóśźż", "áéíóöőúüű", "čšžćđ", "ăâîșțşţ", "çğıöşüâi̇"),  # noqa: RUF001 - Turkish
+)
+"""The letters with accents of a language. A text in one language has those of one alphabet."""
+# A sign, or a capital letter, inside a word
+_IN_WORD = re.compile(
+    "[^\\W\\d_](?:[^\\w\\s\\x00-\\x7f\u00ad\u2018\u2019]|[\u00b2\u00b3\u00b9])[^\\W\\d_]|[a-z][\u00c0-\u00de]"
+)
 
 
 def encoding_of(data: bytes) -> str:
@@ -412,10 +421,14 @@ def encoding_of(data: bytes) -> str:
     valid = data.decode(UTF_8, "ignore")
     if 2 * (len(valid.encode()) - len(valid.encode("ascii", "ignore"))) >= marks:
         return UTF_8
+    for name in _LATIN:
+        text = data.decode(name, "replace")
+        letters = {each for each in text.lower() if each.isalpha() and not each.isascii()}
+        if "\ufffd" not in text and not _IN_WORD.search(text) and any(letters <= {*each} for each in _ALPHABETS):
+            return name
     from charset_normalizer import from_bytes  # few files need it
 
-    matches = list(from_bytes(data, cp_isolation=_ENCODINGS))
-    best = next((each for each in matches if not _IN_WORD.search(str(each))), next(iter(matches), None))
+    best = from_bytes(data, cp_isolation=_ENCODINGS).best()
     return UTF_8 if best is None else best.encoding
 
 
