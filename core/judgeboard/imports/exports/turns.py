@@ -36,8 +36,6 @@ _KNOWN: dict[str, tuple[str, ...]] = {
     **{name: ResponseImport.columns[name] for name in ("thumbs", "stars")},
     "feedback": (*ResponseImport.columns["feedback"], "user_score", "score"),
 }
-FIELDS_OF_MESSAGES = tuple(_KNOWN)
-"""The fields that keys of messages can be."""
 _OF_REPLY = frozenset({"external_id", "thumbs", "stars", "feedback", "reference", "generator_model", "generator_cost"})
 _FEEDBACK = frozenset({"thumbs", "stars", "feedback"})
 _SCALES = frozenset({"kind", "thumbs", "stars"})
