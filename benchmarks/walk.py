@@ -227,7 +227,7 @@ def first(place: Place) -> int:
 
 
 def trust(place: Place) -> int:
-    """Import an own file as answers and as grades, judge the answers by word overlap, and open Agreement."""
+    """Import an own file of answers and grades, judge the answers by word overlap, and open Agreement."""
     place.database("trust")
     file = own_csv(place.log, place.folder / "own.csv")
     with place.serving() as url:
@@ -235,14 +235,11 @@ def trust(place: Place) -> int:
         page = walk.window()
         walk.click(button(page, "Import a log"))
         walk.upload(page, file)
-        walk.click(button(page, f"Import {ROWS} rows"))
-        expect(button(page, "Judge these answers")).to_be_visible()
-        walk.click(page.get_by_label("Kind of file"))
-        walk.click(page.get_by_role("option", name="People's grades"))
-        walk.click(button(page, f"Import {ROWS} rows"))
+        walk.click(keyed(page, "import_start"))
         walk.click(button(page, "Show agreement"))
         walk.click(button(page, "Judge answers"))
-        walk.click(choice(page, "Word overlap, offline"))
+        walk.click(page.get_by_label("Judge version"))
+        walk.click(page.get_by_role("option", name="New judge: word overlap, offline"))
         walk.click(button(page, f"Judge {ROWS} answers"))
         expect(page.get_by_text(re.compile("^Done"))).to_be_visible()
         walk.click(menu(page, "Agreement"))

@@ -136,7 +136,7 @@ def test_sign_in_ends_at_the_answer_where_it_began_and_no_secret_of_the_provider
     page.locator("input[type=file]").set_input_files(
         {"name": "more.csv", "mimeType": "text/csv", "buffer": b"id,question,answer\n1,Why?,So.\n"}
     )
-    expect(page.get_by_role("button", name="Import 1 row")).to_be_visible()
+    expect(page.get_by_role("button", name="Import", exact=True)).to_be_visible()
     with page_session(site.url, cookies_of(page)) as session:
         for path in ("/settings", "/accounts", "/events"):
             session.open(path)
