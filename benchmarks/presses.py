@@ -73,7 +73,7 @@ SURFACES = {
             ("confirm", "revealed", None, 0.5, "hallucinated", None),
         ),
     ),
-    "pairs": Surface("/pairs?pair=1&in=overall", ("t", "j"), ((None, None, None, None, None, "tie"),)),
+    "pairs": Surface("/item?queue=pairs", ("w",), ((None, "blind", None, None, None, "tie"),)),
     "conflicts": Surface(
         "/conflicts?conflict={conflict}",
         (f"{NOTE}qdn",),
@@ -205,6 +205,7 @@ def fill(store: Store, items: int) -> None:
             store_judgments(connection, judge, None, [NewJudgment(one, 0, 0, low) for one in ids])
         store_pairs(connection, [Pair("log", f"p{n}", f"Which, {n}?", f"left {n}", f"right {n}") for n in range(items)])
     people = [ensure_reviewer(store, "page", name) for name in ("Mara", "Jon")]
+    presser = ensure_reviewer(store, "page", NAME)
     for kind, needed in (("blind", 1), ("conflict", 2)):
         rules = QueueRules(
             kind,
@@ -215,8 +216,9 @@ def fill(store: Store, items: int) -> None:
             blind_judge=True,
             grades=("label", "groundedness"),
         )
-        presser = ensure_reviewer(store, "page", NAME)
         create_queue(store, rules, by="benchmark", assigned=people if kind == "conflict" else [presser])
+    pairs = QueueRules("pairs", order=QueueOrder.OLDEST, subject="pairs")
+    create_queue(store, pairs, by="benchmark", assigned=[presser])
     for reviewer, decision in zip(people, (Decision.CONFIRM, Decision.DISMISS), strict=True):
         while (leased := next_item(store, "conflict", reviewer)) is not None:
             key = f"{reviewer.name} {leased.item_id}"

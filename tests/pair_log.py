@@ -19,11 +19,14 @@ from judgeboard.domain import (
 from judgeboard.judges.pairwise import PairwiseJudge
 from judgeboard.llm.endpoint import model_endpoint
 from judgeboard.llm.recording_endpoint import RecordingEndpoint, Script, ScriptedReply, completion
+from judgeboard.store.clock import utc_now
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.judge_versions import StoredVersion, ensure_version
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
+from judgeboard.store.reviewers import Reviewer
+from judgeboard.store.reviews import Review, insert_review
 
 SIDES = {"a": Preference.A, "b": Preference.B, "t": Preference.TIE}
 
@@ -94,6 +97,26 @@ def record(
         version = ensure_version(connection, JudgeVersion(name, kind))
         store_comparisons(connection, version, None, items)
     return version
+
+
+def prefer_outside(
+    store: Store,
+    pair_id: int,
+    by: Reviewer,
+    preference: Preference,
+    key: str,
+    *,
+    seen: tuple[str, ...] = (),
+    shown: Shown = Shown.AB,
+    aspect: str = "overall",
+) -> int:
+    """Store a preference outside queues, as releases did that asked for it on the page of pairs; return its id."""
+    preferences = {aspect: AspectPreference(preference)}
+    with store.writing() as connection:
+        return insert_review(
+            connection,
+            Review(by.id, key, utc_now(), pair_id=pair_id, preferences=preferences, shown=shown, seen=seen),
+        )
 
 
 def people_say(store: Store, pair_id: int, *letters: str, aspect: str = "overall") -> None:

@@ -126,7 +126,7 @@ from .reviews.outcome import (
     open_conflicts as open_conflicts,
     own_conflicts as own_conflicts,
 )
-from .reviews.decisions import decide as decide, grade as grade, prefer as prefer
+from .reviews.decisions import decide as decide, grade as grade
 from .reviews.leases import (
     next_item as next_item,
     release as release,

@@ -63,7 +63,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
     Which rows a filter finds is checked where it is cheap: `test_no_filter_tells_by_what_it_finds`.
     """
     one, flag, pair = marked.response_id, marked.flag_id, marked.pair_id
-    rag, two = (marked.versions[name] for name in ("rag", "two"))
+    rag = marked.versions["rag"]
     by_hand = [
         f"/item?flag={flag}",
         f"/item?response={one}",
@@ -78,7 +78,7 @@ def addresses(marked: MarkedAnswer) -> list[str]:
         "/agreement?people=Ada&grade=quality",
         "/trends?show=low_share&by=day&table=true",
         f"/runs?run={marked.run_id}",
-        f"/pairs?pair={pair}&in=overall&of={two}&seen=1",
+        f"/pairs?pair={pair}",
         f"/rejudge?response={one}",
         f"/rejudge?run={marked.run_id}",
         f"/rejudge?response={one}&rows=filter&max_score=0.5",

@@ -171,9 +171,8 @@ def test_what_was_said_by_the_sides_that_were_seen(said, shown, words) -> None:
     assert preference_words(replace(LINE, preferences=said, shown=shown)) == words
 
 
-def test_a_line_leads_to_its_pair_on_its_aspect() -> None:
-    assert dict(pair_rows(replace(LINE, preferences={"tone": Preference.A})).query) == {"pair": "7", "in": "tone"}
-    assert dict(pair_rows(replace(LINE, preferences={})).query) == {"pair": "7"}
+def test_a_line_leads_to_its_pair() -> None:
+    assert dict(pair_rows(replace(LINE, preferences={"tone": Preference.A})).query) == {"pair": "7"}
 
 
 def test_the_list_is_one_press_away_and_names_no_id_of_the_log(page_rows, open_page, sqlite_store: Store) -> None:

@@ -6,23 +6,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app_pages import OpenPage, labels, press, texts
-from judgeboard.agreement.pair_report import Listed
-from judgeboard.agreement.pair_screen import pair_screen
-from judgeboard.domain import Pair, Preference, QueueOrder, Shown, Status, StepRecord
+from judgeboard.domain import Preference, QueueOrder, Shown, Status, StepRecord
 from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import prefer
-from judgeboard.reviews.shown import order_for, stored_side
+from judgeboard.reviews.queue_decisions import decide_item
 from judgeboard.store.comparisons import NewComparison, store_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter
-from judgeboard.store.pairs import store_pairs
-from judgeboard.store.preferences import load_preferences
-from judgeboard.store.tables import PREFERENCE_SCORE, REVIEW
+from judgeboard.store.tables import PREFERENCE_SCORE
 from judgeboard_dashboard import session
-from judgeboard_dashboard.review.drafts import ReviewSession
-from judgeboard_dashboard.review.pairs import PairActions, PairAddress, screen_row
-from pair_log import add_pairs, people_say, record
-from query_plans import plans_of, whole_tables
+from pair_log import add_pairs, people_say, prefer_outside, record
+from query_plans import plans_of
 from queue_case import queue_case
 from stored_rows import rows_of
 
@@ -57,7 +50,6 @@ def test_figures_and_pairs_are_listed(pair_ids: list[int], sqlite_store: Store, 
     lines = lines_of(app)
     assert list(lines["Judge"]) == ["A", "A", "B", "inconsistent", "inconsistent", "unmeasured"]
     assert lines["People"].tolist()[0] == "B (3)"
-    assert "Overruled" not in lines, "nobody did"
     models = next(table.value for table in app.dataframe if "Strength" in table.value)
     assert models["Model"].tolist() == ["alpha-model", "beta-model"] * 2 + ["beta-model", "alpha-model"] * 2
     by = ["the judge", "gold", "people", "each person's vote"]
@@ -109,116 +101,37 @@ def test_the_list_narrows(
     assert list(lines_of(app)["Pair"]) == pairs
 
 
-def test_before_the_decision_the_page_holds_nothing_of_judge_or_models(
-    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
-) -> None:
-    people_say(sqlite_store, pair_ids[3], "a")
-    app = open_page("pairs", pair=pair_ids[3], of=1)
-    words = " ".join(texts(app) + labels(app))
-    assert "left-3" in words
-    assert "right-3" in words
-    for hidden in ("strict", "alpha-model", "beta-model", "Judge", "Gold", "p3", "nconsistent", "person 0"):
-        assert hidden not in words, hidden
-    assert len(app.dataframe) == 0
-
-
-def test_after_it_the_page_says_both_orders_in_terms_of_the_screen(
+def test_a_pair_is_shown_with_the_verdicts_of_judges_and_the_preferences_of_people(
     pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
 ) -> None:
     mara = ensure_reviewer(sqlite_store, "page", "Mara")
-    order = order_for(pair_ids[0], mara.id)
-    prefer(sqlite_store, pair_id=pair_ids[0], reviewer=mara, preference=Preference.A, shown=order, request_key="one")
-    words = " ".join(texts(open_page("pairs", pair=pair_ids[0], of=1)))
-    side = "left" if order == "ab" else "right"
-    assert f"YouThe {side} answer is better" in words
-    assert f"Judge, left answer shown firstThe {side} answer is better" in words
-    assert f"Judge, right answer shown firstThe {side} answer is better" in words
-    assert "The same in both orders" in words
-    assert f"{side.capitalize()} answer byalpha-model" in words
+    prefer_outside(sqlite_store, pair_ids[3], mara, Preference.TIE, "one", seen=("judge", "people"))
+    people_say(sqlite_store, pair_ids[3], "b")
+    words = " ".join(texts(open_page("pairs", pair=pair_ids[3])))
+    assert "strict v1. Answer A first: calls it a tie." in words
+    assert "strict v1. Answer B first: prefers answer B." in words
+    for shown_part in ("Answer A · alpha-model", "Answer B · beta-model", "left-3", "right-3", "p3", "Gold: A."):
+        assert shown_part in words, shown_part
+    assert "Mara, overall: tie (after the judge was shown)" in words
+    assert "person 0, overall: B" in words
 
 
-def test_a_note_on_a_pair_survives_a_reload_and_is_stored_with_the_preference(
-    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
-) -> None:
-    def note(app: AppTest) -> str:
-        [field] = [each for each in app.text_input if each.key and each.key.startswith("note_")]
-        return str(field.value)
-
-    app = open_page("pairs", pair=pair_ids[0], of=1)
-    [field] = [each for each in app.text_input if each.key and each.key.startswith("note_")]
-    field.input("It names the source.").run()
-    again = open_page("pairs", pair=pair_ids[0], of=1)
-    assert note(again) == "It names the source."
-    assert note(press(again, "left_")) == ""
-    assert [row["note"] for row in rows_of(sqlite_store, REVIEW)] == ["It names the source."]
-
-
-def test_opened_by_its_line_a_pair_is_shown_with_the_verdict_and_can_be_overruled(
-    pair_ids: list[int], sqlite_store: Store, open_page: OpenPage
-) -> None:
-    app = open_page("pairs", pair=pair_ids[0], of=1, seen=1)
-    words = " ".join(texts(app))
-    assert "strict v1" in words
-    assert "Overrule the judge" in words
-    (tie,) = (button for button in app.button if button.label == "Tie")
-    assert tie.proto.shortcut == "", "a click, no key"
-    with sqlite_store.reading() as connection:
-        assert load_preferences(connection) == []
-
-
-def test_what_was_in_view_once_stays_seen_in_this_session(pair_ids: list[int], open_page: OpenPage) -> None:
-    app = open_page("pairs", pair=pair_ids[0], of=1, seen=1)
-    del app.query_params["seen"]
-    assert "strict v1" in " ".join(texts(app.run()))
-    app.query_params["pair"] = str(pair_ids[1])
-    assert "strict v1" not in " ".join(texts(app.run()))
-
-
-def test_a_mind_may_be_changed_back_and_forth_and_every_press_is_stored(pair_ids: list[int], page_store: Store) -> None:
-    mara, session_state = ensure_reviewer(page_store, "page", "Mara"), ReviewSession()
-    for side in ("left", "tie", "left", "tie", "left"):
-        with page_store.reading() as connection:
-            screen = pair_screen(connection, pair_ids[0], aspect="overall", reviewer_id=mara.id, version_id=1)
-        row = screen_row(screen)
-        actions = PairActions(
-            store=page_store,
-            session=session_state,
-            reviewer=mara,
-            row=row,
-            request_key=session_state.request_key(row),
-            subject=-pair_ids[0],
-            name="pair",
-            seconds=lambda: 1.0,
-            screen=screen,
-        )
-        for _ in range(2):  # the same key press, arriving twice
-            actions.decide(stored_side(side, screen.shown))
-        assert not session_state.refused, session_state.message
-    rows = rows_of(page_store, REVIEW)
-    assert [not row["seen"] for row in rows] == [True, False, False, False, False]
-    assert [row["replaces"] for row in rows] == [None, None, *(row["id"] for row in rows[1:4])]
-
-
-def test_the_pair_after_one_opened_by_its_line_is_blind_again() -> None:
-    opened = PairAddress(1, 1, "overall", Listed.ALL, (), verdict_seen=True)
-    assert "seen" in opened.rows().query
-    assert "seen" not in opened.at(2).rows().query
-
-
-def test_going_on_reads_the_pair_and_not_the_whole_list(
+def test_a_pair_to_review_blind_is_shown_only_after_the_own_preference(
     pair_ids: list[int], page_store: Store, open_page: OpenPage
 ) -> None:
-    mara = ensure_reviewer(page_store, "page", "Mara")
-    app = open_page("pairs", pair=pair_ids[0], of=1)
-    with plans_of(session.store()) as plans:
-        app.query_params["pair"] = str(pair_ids[1])
-        app.run()
-        assert "Pair 2 of 6" in " ".join(texts(app))
-        order = order_for(pair_ids[1], mara.id)
-        prefer(page_store, pair_id=pair_ids[1], reviewer=mara, preference=Preference.A, shown=order, request_key="one")
-        app.run()
-        assert "strict v1" in " ".join(texts(app)), "now it is revealed"
-    assert whole_tables(plans) == []
+    case = queue_case(page_store)
+    case.queue("blind", subject="pairs", order=QueueOrder.OLDEST, assigned=(case.mara,))
+    assert "alpha-model" not in " ".join(texts(open_page("pairs", pair=pair_ids[0])))
+    leased = case.lease(case.mara, "blind")
+    decide_item(page_store, leased.token, reviewer=case.mara, decision=Preference.A, request_key="own")
+    assert "alpha-model" in " ".join(texts(open_page("pairs", pair=pair_ids[0])))
+
+
+def test_the_listed_pairs_go_into_the_form_of_a_queue(pair_ids: list[int], open_page: OpenPage) -> None:
+    press(open_page("pairs", list="Inconsistent"), "pairs_queue")
+    form = open_page("queues", new="pairs", id=["p3", "p4"])
+    assert form.session_state["nq_subject"] == "Pairs"
+    assert "2 pairs match. The queue will have 2." in " ".join(texts(form))
 
 
 def test_the_list_is_worked_out_again_only_where_something_was_added(
@@ -233,30 +146,9 @@ def test_the_list_is_worked_out_again_only_where_something_was_added(
     assert lines_of(app.run())["People"].tolist()[0] == "B (1)"
 
 
-def test_an_aspect_of_the_address_that_the_judge_does_not_know_is_not_judged(
-    pair_ids: list[int], open_page: OpenPage
-) -> None:
-    words = " ".join(texts(open_page("pairs", **{"pair": pair_ids[0], "of": 1, "in": "made up"})))
-    assert "Pair 1 of 6 · QA · overall" in words
-
-
-def test_a_pair_that_lost_a_text_cannot_be_decided(pair_ids: list[int], page_store: Store, open_page: OpenPage) -> None:
-    with page_store.writing() as connection:
-        (question,) = store_pairs(connection, [Pair("bench", "no answers", "Which?")]).new
-    app = open_page("pairs", pair=question)
-    assert all(button.disabled for button in app.button if button.label in {"Left is better", "Tie"})
-
-
 @pytest.mark.parametrize("pair", ["99", "x"])
 def test_an_address_without_its_pair_says_so(pair_ids: list[int], open_page: OpenPage, pair: str) -> None:
     assert any("no pair" in text for text in texts(open_page("pairs", pair=pair), cls="jb-note")), pair_ids
-
-
-def test_without_a_name_nothing_can_be_decided(pair_ids: list[int], open_page: OpenPage) -> None:
-    app = open_page("pairs", reviewer="", pair=pair_ids[0])
-    assert "Left is better" not in labels(app)
-    assert [field.label for field in app.text_input] == ["Your name"]
-    assert "You will judge 6 pairs" in texts(app, "jb-say")[0]
 
 
 def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
@@ -272,7 +164,6 @@ def test_a_queue_of_pairs_stands_where_pairs_are_judged_and_under_queues(
     app = open_page("pairs")
     assert "old or new · 3 pairs left for you, 0 done" in texts(app)
     assert [each.key for each in app.button if (each.key or "").startswith("your_queue_")] == ["your_queue_1"]
-    assert "judge_pairs" in [each.key for each in app.button]
     app = press(app, "your_queue_1")
     assert "Which answer is better?" in [each.label for each in app.get("button_group")] + texts(app)
     listed = next(each.value for each in open_page("queues").dataframe if "Queue" in each.value)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 import numpy as np
 
@@ -60,15 +60,12 @@ class SameAnswers:
     """All judge versions on the ``n`` answers that each of them and people graded, with ``COMPARED_BY`` statistics.
 
     If labels came by known chances, the statistics are for all ``answers`` that each of them judged (otherwise None).
-    ``weakest`` is each version's query type with the lowest headline statistic, if two or more types have ten pairs,
-    the interval of that one is below that of all answers, and people graded all answers or a random sample of them.
     ``left_out`` are titles of versions with too few verdicts on the answers of the other versions.
     """
 
     n: int
     versions: tuple[AgreementSlice, ...]
     pairs: tuple[RatingPairs, ...]
-    weakest: tuple[str | None, ...]
     left_out: tuple[str, ...]
     human: Human
     answers: int | None = None
@@ -192,13 +189,6 @@ def same_answers(
         len(common),
         tuple(compared),
         tuple(shared_pairs),
-        tuple(
-            # Chosen answers of a type do not show where a judge is weakest in all answers.
-            _weakest(shown, ratings.source.query_types, each.statistics[headline_name(shown.scale)])
-            if of_all is not None and not of_all.is_weighted
-            else None
-            for each, shown, of_all in zip(compared, shared_pairs, in_all, strict=True)
-        ),
         tuple(version.title for version in sorted(versions, key=by_name) if version not in kept),
         ratings.human,
         compared[0].answers if compared else None,
@@ -261,19 +251,3 @@ def _same_or_apart(pairs: RatingPairs, human: Human) -> Estimate:
     if score or len(values) < pairs.n:
         return mean_interval([len(values)], [values.sum()], [(values**2).sum()], bounds=(0.0, 1.0))[0]
     return share_intervals([round(values.sum())], [pairs.n])[0]
-
-
-def _weakest(pairs: RatingPairs, query_types: Sequence[str], whole: Estimate) -> str | None:
-    """Return the query type with the lowest headline if its whole interval is below that of the ``whole``."""
-    name, values = headline_name(pairs.scale), []
-    for code, query_type in enumerate(query_types):
-        of_type = pairs.at(pairs.query_types == code)
-        # The value does not depend on the resamples, so the minimum of two is enough to find the lowest.
-        value = judge_statistics(of_type, only=(name,), resamples=2).estimates[name].value
-        if value is not None:
-            values.append((value, query_type, of_type))
-    if len(values) < 2 or whole.low is None:
-        return None
-    _, query_type, of_type = min(values, key=itemgetter(0, 1))
-    high = judge_statistics(of_type, only=(name,)).estimates[name].high
-    return query_type if high is not None and high < whole.low else None

@@ -129,8 +129,7 @@ class Listed(StrEnum):
 class PairLine:
     """One pair and aspect.
 
-    ``verdict`` is the judge's; if it is None, ``inconsistent`` is True or the pair is unmeasured. ``overruled`` is the
-    latest preference of a person who saw the verdict. ``mine`` tells whether the current reviewer compared the pair.
+    ``verdict`` is the judge's; if it is None, ``inconsistent`` is True or the pair is unmeasured.
     """
 
     pair_id: int
@@ -141,8 +140,6 @@ class PairLine:
     inconsistent: bool
     gold: Preference | None
     people: preferences.Votes | None
-    overruled: Preference | None
-    mine: bool
 
     @property
     def truth(self) -> Preference | None:
@@ -175,7 +172,6 @@ class ComparedPairs:
         self,
         connection: Connection,
         version: StoredVersion | None,
-        reviewer_id: int | None = None,
         pair_ids: Collection[int] | None = None,
     ) -> None:
         rows = (
@@ -187,10 +183,9 @@ class ComparedPairs:
         self._one_order = version is not None and preferences.is_one_order(version, rows)
         wanted = None if pair_ids is None else set(pair_ids)
         self._rows = [row for row in rows if wanted is None or row.pair_id in wanted]
-        self._preferences = preferences.load_preferences(connection, {row.pair_id for row in self._rows})
-        self._single = preferences.counted_preferences(self._preferences)
-        self._votes = preferences.votes_by_pair(self._preferences)
-        self._reviewer_id = reviewer_id
+        of_people = preferences.load_preferences(connection, {row.pair_id for row in self._rows})
+        self._single = preferences.counted_preferences(of_people)
+        self._votes = preferences.votes_by_pair(of_people)
         self._models = comparisons.pair_models(connection, {row.pair_id for row in self._rows})
         self.aspects = tuple(sorted({row.aspect for row in self._rows}, key=lambda aspect: (aspect != OVERALL, aspect)))
         self.query_types = tuple(sorted({row.query_type for row in self._rows}))
@@ -254,22 +249,10 @@ class ComparedPairs:
             rankings += _with_correlations(of_aspect)
         return tuple(rankings)
 
-    def known_aspect(self, aspect: str | None) -> str:
-        """Return this aspect if it exists, otherwise the first aspect."""
-        return aspect if aspect in self.aspects else self.aspects[0] if self.aspects else OVERALL
-
-    def lines(
-        self, aspect: str | None = None, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()
-    ) -> tuple[PairLine, ...]:
-        """Return the pairs of an aspect (default: the first) that are in a list of the report, ordered by id."""
-        rows = self._of_aspect(self.known_aspect(aspect))
+    def lines(self, aspect: str, listed: Listed = Listed.ALL, query_types: Sequence[str] = ()) -> tuple[PairLine, ...]:
+        """Return the pairs of an aspect that are in a list of the report, ordered by id."""
+        rows = self._of_aspect(aspect)
         verdicts = preferences.order_verdicts(rows, one_order=self._one_order).verdicts.tolist()
-        overruled = {
-            (each.pair_id, each.aspect): each.preference
-            for each in self._preferences
-            if each.comparison_seen_id is not None
-        }
-        mine = {(each.pair_id, each.aspect) for each in self._preferences if each.reviewer_id == self._reviewer_id}
         lines = (
             record_of(
                 PairLine,
@@ -277,8 +260,6 @@ class ComparedPairs:
                 verdict=None if code in {NONE, INCONSISTENT} else _SIDES[code],
                 inconsistent=code == INCONSISTENT,
                 people=self._votes.get((row.pair_id, row.aspect)),
-                overruled=overruled.get((row.pair_id, row.aspect)),
-                mine=(row.pair_id, row.aspect) in mine,
             )
             for row, code in zip(rows, verdicts, strict=True)
         )

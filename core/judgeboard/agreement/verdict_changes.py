@@ -9,14 +9,13 @@ from sqlalchemy import Connection
 
 from judgeboard.agreement.ratings import PairSource, person_grades
 from judgeboard.domain import Label
-from judgeboard.errors import BadInput
 from judgeboard.flags.rule import HALF_STEP
 from judgeboard.settings.model import Cuts
 from judgeboard.stats.estimates import MIN_PAIRS
 from judgeboard.stats.significance import mcnemar
 from judgeboard.store.grades import HALLUCINATED
 from judgeboard.store.judge_versions import get_version
-from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts, pairs_of_versions
+from judgeboard.store.verdict_pairs import PairTexts, VerdictPair, pair_texts
 from judgeboard.text import counted
 
 
@@ -180,27 +179,6 @@ def comparison_page(
         shown,
         pair_texts(connection, [row.pair for row in shown]),
     )
-
-
-def version_changes(
-    connection: Connection,
-    old: int | str,
-    new: int | str,
-    *,
-    direction: Direction | None = None,
-    offset: int = 0,
-    limit: int | None = 50,
-) -> ComparisonPage:
-    """Return the comparison of the current verdicts of two judge versions on the answers that both judged.
-
-    A version is an id, a name (newest version), a title ("rag v3") or a fingerprint. Raises NotFound for an unknown
-    one, and BadInput if both are the same.
-    """
-    first, second = get_version(connection, old), get_version(connection, new)
-    if first.id == second.id:
-        raise BadInput(f"{first.title} cannot be compared with itself: name two judge versions")
-    pairs = pairs_of_versions(connection, first.id, second.id)
-    return comparison_page(connection, pairs, direction=direction, offset=offset, limit=limit)
 
 
 def _people(source: PairSource, pairs: Sequence[VerdictPair]) -> dict[int, Side]:

@@ -22,20 +22,11 @@ def _within(equally_good: str) -> Callable[[Callable[..., Any]], Callable[..., A
 @options.command(
     "judgeboard compare versions 'rag v1' 'rag v2'",
     "judgeboard compare versions large small --within 0.03 --json",
-    "judgeboard compare versions 'rag v1' 'rag v2' --answers away --csv > away.csv",
-    rows="answers",
 )
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @_within("B counts as equally good if its share of right verdicts is lower")
-@click.option(
-    "--answers",
-    type=click.Choice(["all", "towards", "away"]),
-    help="Instead of the comparison, list answers that both versions judged. all: all of them, changed verdicts "
-    "first. towards: only verdicts that B changed to the side of people. away: only verdicts that B changed to the "
-    "other side.",
-)
-def versions_command(first: str, second: str, within: float, answers: Literal["all", "towards", "away"] | None) -> int:
+def versions_command(first: str, second: str, within: float) -> int:
     """Show whether judge version B is better than A.
 
     A and B are names (the newest version), titles ('rag v3') or fingerprints. The command compares both versions with
@@ -46,26 +37,10 @@ def versions_command(first: str, second: str, within: float, answers: Literal["a
     """
     from judgeboard.agreement.versus import compare_versions
 
-    if answers is not None:
-        return _list_changes(first, second, answers)
     with options.seen(options.open_store()).reading() as connection:
         result = compare_versions(connection, first, second, within=within)
     options.show(result, _version_lines(result))
     return result.exit_code
-
-
-def _list_changes(first: str, second: str, answers: Literal["all", "towards", "away"]) -> int:
-    from judgeboard.agreement.verdict_changes import Direction, version_changes
-    from judgeboard.reports.output import text_lines
-    from judgeboard.reports.verdict_changes import change_table
-
-    direction = None if answers == "all" else Direction(answers)
-    with options.seen(options.open_store()).reading() as connection:
-        page = version_changes(connection, first, second, direction=direction, limit=None)
-    lines = text_lines(change_table(page, longest=60).without_empty()) if page.shown else ["none"]
-    result = {"sentence": page.sentence, "answers": page.shown, "texts": page.texts}
-    options.show(result, (page.sentence, *lines), table=change_table(page))
-    return 0
 
 
 @options.command(

@@ -2,23 +2,20 @@
 
 from judgeboard.agreement.verdict_changes import Compared, ComparisonPage
 from judgeboard.reports.output import Column, Columns, Table
-from judgeboard.text import shortened
 
 _PEOPLE = {"good": "grounded", "bad": "hallucinated"}
 _DIRECTIONS = {"towards": "towards people", "away": "away from people"}
 
 
-def change_table(page: ComparisonPage, longest: int | None = None) -> Table:
-    """Return the verdicts of a page, one row per answer; with ``longest``, questions are cut to so many characters."""
+def change_table(page: ComparisonPage) -> Table:
+    """Return the verdicts of a page, one row per answer."""
 
     def text_of(row: Compared, name: str) -> str | None:
         return getattr(page.texts.get(row.pair.response_id), name, None)
 
     def question_of(row: Compared) -> str | None:
         question = text_of(row, "question")
-        if question is None:
-            return None
-        return shortened(question, longest) if longest else " ".join(question.split())
+        return None if question is None else " ".join(question.split())
 
     columns: Columns[Compared] = {
         Column("Question", width=250): question_of,

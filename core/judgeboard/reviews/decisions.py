@@ -1,4 +1,4 @@
-"""Reviews outside queues: decisions on flags, grades of answers, preferences on pairs. Also how reviews are stored."""
+"""Reviews outside queues: decisions on flags, grades of answers. Also how reviews are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -8,20 +8,16 @@ from typing import Any
 from sqlalchemy import Connection
 
 from judgeboard.domain import (
-    OVERALL,
     Action,
-    AspectPreference,
     Decision,
     FlagState,
     Grade,
     Label,
     Preference,
-    Shown,
     Stage,
 )
 from judgeboard.errors import BadInput, Contradiction, DecisionRefused
 from judgeboard.flags.rules import LOW_GROUNDEDNESS
-from judgeboard.judges.pairwise import checked_aspects
 from judgeboard.people.permissions import allowed
 from judgeboard.reviews.checks import (
     NOTHING,
@@ -35,9 +31,7 @@ from judgeboard.reviews.outcome import held_words, update_states
 from judgeboard.reviews.shown import check_not_blind, in_view
 from judgeboard.store.engine import Store
 from judgeboard.store.events import record_event
-from judgeboard.store.leases import JUDGE, PEOPLE
 from judgeboard.store.own_reviews import delete_drafts
-from judgeboard.store.preferences import comparison_is_of, own_preferences, saw_hidden_parts
 from judgeboard.store.queue_items import reviewed_in_queues
 from judgeboard.store.reviewers import Reviewer, implied_labels_of, set_implied_labels
 from judgeboard.store.reviews import (
@@ -52,7 +46,6 @@ from judgeboard.store.reviews import (
     lock_flag,
     lock_flags,
     lock_response,
-    lock_subject,
     open_flag_ids,
 )
 from judgeboard.store.settings import thresholds
@@ -203,67 +196,6 @@ def grade(
         review = replace(request, grade=grade, judgment_seen_id=judgment_seen_id)
         review = checked_review(connection, response, review)
         return store_review(connection, "grade", _replacing_grade(connection, review), reviewer, {})
-
-
-def prefer(
-    store: Store,
-    *,
-    pair_id: int,
-    reviewer: Reviewer,
-    preference: Preference,
-    shown: Shown,
-    request_key: str,
-    aspect: str = OVERALL,
-    comparison_seen_id: int | None = None,
-    revealed: bool = False,
-    grade: Grade = NOTHING,
-    seconds: float | None = None,
-    now: datetime | None = None,
-) -> int:
-    """Store which answer of a pair a person prefers; return the review's id.
-
-    A person's first review of a pair is blind, unless something hidden was in view. After it the person is shown the
-    gold label, the models, other people's reviews and the judge. Later reviews of the pair are therefore not blind,
-    on any aspect. A blind preference is never replaced. A preference that is not blind replaces the person's earlier
-    one of this kind on the same aspect. On each aspect, agreement counts a person's blind preference, or else their
-    latest preference (`votes_by_pair`).
-
-    The ``preference`` refers to the stored answers A and B, whatever the order ``shown``. ``revealed`` is true if
-    anything else that is hidden from a blind reviewer was in view. The ``grade`` has notes and nothing else. The same
-    ``request_key`` again stores nothing.
-
-    Raises:
-        DecisionRefused: The person must review the pair blind in a queue.
-        BadInput: The comparison belongs to another pair, the key to another request, or a value cannot be stored.
-    """
-    request = checked_request(reviewer, request_key, seconds, now)
-    (aspect,) = checked_aspects((aspect,))
-    with allowed(store, reviewer, Action.REVIEW) as connection:
-        lock_subject(connection, None, pair_id)
-        stored = find_review(connection, request_key=request.request_key)
-        if stored is not None:
-            before = {name: each.preference for name, each in stored.preferences.items()}
-            check_same(stored, reviewer, same=stored.pair_id == pair_id and before == {aspect: preference})
-            return stored.id
-        if comparison_seen_id is not None and not comparison_is_of(connection, comparison_seen_id, pair_id):
-            raise BadInput(f"comparison {comparison_seen_id} does not belong to pair {pair_id}")
-        check_not_blind(connection, reviewer, None, pair_id)
-        blind = comparison_seen_id is None and not revealed and not saw_hidden_parts(connection, pair_id, reviewer.id)
-        own = own_preferences(connection, pair_id, reviewer.id, aspect)
-        earlier = [] if blind else [each for each in own if not each.blind and each.queue_item_id is None]
-        review = replace(
-            request,
-            pair_id=pair_id,
-            preferences={aspect: AspectPreference(preference)},
-            grade=grade,
-            shown=shown,
-            comparison_seen_id=comparison_seen_id,
-            seen=() if blind else (JUDGE, PEOPLE),
-            replaces=earlier[-1].review_id if earlier else None,
-        )
-        review = checked_review(connection, None, review)
-        details = {"pair": pair_id, "preference": preference.value}
-        return store_review(connection, "prefer", review, reviewer, details)
 
 
 def checked_review(connection: Connection, response: LockedResponse | None, review: Review) -> Review:

@@ -237,11 +237,6 @@ class LatestComparison(NamedTuple):
     reasoning: str | None
     error: str | None
 
-    @property
-    def preference(self) -> Preference | None:
-        """The overall preference, otherwise the preference on the first aspect; None if the verdict is unusable."""
-        return self.preferences.get(OVERALL, next(iter(self.preferences.values()), None))
-
 
 class PairHead(NamedTuple):
     """The parts of a pair that lists show: the start of its question and the models of its answers."""

@@ -34,9 +34,8 @@ from judgeboard.store.grades import (
 )
 from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.reviews import Review, ReviewRecord, insert_reviews, is_current
-from judgeboard.store.statements import TextColumn, any_row, batches, columns_of, read_columns, record_of, rows_with
+from judgeboard.store.statements import TextColumn, batches, columns_of, read_columns, record_of, rows_with
 from judgeboard.store.tables import (
-    COMPARISON,
     CURRENT,
     JUDGMENT_SCORE,
     LEASE,
@@ -66,8 +65,7 @@ class PreferenceOf:
 class CurrentPreference(NamedTuple):
     """A person's preference on one aspect of a pair: a side, a grade on a scale (above 0: B is better), or both.
 
-    ``blind`` means that gold, models, other people and judges were hidden from the person; ``comparison_seen_id`` is
-    the judge's comparison that the person saw, or None.
+    ``blind`` means that gold, models, other people and judges were hidden from the person.
     """
 
     review_id: int
@@ -80,11 +78,9 @@ class CurrentPreference(NamedTuple):
     preference: Preference | None
     value: float | None
     scale: str | None
-    comparison_seen_id: int | None = None
     at: datetime | None = None
     blind: bool = True
     stage: Stage | None = None
-    queue_item_id: int | None = None
 
 
 def store_preferences(
@@ -105,13 +101,8 @@ def store_preferences(
     return new
 
 
-def load_preferences(
-    connection: Connection,
-    pair_ids: Collection[int] | None = None,
-    *,
-    aspect: str | None = None,
-) -> list[CurrentPreference]:
-    """Return the current preferences on these pairs (default: all) and this aspect (default: all), the oldest first."""
+def load_preferences(connection: Connection, pair_ids: Collection[int] | None = None) -> list[CurrentPreference]:
+    """Return the current preferences on these pairs (default: all), the oldest first."""
     query = (
         select(
             *columns_of(CurrentPreference, PREFERENCE_SCORE, REVIEW, REVIEWER),
@@ -124,16 +115,8 @@ def load_preferences(
         .where(is_current())
         .order_by(PREFERENCE_SCORE.c.id)
     )
-    if aspect is not None:
-        query = query.where(PREFERENCE_SCORE.c.aspect == aspect)
     rows = rows_with(connection, query, REVIEW.c.pair_id, pair_ids)
     return [record_of(CurrentPreference, row, blind=not row.seen) for row in rows]
-
-
-def own_preferences(connection: Connection, pair_id: int, reviewer_id: int, aspect: str) -> list[CurrentPreference]:
-    """Return a person's current preferences for a side on one aspect of a pair: blind, then revealed."""
-    all_of_pair = load_preferences(connection, [pair_id], aspect=aspect)
-    return [each for each in all_of_pair if each.reviewer_id == reviewer_id and each.preference is not None]
 
 
 def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> bool:
@@ -150,11 +133,6 @@ def saw_hidden_parts(connection: Connection, pair_id: int, reviewer_id: int) -> 
     return any(
         row.queue_item_id is None or row.seen or row.revealed_at is not None for row in connection.execute(query)
     )
-
-
-def comparison_is_of(connection: Connection, comparison_id: int, pair_id: int) -> bool:
-    """Return whether a comparison is about this pair."""
-    return any_row(connection, COMPARISON.c.id == comparison_id, COMPARISON.c.pair_id == pair_id)
 
 
 def review_of_preference(

@@ -201,7 +201,6 @@ class Review:
     seen: tuple[str, ...] | None = None
     preferences: Mapping[str, AspectPreference] = field(default_factory=dict)
     shown: Shown | None = None
-    comparison_seen_id: int | None = None
     label_schema_id: int | None = None
     import_batch_id: int | None = None
     id: int = 0

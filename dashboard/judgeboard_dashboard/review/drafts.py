@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from threading import Lock, Thread
@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from judgeboard.agreement.pair_screen import ListedPairs
 from judgeboard.domain import NOTES, Action, ClaimMark, DimensionScore, FlagState, Grade, Label, WhyDiffers
 from judgeboard.formats.label_schema import BUILT_IN, LabelSchema
 from judgeboard.judges.rubric_file import SCALE
@@ -285,11 +284,10 @@ class ReviewSession:
     the message asks for, and a number of this message. ``open_question`` is asked before a decision is stored.
     ``drawer`` is the view in place of the texts: "judgments", "calls", "trace" or None. ``texts`` is how
     texts are shown (`TextView`). ``viewed`` has the index of the attempt on the screen by response. ``editing`` is the
-    review that is being changed, and its response. ``pairs_seen`` has (reviewer, pair) for each verdict that a reviewer
-    has seen: later reviews of the pair by this reviewer are not blind. ``again`` has the last job that judged an answer
-    again, by response. ``names_reviewer``: the next decision says the reviewer's name, which was only suggested.
-    ``drafter`` is the id of the person whose drafts these are. ``screen`` is the visit of the page and the subject of
-    the screen that was drawn last, None after a list.
+    review that is being changed, and its response. ``again`` has the last job that judged an answer again, by response.
+    ``names_reviewer``: the next decision says the reviewer's name, which was only suggested. ``drafter`` is the id of
+    the person whose drafts these are. ``screen`` is the visit of the page and the subject of the screen that was drawn
+    last, None after a list.
     """
 
     drafts: dict[int, Draft] = field(default_factory=dict)
@@ -309,14 +307,12 @@ class ReviewSession:
     seen_open: set[int] = field(default_factory=set)
     alone: int | None = None
     open_question: OpenQuestion | None = None
-    pairs_seen: set[tuple[int, int]] = field(default_factory=set)
     again: dict[int, AgainJob] = field(default_factory=dict)
     names_reviewer: bool = False
     drafter: int | None = None
     screen: tuple[int, int] | None = None
     _first_flags: tuple[int, frozenset[int]] | None = None
     used_keys: set[str] = field(default_factory=set)
-    _pair_list: tuple[object, ListedPairs] | None = None
     _request_keys: dict[str, str] = field(default_factory=dict)
     _fills: int = 0
     kept: dict[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -380,17 +376,6 @@ class ReviewSession:
         if asks is not None:
             self._fills += 1
             self.asks = asks, self._fills
-
-    def pair_list(self, key: object, read: Callable[[], ListedPairs]) -> ListedPairs:
-        """Return the reviewer's list of pairs. ``read`` is called again if ``key`` has changed."""
-        if self._pair_list is None or self._pair_list[0] != key:
-            self._pair_list = (key, read())
-        return self._pair_list[1]
-
-    def leave_pairs(self) -> None:
-        """Forget the list of pairs and the message."""
-        self._pair_list = None
-        self.say("")
 
 
 def review_session() -> ReviewSession:

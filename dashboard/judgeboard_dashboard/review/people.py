@@ -20,7 +20,6 @@ from judgeboard_dashboard.evidence import as_label, show, tag
 from judgeboard_dashboard.gate import demand
 from judgeboard_dashboard.review.actions import SIDES
 from judgeboard_dashboard.review.drafts import EDIT, review_session
-from judgeboard_dashboard.review.pairs import stored_words
 from judgeboard_dashboard.review.queues import known_people
 from judgeboard_dashboard.review.signals import DECIDED, STAGES
 from judgeboard_dashboard.session import ask_reviewer, reading, saving, stacking_columns, store
@@ -48,6 +47,7 @@ from judgeboard_dashboard.widgets.texts import (
     heading,
     rules_words,
     sentence,
+    stored_words,
     when,
 )
 
@@ -273,10 +273,8 @@ def rows_of(line: OwnReview) -> Rows:
 
 
 def pair_rows(line: OwnReview) -> Rows:
-    """Return the link to the pair, with the aspect of the review."""
-    aspect = next(iter(line.preferences), None)
-    pair = {"pair": str(line.pair_id)}
-    return Rows("pairs", pair if aspect is None else {**pair, "in": aspect})
+    """Return the link to the pair."""
+    return Rows("pairs", {"pair": str(line.pair_id)})
 
 
 def review_words(line: OwnReview) -> str:

@@ -58,7 +58,7 @@ from judgeboard_dashboard.session import (
 from judgeboard_dashboard.sign_in import sign_in
 from judgeboard_dashboard.widgets.confirmations import confirm, confirmation
 from judgeboard_dashboard.widgets.filters import filter_in_address, query_of
-from judgeboard_dashboard.widgets.navigation import EVERY_ITEM, Rows, go, open_button, start_button
+from judgeboard_dashboard.widgets.navigation import EVERY_ITEM, PAIR_ITEMS, Rows, go, open_button, start_button
 from judgeboard_dashboard.widgets.tables import choose_row, show_rows
 from judgeboard_dashboard.widgets.texts import (
     WORST_HELP,
@@ -392,7 +392,8 @@ def new_queue() -> None:
 
 def _what(values: dict[str, Any], where: RowFilter) -> None:
     values["name"] = st.text_input("Name", key="nq_name", placeholder="March audit", max_chars=LONGEST_NAME)
-    st.session_state.setdefault("nq_subject", EVERY if st.query_params.get("new") == EVERY_ITEM else FLAGGED)
+    asked_for = {EVERY_ITEM: EVERY, PAIR_ITEMS: ITEMS[-1]}.get(st.query_params.get("new", ""), FLAGGED)
+    st.session_state.setdefault("nq_subject", asked_for)
     items = st.segmented_control("Items", ITEMS, required=True, key="nq_subject")
     values["subject"] = PAIRS if items == ITEMS[-1] else ANSWERS
     values["training"] = items == TRAINING

@@ -40,7 +40,7 @@ SIDES = {
     "right": ("Right is better", ":material/arrow_forward:"),
 }
 IMPLIED_QUESTION = "Store the label hallucinated when you confirm, and grounded when you dismiss? You are asked once."
-QUEUE_SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
+SIDE_KEYS = {"left": "Q", "tie": "W", "right": "E"}
 Undoable = TypeVar("Undoable")
 
 
@@ -124,7 +124,6 @@ def head_line(
     buttons: Sequence[Choice],
     *,
     keys: Sequence[tuple[str, str]] = (),
-    named: bool = True,
     aside: Callable[[], None] = lambda: None,
 ) -> None:
     """Show the line over the panes. Its height is fixed, and a text that is too long ends in an ellipsis.
@@ -139,7 +138,7 @@ def head_line(
     )
     parts = [
         *([position] if position else []),
-        *([tag("span", actions.name, cls="jb-id")] if named else []),  # first, so that it is never cut: people quote it
+        tag("span", actions.name, cls="jb-id"),  # first, so that it is never cut: people quote it
         *(tag("span", fact) for fact in facts if fact),
     ]
     rest = [piece for at, part in enumerate(parts) for piece in ((" · ", part) if at or message else (part,))]
@@ -286,26 +285,22 @@ def side_choices(
     decide: Callable[[Preference], None],
     shown: Shown,
     *,
-    keys: dict[str, str] | None = None,
-    chosen: Preference | None = None,
     enabled: bool = True,
 ) -> list[Choice]:
     """Return the buttons for a preference on a pair; ``shown`` is the order of its answers on the screen.
 
-    ``keys`` has the key of each side, in the order of the buttons. Without it, the buttons have no keys. ``enabled``:
-    both answers are available.
+    ``enabled``: both answers are available.
     """
     return [
         choice(
             name=side,
             label=SIDES[side][0],
             act=partial(decide, stored_side(side, shown)),
-            key=keys[side] if keys else None,
+            key=key,
             icon=SIDES[side][1],
-            chosen=stored_side(side, shown) is chosen,
             disabled=not enabled,
         )
-        for side in keys or SIDES
+        for side, key in SIDE_KEYS.items()
     ]
 
 

@@ -8,11 +8,12 @@ from itertools import pairwise
 
 import streamlit as st
 
-from judgeboard.domain import Action, ClaimMark, ClaimStatus, Response
+from judgeboard.domain import Action, ClaimMark, ClaimStatus, Preference, Response, Shown
 from judgeboard.formats.label_schema import FieldType
 from judgeboard.judges.evidence_alignment import AlignedSentence, align, served_words
 from judgeboard.judges.words import content_words, sentence_spans
 from judgeboard.stats.estimates import percent
+from judgeboard.store.comparisons import LatestComparison
 from judgeboard.store.items import Item
 from judgeboard.store.queues import QueueRules
 from judgeboard.store.responses import NO_QUESTION
@@ -536,9 +537,14 @@ def _statement_line(marks: MarkActions, noun: str, status: ClaimStatus | None) -
 
 
 def pair_block(
-    question: str | None, options: Sequence[str], passages: Sequence[str], left: str | None, right: str | None
+    question: str | None,
+    options: Sequence[str],
+    passages: Sequence[str],
+    left: str | None,
+    right: str | None,
+    names: tuple[str, str] = ("Left", "Right"),
 ) -> Html:
-    """Return the question over two answers side by side. A text that is None was removed."""
+    """Return the question over two answers side by side, under their names. A text that is None was removed."""
     lines = [tag("div", f"{chr(65 + at)}. {text}") for at, text in enumerate(options)]
     passage_blocks = [
         tag("div", tag("div", f"Passage {number}", cls="jb-label"), tag("div", text, cls="jb-evidence"), cls="jb-block")
@@ -551,7 +557,7 @@ def pair_block(
             tag("div", forgotten() if text is None else text, cls="jb-evidence"),
             cls="jb-answer-side",
         )
-        for name, text in (("Left", left), ("Right", right))
+        for name, text in zip(names, (left, right), strict=True)
     ]
     return tag(
         "div",
@@ -563,3 +569,14 @@ def pair_block(
         tag("div", *sides, cls="jb-answers"),
         cls="jb-pane jb-pair",
     )
+
+
+_PREFERS = {Preference.A: "prefers answer A", Preference.B: "prefers answer B", Preference.TIE: "calls it a tie"}
+
+
+def comparison_words(comparison: LatestComparison) -> str:
+    """Return the order in which a judge saw a pair, and its preference. Several aspects are named."""
+    first = "Answer A first" if comparison.shown is Shown.AB else "Answer B first"
+    named = len(comparison.preferences) > 1
+    words = (f"{f'{aspect} ' if named else ''}{_PREFERS[each]}" for aspect, each in comparison.preferences.items())
+    return f"{first}: {'; '.join(words) or f'no usable verdict ({comparison.status})'}."

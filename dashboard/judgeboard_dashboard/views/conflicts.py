@@ -34,7 +34,6 @@ from judgeboard_dashboard.review.drafts import Draft, UndoableReview, keep_draft
 from judgeboard_dashboard.review.fields import CONFLICT_KEYS, queue_grades
 from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
-    QUEUE_SIDE_KEYS,
     appear,
     bar,
     decision_choices,
@@ -220,7 +219,7 @@ def _one_conflict(item_id: int, queue: str | None, reviewer: Reviewer) -> None:
         "Adjudicate: is there a problem?" if pair is None else "Adjudicate: which answer is better?",
         decision_choices(actions.decide, flag=True, offered=(Decision.CONFIRM, Decision.DISMISS))
         if pair is None
-        else side_choices(actions.decide, Shown.AB, keys=QUEUE_SIDE_KEYS),
+        else side_choices(actions.decide, Shown.AB),
         grades=None
         if item is None
         else partial(queue_grades, actions, conflict.queue.rules, item.response, marked=False),

@@ -49,7 +49,6 @@ from judgeboard_dashboard.review.leases import (
 from judgeboard_dashboard.review.queues import your_queues
 from judgeboard_dashboard.review.schema_form import rubric_schema
 from judgeboard_dashboard.review.screen import (
-    QUEUE_SIDE_KEYS,
     Choice,
     appear,
     bar,
@@ -495,9 +494,7 @@ def _queue_choices(actions: QueueActions) -> tuple[str, list[Choice]]:
         return f"Your lease ended after {count(minutes, 'minute')} without activity.", [again]
     if leased.pair is not None:
         enabled = leased.pair.left is not None and leased.pair.right is not None
-        return "Which answer is better?", side_choices(
-            actions.decide, leased.pair.shown, keys=QUEUE_SIDE_KEYS, enabled=enabled
-        )
+        return "Which answer is better?", side_choices(actions.decide, leased.pair.shown, enabled=enabled)
     changes = work.reveal is not None and work.reveal.changing
     if (work.reveal is None or changes) and not actions.asks_decision:
         save = choice(

@@ -1,7 +1,7 @@
-"""The Pairs page: judgments and preferences on pairs of answers, and the review of one pair."""
+"""The Pairs page: judgments and preferences on pairs of answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -17,92 +17,163 @@ from judgeboard.agreement.pair_report import (
     figures_of,
     outcome_words,
 )
-from judgeboard.domain import Estimate
+from judgeboard.domain import OVERALL, Action, Estimate, Stage
+from judgeboard.errors import NotFound
 from judgeboard.reports.output import UNKNOWN, Column, Columns, Table
 from judgeboard.stats.estimates import percent_words
 from judgeboard.stats.model_ranking import RankedModel
-from judgeboard.store.comparisons import PairHead, pair_heads, versions_that_compared
+from judgeboard.store.comparisons import PairHead, latest_comparisons, pair_heads, versions_that_compared
+from judgeboard.store.pairs import last_rows, load_pairs
+from judgeboard.store.preferences import CurrentPreference, load_preferences, side_of
 from judgeboard.store.queues import PAIRS
-from judgeboard_dashboard.review.drafts import review_session
-from judgeboard_dashboard.review.pairs import (
-    LIST_FIELDS,
-    LISTED,
-    PAGE,
-    PAIR_FIELDS,
-    PairAddress,
-    PairList,
-    one_pair,
-    pair_in_address,
-    pair_list,
-    people_words,
-    stored_words,
-    verdict_words,
-)
+from judgeboard_dashboard.evidence import show, tag
+from judgeboard_dashboard.gate import permitted
 from judgeboard_dashboard.review.queues import your_queues
-from judgeboard_dashboard.session import current_reviewer, page, reading
+from judgeboard_dashboard.review.texts import comparison_words, pair_block
+from judgeboard_dashboard.session import current_reviewer, kept_until_new_rows, page, reading
 from judgeboard_dashboard.widgets.filters import choose, version_field
 from judgeboard_dashboard.widgets.first_steps import empty_page
-from judgeboard_dashboard.widgets.navigation import follow, start_button
+from judgeboard_dashboard.widgets.navigation import PAIR_ITEMS, Rows, follow, number_in_address, open_button
 from judgeboard_dashboard.widgets.tables import file_of, one_line, table
-from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence
+from judgeboard_dashboard.widgets.texts import caption, count, heading, sentence, stored_words
 
+PAGE = "pairs"
+LIST_FIELDS = ("version", "aspect", "list", "types")  # parameters of the address
+LISTED = {
+    Listed.ALL: "All pairs",
+    Listed.INCONSISTENT: "Inconsistent",
+    Listed.WRONG: "Wrong",
+    Listed.UNMEASURED: "Unmeasured",
+    Listed.UNJUDGED: "Not judged by people",
+}
 MOST_LINES = 1_000
+MOST_QUEUED = 200  # ids fit an address
 PURPOSE = "Pairs show which of two answers is better. A judge is asked in both orders. People do not see its verdict."
 COMPARE = "judgeboard compare --a SOURCE --b SOURCE --model NAME"
 IMPORT = "To import recorded pairs: `judgeboard import --kind pairs FILE`"
 
 
+class PairList(NamedTuple):
+    """The pairs of one judge version, with their figures."""
+
+    compared: ComparedPairs
+    groups: tuple[PairGroup, ...]
+    rankings: tuple[ModelRanking, ...]
+
+
 def pairs() -> None:
     """Show the pair in the address. Without it, show the list."""
-    follow(PAGE, own=(*LIST_FIELDS, *PAIR_FIELDS))
-    address = pair_in_address()
-    if address is None:
+    follow(PAGE, own=(*LIST_FIELDS, "pair"))
+    pair_id = number_in_address("pair", "pair")
+    if pair_id is None:
         _list()
     else:
-        one_pair(address)
+        _pair(pair_id)
 
 
 def _list() -> None:
-    reviewer = current_reviewer()
-    review_session().leave_pairs()
     with reading() as connection:
         versions = versions_that_compared(connection)
     with st.container(key="filters_pairs", horizontal=True, vertical_alignment="bottom", gap="small"):
         version = version_field(st.container(width=230), versions, empty="None compared yet")
-        pairs = pair_list(version, None if reviewer is None else reviewer.id)
+        pairs = kept_until_new_rows(
+            last_rows,
+            lambda connection: _pair_list(ComparedPairs(connection, version)),
+            ("pairs", None if version is None else version.id),
+        )
         aspect, listed, types = _fields(pairs.compared)
     total, lines = len(pairs.compared.lines(aspect)), pairs.compared.lines(aspect, listed, types)
     with reading() as connection:
         heads = pair_heads(connection, [line.pair_id for line in lines[:MOST_LINES]])
-    has_queues = your_queues(reviewer, PAIRS)
+    has_queues = your_queues(current_reviewer(), PAIRS)
     if not total:
         if not has_queues:  # the pairs of a person's queues are hidden until they have reviewed them
             empty_page("pairs", PURPOSE, "No pairs yet.", command=COMPARE, others=(IMPORT,))
         return
     _figures(pairs, aspect, total)
-    number = None if version is None else version.id
-    addresses = [PairAddress(line.pair_id, number, aspect, listed, types) for line in lines]
     with st.container(key="pair_list_head", horizontal=True, vertical_alignment="center", gap="small", wrap=False):
-        heading(f"{LISTED[listed]}: {len(addresses):,} of {count(total, 'pair')}")
-        open_pairs = [address for address, line in zip(addresses, lines, strict=True) if not line.mine]
-        start_button(
-            "Judge them yourself",
-            open_pairs[0].rows() if open_pairs else None,
-            key="judge_pairs",
-            shortcut=None,
-            disabled=not open_pairs,
-            help="One after the other, without seeing the models or the judge's verdict",
-        )
-    if not addresses:
+        heading(f"{LISTED[listed]}: {len(lines):,} of {count(total, 'pair')}")
+        if lines and permitted(Action.MAKE_QUEUES):
+            ids = [heads[line.pair_id].external_id for line in lines[:MOST_QUEUED]]
+            open_button(
+                "Create queue from these",
+                Rows("queues", {"id": ids, "new": PAIR_ITEMS}),
+                key="pairs_queue",
+                icon=":material/playlist_add:",
+                help=f"People give their preferences in queues. Takes the first {MOST_QUEUED:,} pairs of the list.",
+            )
+    if not lines:
         caption("No pair matches.")
         return
-    more = f"The first {MOST_LINES:,} of {len(addresses):,}. " if len(addresses) > MOST_LINES else ""
+    more = f"The first {MOST_LINES:,} of {len(lines):,}. " if len(lines) > MOST_LINES else ""
     table(
         _lines_table(lines[:MOST_LINES], heads),
-        [replace(address, verdict_seen=True).rows() for address in addresses[:MOST_LINES]],
+        [Rows(PAGE, {"pair": str(line.pair_id)}) for line in lines[:MOST_LINES]],
         key="pairs_list",
-        under=(f"{more}Click a row to see the pair with the judge's verdict and to overrule it.",),
+        under=(f"{more}Click a row to see the pair with the verdicts of judges and the preferences of people.",),
     )
+
+
+def _pair_list(compared: ComparedPairs) -> PairList:
+    return PairList(compared, compared.groups(), compared.rankings())
+
+
+def _pair(pair_id: int) -> None:
+    """Show a pair with the verdicts of judges and the preferences of people.
+
+    A pair that the reviewer must still review blind is not read.
+    """
+    with reading() as connection:
+        pair = next(iter(load_pairs(connection, [pair_id])), None)
+        if pair is None:
+            raise NotFound(f"There is no pair {pair_id}, or you must review it in a queue first.")
+        comparisons = [
+            (version.title, comparison)
+            for version in versions_that_compared(connection)
+            for comparison in latest_comparisons(connection, version.id, pair_id)
+        ]
+        preferences = load_preferences(connection, [pair_id])
+    heading(f"Pair {pair.external_id}")
+    gold = stored_words(pair.gold)
+    caption(f"{pair.query_type} · {pair.source}", None if gold is None else f"Gold: {gold}.")
+    models = (f"Answer A · {pair.model_a or UNKNOWN}", f"Answer B · {pair.model_b or UNKNOWN}")
+    show(pair_block(pair.question, pair.options or (), pair.passages or (), pair.answer_a, pair.answer_b, models))
+    judges = [
+        tag("div", tag("b", f"{title}. {comparison_words(each)} "), each.reasoning or each.error or "", cls="jb-reason")
+        for title, each in comparisons
+    ]
+    people = [
+        tag("div", f"{each.reviewer}, {each.aspect}: {stored_words(side_of(each))}{_stage(each)}", cls="jb-cap")
+        for each in preferences
+    ]
+    for label, lines in (("Judges", judges), ("People", people)):
+        show(
+            tag(
+                "div",
+                tag("div", label, cls="jb-label"),
+                *(lines or [tag("div", "None yet.", cls="jb-cap")]),
+                cls="jb-one",
+            )
+        )
+
+
+def _stage(preference: CurrentPreference) -> str:
+    """Return whether a preference is an adjudication, or was given after hidden parts were shown."""
+    if preference.stage is Stage.ADJUDICATION:
+        return " (adjudication)"
+    return "" if preference.blind else " (after the judge was shown)"
+
+
+def verdict_words(line: PairLine) -> str:
+    """Return the judge's verdict on a pair, or why there is none."""
+    return stored_words(line.verdict) or ("inconsistent" if line.inconsistent else "unmeasured")
+
+
+def people_words(line: PairLine) -> str | None:
+    """Return "B (3)" or "no majority (2)"; None if there is no review."""
+    if line.people is None:
+        return None
+    return f"{stored_words(line.people.majority) or 'no majority'} ({line.people.people:,})"
 
 
 def _figures(pairs: PairList, aspect: str, total: int) -> None:
@@ -156,7 +227,7 @@ def _models(rankings: Sequence[ModelRanking]) -> None:
 
 
 def _fields(compared: ComparedPairs) -> tuple[str, Listed, tuple[str, ...]]:
-    aspect = compared.known_aspect(None)
+    aspect = next(iter(compared.aspects), OVERALL)
     if len(compared.aspects) > 1:
         aspect = st.selectbox("Aspect", compared.aspects, key="aspect", bind="query-params", width=200)
     listed = choose("Pairs", {name: listed for listed, name in LISTED.items()}, key="list", width=200)
@@ -267,7 +338,6 @@ def _lines_table(lines: Sequence[PairLine], heads: Mapping[int, PairHead]) -> Ta
         Column("Judge", width=95): verdict_words,
         Column("Gold", width=55): lambda line: stored_words(line.gold),
         Column("People", width=110): people_words,
-        Column("Overruled", width=82): lambda line: stored_words(line.overruled),
         Column("Question", width=265): lambda line: one_line(heads[line.pair_id].question or ""),
         Column("Type", width=185): lambda line: line.query_type,
         Column("Answer A by", width=120): lambda line: heads[line.pair_id].model_a,

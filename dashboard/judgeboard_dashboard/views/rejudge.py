@@ -1,12 +1,10 @@
 """The page Judge answers: start a job that judges answers, watch it, and see what changed if it judged them again."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
 import streamlit as st
 
-from judgeboard.agreement.verdict_changes import ComparisonPage, comparison_page
 from judgeboard.domain import Action, ResponseKind, Status
 from judgeboard.errors import JudgeboardError, NotFound
 from judgeboard.people.permissions import may
@@ -46,7 +44,7 @@ from judgeboard_dashboard.widgets.texts import (
     sentence,
     when,
 )
-from judgeboard_dashboard.widgets.verdict_changes import Part, requested, show_changes
+from judgeboard_dashboard.widgets.verdict_changes import requested, show_changes
 
 PAGE = "rejudge"
 REPAINT_SECONDS = 0.5
@@ -241,61 +239,38 @@ def _earlier_jobs(jobs: Sequence[JobProgress]) -> None:
     table(Table.of(jobs, JOB_COLUMNS), targets, key=key, name="jobs", most=6)
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
-    """A run to compare, and its judge version; ``titles`` has the titles of all judge versions by id.
-
-    ``old`` is the version to compare the run with, or `BEFORE` for the verdicts before the run.
-    """
-
-    run_id: int
-    version_id: int
-    titles: Mapping[int, str]
-    old: int = BEFORE
-
-    def read(self, part: Part) -> ComparisonPage:
-        """Return a part of the comparison."""
-        with reading() as connection:
-            if self.old == BEFORE:
-                pairs = pairs_of_run(connection, self.run_id)
-            else:
-                pairs = pairs_of_versions(connection, self.old, self.version_id)
-            return comparison_page(connection, pairs, direction=part.direction, offset=part.offset, limit=part.limit)
-
-
 def _comparison(run_id: int, version_id: int, usable: int) -> None:
     """Compare the verdicts of a run with the earlier verdicts, or with another version if there are none."""
     if not requested(f"run_{run_id}", usable, "with earlier ones"):
         return
     with reading() as connection:
-        compare = Compare(run_id, version_id, {version.id: version.title for version in list_versions(connection)})
-    compare = replace(compare, old=_old_field(compare))
+        titles = {version.id: version.title for version in list_versions(connection)}
+    old, key = BEFORE, f"beside_{run_id}"
+    others = {each: title for each, title in titles.items() if each != version_id}
+    if others:
+        if key not in st.session_state:
+            with reading() as connection:
+                st.session_state[key] = BEFORE if pairs_of_run(connection, run_id) else min(others)
+        old = st.selectbox(
+            "Compare with",
+            [BEFORE, *others],
+            format_func=lambda each: others.get(each, "the earlier verdict"),
+            key=key,
+            width=260,
+        )
     shown = show_changes(
-        compare.read, {"run": [str(run_id)], "old": [str(compare.old)]}, compare.titles, file=f"run-{run_id}-changes"
+        lambda connection: (
+            pairs_of_run(connection, run_id) if old == BEFORE else pairs_of_versions(connection, old, version_id)
+        ),
+        {"run": [str(run_id)], "old": [str(old)]},
+        titles,
+        file=f"run-{run_id}-changes",
     )
     if not shown.comparison.rows:
-        sentence("The judge has no earlier verdicts on these answers." if compare.old == BEFORE else shown.sentence)
+        sentence("The judge has no earlier verdicts on these answers." if old == BEFORE else shown.sentence)
         next_button(among=("review", "agree"))
-    elif compare.old != BEFORE:
-        new, old = compare.titles[version_id], compare.titles[compare.old]
-        caption(f"Includes all answers judged by both {old} and {new}.")
-
-
-def _old_field(compare: Compare) -> int:
-    """Show the field for the old verdicts. Return `BEFORE` (verdicts before the run) or the id of a version."""
-    others = {version_id: title for version_id, title in compare.titles.items() if version_id != compare.version_id}
-    if not others:
-        return BEFORE
-    key = f"beside_{compare.run_id}"
-    if key not in st.session_state:
-        st.session_state[key] = BEFORE if compare.read(Part(limit=1)).comparison.rows else min(others)
-    return st.selectbox(
-        "Compare with",
-        [BEFORE, *others],
-        format_func=lambda version_id: others.get(version_id, "the earlier verdict"),
-        key=key,
-        width=260,
-    )
+    elif old != BEFORE:
+        caption(f"Includes all answers judged by both {titles[old]} and {titles[version_id]}.")
 
 
 with page():

@@ -40,6 +40,7 @@ from judgeboard.store.judge_versions import StoredVersion
 from judgeboard.store.pairs import last_rows, load_pairs
 from judgeboard.text import counted, shortened
 from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.review.texts import comparison_words
 from judgeboard_dashboard.session import kept_until_new_rows, page, reading, stacking_columns
 from judgeboard_dashboard.theme import palette
 from judgeboard_dashboard.widgets.charts import PERCENT, click_points, estimate_rows, intervals
@@ -124,13 +125,9 @@ CONDITION_COLUMNS: Columns[tuple[str, ConditionScores]] = {
 _GOLD = {Preference.A: "answer A", Preference.B: "answer B", Preference.TIE: "neither"}
 LONGEST = 1_200  # characters of a question or an answer; the page of the pair shows all
 LONGEST_SAMPLE = 240
-SHOWN = {"ab": "Answer A first", "ba": "Answer B first"}
-PREFERS = {"a": "prefers answer A", "b": "prefers answer B", "tie": "calls it a tie"}
 
 
-def item_panel(
-    pair: PairItem, samples: Sequence[StoredTry], orders: Sequence[LatestComparison], version_id: int, k: int
-) -> None:
+def item_panel(pair: PairItem, samples: Sequence[StoredTry], orders: Sequence[LatestComparison], k: int) -> None:
     """Show one item and the button that opens its pair; the first ``k`` samples count."""
     more = samples[k:]
     with st.container(border=True, key="one_item"):
@@ -157,7 +154,7 @@ def item_panel(
             return
         open_button(
             "Open the pair",
-            Rows("pairs", {"pair": str(pair.id), "of": str(version_id)}),
+            Rows("pairs", {"pair": str(pair.id)}),
             key="open_pair",
             icon=":material/open_in_full:",
         )
@@ -205,8 +202,7 @@ def _verdicts(orders: Sequence[LatestComparison], condition: str) -> list[Html]:
 
 
 def _verdict(verdict: LatestComparison) -> Html:
-    prefers = PREFERS.get(verdict.preference or "", f"no usable verdict ({verdict.status})")
-    return _line(f"{SHOWN[verdict.shown]}: {prefers}.", shortened(verdict.reasoning or "", LONGEST_SAMPLE))
+    return _line(comparison_words(verdict), shortened(verdict.reasoning or "", LONGEST_SAMPLE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -549,7 +545,7 @@ def _items(figures: SelfReferencePage, filters: Filters) -> None:
         [pair] = load_pairs(connection, [chosen.pair_id])
         samples = tries_at(connection, version_id, chosen.pair_id)
         orders = latest_comparisons(connection, version_id, chosen.pair_id, (PLAIN, REFERENCE))
-        item_panel(pair, samples, orders, version_id, filters.k)
+        item_panel(pair, samples, orders, filters.k)
 
 
 def _chosen(items: list[ListedItem], filters: Filters) -> ListedItem:

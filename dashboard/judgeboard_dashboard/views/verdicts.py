@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 
 from judgeboard.agreement.samples import judging_version
-from judgeboard.agreement.verdict_changes import ComparisonPage, version_changes
 from judgeboard.store.judge_versions import StoredVersion
-from judgeboard.store.verdict_pairs import versions_with_verdicts
+from judgeboard.store.verdict_pairs import pairs_of_versions, versions_with_verdicts
 from judgeboard.store.verdicts import count_verdicts
 from judgeboard_dashboard.session import page, reading, stacking_columns
 from judgeboard_dashboard.widgets.filters import choose
 from judgeboard_dashboard.widgets.first_steps import empty_page
 from judgeboard_dashboard.widgets.navigation import follow
 from judgeboard_dashboard.widgets.texts import sentence
-from judgeboard_dashboard.widgets.verdict_changes import Part, requested, show_changes
+from judgeboard_dashboard.widgets.verdict_changes import requested, show_changes
 
 PAGE = "verdicts"
 PURPOSE = "This page compares the verdicts of two judge versions on the same answers, once two versions judged them."
@@ -38,15 +37,13 @@ def verdicts() -> None:
         verdicts = count_verdicts(connection, old.id)
     if not requested(f"{old.id}_{new.id}", verdicts, f"of {old.title} with those of {new.title}"):
         return
-
-    def read(part: Part) -> ComparisonPage:
-        with reading() as connection:
-            return version_changes(
-                connection, old.id, new.id, direction=part.direction, offset=part.offset, limit=part.limit
-            )
-
     titles = {version.id: version.title for version in judged}
-    shown = show_changes(read, {"versions": [str(old.id), str(new.id)]}, titles, file=f"{old.title} {new.title}")
+    shown = show_changes(
+        lambda connection: pairs_of_versions(connection, old.id, new.id),
+        {"versions": [str(old.id), str(new.id)]},
+        titles,
+        file=f"{old.title} {new.title}",
+    )
     if not shown.comparison.rows:
         sentence(f"No answer was judged by both {old.title} and {new.title}.")
 

@@ -317,10 +317,7 @@ def slices_figure(
 def versions_table(same: SameAnswers, grade: GradeName) -> Table:
     """Return the agreement of all judge versions on the same answers, one version per row."""
     rows = [((each.name,), each.n, shown_statistics(each.statistics)) for each in same.versions]
-    figures = statistics_table(("Judge version",), rows, VERSION_STATISTICS[grade])
-    weakest = zip(figures.rows, same.weakest, strict=True)
-    table = Table((*figures.columns, Column("Weakest on")), tuple((*row, query_type) for row, query_type in weakest))
-    return table.without_empty({"Weakest on"})
+    return statistics_table(("Judge version",), rows, VERSION_STATISTICS[grade])
 
 
 _Flags = tuple[str, Estimate, int | None, int | None, float | None]

@@ -77,8 +77,8 @@ def go(**parameters: str | None) -> None:
             st.query_params[name] = value
 
 
-FLAGGED_ITEMS, EVERY_ITEM = "1", "every"
-"""What ``new`` in the address of the form of a queue means: flagged answers only, or flagged or not."""
+FLAGGED_ITEMS, EVERY_ITEM, PAIR_ITEMS = "1", "every", "pairs"
+"""What ``new`` in the address of the form of a queue means: flagged answers only, flagged or not, or pairs."""
 
 
 def filter_buttons(page: str, rows: str, query: Mapping[str, str | list[str]]) -> None:

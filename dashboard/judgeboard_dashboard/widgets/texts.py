@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 
 import streamlit as st
 
+from judgeboard.domain import Preference
 from judgeboard.settings.model import DEFAULT_DATABASE
 from judgeboard.stats.estimates import two_decimals
 from judgeboard.store.clock import utc_now
@@ -56,6 +57,11 @@ def rule_words(rule: str) -> str:
 def capital(text: str) -> str:
     """Return a text with an upper-case first letter."""
     return text[:1].upper() + text[1:]
+
+
+def stored_words(preference: Preference | None) -> str | None:
+    """Return A, B or tie; None for no preference."""
+    return None if preference is None else {Preference.A: "A", Preference.B: "B", Preference.TIE: "tie"}[preference]
 
 
 def rules_words(rules: Iterable[str], longest: int | None = None) -> str:

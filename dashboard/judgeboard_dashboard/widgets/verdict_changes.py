@@ -1,15 +1,15 @@
 """The list of old and new verdicts on the same answers, for a run and for two judge versions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import streamlit as st
 
-from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, Direction
+from judgeboard.agreement.verdict_changes import Compared, ComparisonPage, Direction, comparison_page
 from judgeboard.reports.verdict_changes import change_table
 from judgeboard.store.listing import LinePage
-from judgeboard.store.verdict_pairs import OneVerdict, PairTexts
+from judgeboard.store.verdict_pairs import OneVerdict, PairTexts, VerdictPair
 from judgeboard_dashboard.evidence import Html, show, tag
+from judgeboard_dashboard.session import reading
 from judgeboard_dashboard.widgets.filters import Query
 from judgeboard_dashboard.widgets.navigation import item, open_button
 from judgeboard_dashboard.widgets.tables import PAGE_SIZE, choose_row, current_page, turning_foot
@@ -24,15 +24,6 @@ DIRECTIONS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The part of a comparison to read; ``limit`` None: all rows."""
-
-    direction: Direction | None = None
-    offset: int = 0
-    limit: int | None = PAGE_SIZE
-
-
 def requested(key: str, verdicts: int, beside: str) -> bool:
     """Return whether to compare: a comparison reads all verdicts, so many are compared only after a press."""
     key = f"compare_{key}"
@@ -42,11 +33,12 @@ def requested(key: str, verdicts: int, beside: str) -> bool:
 
 
 def show_changes(
-    read: Callable[[Part], ComparisonPage], query: Query, titles: Mapping[int, str], *, file: str
+    pairs_of: Callable[..., list[VerdictPair]], query: Query, titles: Mapping[int, str], *, file: str
 ) -> ComparisonPage:
     """Show the changed verdicts first, with the texts of the selected one; return what was shown.
 
-    ``query`` names the comparison, ``titles`` the judge versions by id. Nothing is shown if there is no verdict.
+    ``pairs_of`` returns the verdicts to compare for a connection. ``query`` names the comparison, ``titles`` the judge
+    versions by id. Nothing is shown if there is no verdict.
     """
     name = "_".join(value for values in query.values() for value in values)
     switch = f"changes_direction_{name}"
@@ -55,7 +47,12 @@ def show_changes(
     query = {**query, "direction": [chosen_direction]}
     turned = current_page("changes", query)
     offset = int(turned.after or turned.before or 0)
-    page = read(Part(direction, offset))
+
+    def read(offset: int = 0, limit: int | None = None) -> ComparisonPage:
+        with reading() as connection:
+            return comparison_page(connection, pairs_of(connection), direction=direction, offset=offset, limit=limit)
+
+    page = read(offset, PAGE_SIZE)
     if not page.comparison.rows:
         return page
     lead, colon, rest = page.sentence.partition(": ")
@@ -89,7 +86,7 @@ def show_changes(
             str(offset - PAGE_SIZE) if offset else None,
         ),
         "verdict",
-        lambda: change_table(read(Part(direction, limit=None))),
+        lambda: change_table(read()),
         query=query,
         more=" · changes between good and bad first",
         file=file,

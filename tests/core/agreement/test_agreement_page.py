@@ -118,19 +118,6 @@ def test_judges_of_many_answers_do_not_hide_judges_of_fewer(log: GradedLog) -> N
 
 
 @on_sqlite
-def test_the_weakest_query_type_is_named_if_a_difference_is_shown(log: GradedLog) -> None:
-    version = log.version()
-    judged(log, version, log.answers(20, query_type="simple"), wrong=1)
-    judged(log, version, log.answers(20, query_type="sql"), wrong=9)
-    assert page(log).same_answers.weakest == (None,), "the intervals of sql and of all answers overlap"
-    judged(log, version, log.answers(100, query_type="simple"), wrong=5)
-    shown = page(log)
-    assert shown.result is not None
-    assert shown.same_answers.weakest == ("sql",)
-    assert [(each.name, each.n) for each in shown.result.slices] == [("simple", 120), ("sql", 20)]
-
-
-@on_sqlite
 def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> None:
     version = log.version()
     judged(log, version, log.answers(20, query_type="simple"), wrong=1)
@@ -138,7 +125,6 @@ def test_chosen_labels_do_not_show_where_a_judge_is_weakest(log: GradedLog) -> N
     log.say(version, {each: {"label": GOOD} for each in log.answers(60)})
     shown = page(log)
     assert shown.result is not None
-    assert shown.same_answers.weakest == (None,)
     assert shown.result.is_of_graded
     assert shown.result.incomparable_sentence == (
         "People chose which answers to grade, so these figures do not show on which of them the judge is weaker."

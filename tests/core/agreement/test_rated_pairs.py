@@ -1,6 +1,5 @@
 """Agreement on pairs: one preference per person, contradictions, unusable verdicts, and gold on its own aspect."""
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -8,17 +7,16 @@ import pytest
 from engines import on_sqlite
 from judgeboard.agreement.measure import measure_agreement
 from judgeboard.agreement.result import AgreementResult
-from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference, Shown
+from judgeboard.domain import AspectPreference, GivenPreference, Pair, Preference
 from judgeboard.errors import BadInput, NotFound
 from judgeboard.people.roster import ensure_reviewer
 from judgeboard.reports.agreement import report_page
 from judgeboard.reports.front_page import LogSummary, log_summary
-from judgeboard.reviews.decisions import prefer
 from judgeboard.stats.pair_orders import INCONSISTENT_AS, InconsistentAs, UnusableAs
 from judgeboard.store.engine import Store
 from judgeboard.store.pairs import store_pairs
 from judgeboard.store.preferences import PreferenceOf, store_preferences
-from pair_log import add_pairs, people_say, record
+from pair_log import add_pairs, people_say, prefer_outside, record
 
 
 def measure(store: Store, **choice: Any) -> AgreementResult:
@@ -171,14 +169,13 @@ def test_a_person_has_one_voice_and_none_after_the_reveal(store: Store) -> None:
     pairs = add_pairs(store, 10)
     record(store, pairs, {"ab": "a" * 10})
     mara = ensure_reviewer(store, "page", "mara")
-    say = partial(prefer, store, reviewer=mara, shown=Shown.AB)
     for pair in pairs:
         people_say(store, pair, "b")
-        say(pair_id=pair, preference=Preference.A, request_key=f"first-{pair}")
-        say(pair_id=pair, preference=Preference.B, request_key=f"second-{pair}")  # all was revealed by the first
+        prefer_outside(store, pair, mara, Preference.A, f"first-{pair}")
+        prefer_outside(store, pair, mara, Preference.B, f"second-{pair}", seen=("judge", "people"))
     (revealed_id,) = add_pairs(store, 1, first=10)
     people_say(store, revealed_id, "b")
-    say(pair_id=revealed_id, preference=Preference.B, request_key="told", revealed=True)
+    prefer_outside(store, revealed_id, mara, Preference.B, "told", seen=("judge", "people"))
     result = measure(store, of="people")
     assert (result.n, result.statistics["agreement"].value) == (10, 0)
     assert result.left_out == {"one_person": 1, "revealed": 1}

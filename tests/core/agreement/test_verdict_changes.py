@@ -1,7 +1,3 @@
-import csv
-import io
-import json
-
 import pytest
 
 from engines import on_sqlite
@@ -14,14 +10,12 @@ from judgeboard.agreement.verdict_changes import (
     comparison_page,
     comparison_sentence,
     side_of,
-    version_changes,
 )
-from judgeboard.cli.app import run
 from judgeboard.domain import Status
-from judgeboard.errors import BadInput, NotFound
+from judgeboard.errors import NotFound
+from judgeboard.reports.verdict_changes import change_table
 from judgeboard.settings.model import Cuts
 from judgeboard.store.verdict_pairs import OneVerdict, VerdictPair, pairs_of_run, pairs_of_versions
-from judging_log import address
 
 
 def of_run(log: GradedLog, run_id: int, **asked: int) -> ComparisonPage:
@@ -100,9 +94,7 @@ def test_people_say_which_of_both_is_right(log: GradedLog) -> None:
 
 
 @on_sqlite
-def test_a_changed_verdict_moved_towards_people_or_away_from_them(
-    log: GradedLog, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_verdict_moved_towards_people_or_away_from_them(log: GradedLog) -> None:
     old, new = log.version("rag"), log.version("rag", prompt="new")
     towards, away, ungraded, same = log.answers(4)
     log.say_all(old, [towards, away, ungraded, same], groundedness=0.1)
@@ -112,23 +104,20 @@ def test_a_changed_verdict_moved_towards_people_or_away_from_them(
     log.review_all([away, same], label=BAD)
     with log.store.reading() as connection:
         pages = {
-            direction: version_changes(connection, "rag v1", "rag v2", direction=direction, limit=None)
+            direction: comparison_page(
+                connection, pairs_of_versions(connection, old.id, new.id), direction=direction, limit=None
+            )
             for direction in (None, *Direction)
         }
-        with pytest.raises(BadInput, match="cannot be compared with itself"):
-            version_changes(connection, "rag v1", old.id)
     assert {direction: [row.pair.response_id for row in page.shown] for direction, page in pages.items()} == {
         None: [towards, away, ungraded, same],
         Direction.TOWARDS: [towards],
         Direction.AWAY: [away],
     }
     assert len({page.sentence for page in pages.values()}) == 1, "the sentence is about all answers"
-    command = ["compare", "versions", "rag v1", "rag v2", "--answers", "away", "--db", address(log.store)]
-    assert run([*command, "--csv"]) == 0
-    [row] = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    listed = change_table(pages[Direction.AWAY])
+    [row] = [dict(zip((each.title for each in listed.columns), cells, strict=True)) for cells in listed.rows]
     assert (row["Flip"], row["Direction"], row["People"]) == ("now good", "away from people", "hallucinated")
-    assert run([*command, "--json"]) == 0
-    assert [each["pair"]["response_id"] for each in json.loads(capsys.readouterr().out)["answers"]] == [away]
 
 
 @on_sqlite

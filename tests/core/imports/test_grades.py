@@ -16,7 +16,6 @@ from judgeboard.imports.fields import Unusable
 from judgeboard.imports.importing import import_file
 from judgeboard.imports.scales import scale_in, scale_of_pairs
 from judgeboard.people.roster import add_person, ensure_reviewer, link_person, list_people
-from judgeboard.reviews.decisions import prefer
 from judgeboard.store.export import export_tables
 from judgeboard.store.grades import graded_reviews
 from judgeboard.store.hidden_rows import Seen
@@ -27,7 +26,7 @@ from judgeboard.store.preferences import counted_preferences, load_preferences
 from judgeboard.store.reviewers import reviewer_names, reviewers_of, store_reviewer
 from judgeboard.store.reviews import graded_by, reviewed_by_others
 from judgeboard.store.tables import REVIEW
-from pair_log import add_pairs
+from pair_log import add_pairs, prefer_outside
 from queue_case import QueueCase, queue_case
 
 ROW = {"response_id": "r", "annotator": "ann"}
@@ -311,9 +310,7 @@ def test_in_a_blind_queue_only_the_reviews_of_other_people_are_hidden(case: Queu
 @on_sqlite
 def test_an_imported_preference_replaces_no_preference_of_a_page(case: QueueCase, bring) -> None:
     (pair,) = add_pairs(case.store, 1)
-    prefer(
-        case.store, pair_id=pair, reviewer=case.mara, preference=Preference.A, shown=Shown.AB, request_key="on the page"
-    )
+    prefer_outside(case.store, pair, case.mara, Preference.A, "on the page")
     row = {"pair_id": "p0", "annotator": "mara", "preference": "b", "order": "ab"}
     assert [bring(row, kind="grades").new for _ in range(2)] == [1, 0]
     with case.store.reading() as connection:

@@ -9,7 +9,7 @@ from sqlalchemy import insert, select
 
 import judgeboard
 from engines import on_sqlite
-from judgeboard import Decision, Grade, Preference, RowFilter, Shown
+from judgeboard import Decision, Grade, RowFilter
 from judgeboard.domain import ROLES, Action, Role
 from judgeboard.errors import BadInput, NotAllowed
 from judgeboard.people.permissions import allowed, check_allowed, may, require, role_words, why_not
@@ -197,9 +197,6 @@ OF_REVIEWERS: dict[str, Change] = {
     ),
     "grade": lambda store, who, _: judgeboard.grade(
         store, response_id=1, reviewer=who, grade=Grade(quality=1), request_key="k"
-    ),
-    "prefer": lambda store, who, _: judgeboard.prefer(
-        store, pair_id=1, reviewer=who, preference=Preference.A, shown=Shown.AB, request_key="k"
     ),
     "rejudge_one": lambda store, who, _: request_rejudge(
         store, judge=FIRST, where=RowFilter(response_ids=(1,)), actor=who

@@ -17,7 +17,6 @@ from judgeboard.agreement.disagreement import disagreement_page
 from judgeboard.agreement.flag_worth import flags_worth
 from judgeboard.agreement.page import agreement_page
 from judgeboard.agreement.pair_report import ComparedPairs
-from judgeboard.agreement.pair_screen import pair_screen
 from judgeboard.agreement.ratings import PairSource
 from judgeboard.agreement.verdict_changes import comparison_page
 from judgeboard.domain import Grade, QueueOrder
@@ -43,6 +42,7 @@ from judgeboard.store.judge_versions import list_versions
 from judgeboard.store.open_flags import flag_after, neighbours, open_counts, queue_facets, queue_page
 from judgeboard.store.overview import overview, quadrant
 from judgeboard.store.own_reviews import own_reviews_page
+from judgeboard.store.pairs import load_pairs
 from judgeboard.store.preferences import load_preferences
 from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.store.reviewers import Reviewer
@@ -236,7 +236,7 @@ def others(answer: MarkedAnswer, who: Reviewer) -> dict[str, Callable[[Connectio
         "health": lambda c: health_page(c, judges_in_use(c)[0]),
         "all figures": stats,
         "the worth of flags": flags_worth,
-        "pairs": lambda c: [ComparedPairs(c, version, who.id).lines() for version in (None, *list_versions(c)[-1:])],
+        "pairs": lambda c: [ComparedPairs(c, version).lines("overall") for version in (None, *list_versions(c)[-1:])],
         "a run compared": lambda c: comparison_page(c, pairs_of_run(c, answer.run_id)),
         "what an audit would draw from": lambda c: audited_judgments(c, answer.versions["rag"], first),
     }
@@ -416,13 +416,7 @@ def test_a_pair_that_is_reviewed_blind_is_hidden_with_what_was_said_of_its_sides
     case.queue(subject="pairs", blind_judge=True, blind_people=True, order=QueueOrder.OLDEST, assigned=(case.mara,))
     assert marked.marks(case.jon, everything)
     assert marked.marks(case.mara, everything) == set()
-    with pytest.raises(NotFound):
-        marked.read(
-            case.mara,
-            lambda c: pair_screen(
-                c, marked.answer.pair_id, aspect="overall", reviewer_id=case.mara.id, version_id=5, verdict_seen=True
-            ),
-        )
+    assert marked.read(case.mara, lambda c: load_pairs(c, [marked.answer.pair_id])) == []
 
 
 @on_sqlite

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 import judgeboard
 from job_steps import ended, working
-from judgeboard import Decision, Grade, Preference, Shown
+from judgeboard import Decision, Grade
 from judgeboard.alerts.rules import WrittenRule, add_alert_rule, change_alert_rule
 from judgeboard.domain import Response, Role, RuleState
 from judgeboard.llm.recording_endpoint import RecordingEndpoint
@@ -126,11 +126,6 @@ def decide_too_late(case: Case) -> None:
         judgeboard.decide(case.store, flag_id=1, **late, request_key="late")
 
 
-def prefer(case: Case) -> None:
-    said: dict[str, Any] = {"preference": Preference.A, "shown": Shown.AB, "request_key": "k"}
-    judgeboard.prefer(case.store, pair_id=1, reviewer=case.lead, **said)
-
-
 def answers(case: Case) -> None:
     file = case.file('{"query": "Who?", "answer": "Nobody."}\n')
     judgeboard.import_file(case.store, file, actor=case.lead)
@@ -207,7 +202,6 @@ CHANGES: dict[str, Callable[[Case], object]] = {
         case.store, response_id=2, reviewer=case.lead, grade=Grade(quality=3), request_key="k"
     ),
     "undo": lambda case: judgeboard.undo(case.store, review_id=case.first(REVIEW), reviewer=case.lead, request_key="k"),
-    "prefer": prefer,
     "select_attempt": lambda case: judgeboard.select_attempt(
         case.store, run_id=1, subject="1", number=2, reviewer=case.lead, request_key="k"
     ),

@@ -7,20 +7,19 @@ import pytest
 from million_data import make
 from sqlalchemy import insert
 
-from judgeboard.agreement.pair_screen import pair_screen
-from judgeboard.domain import Preference, QueueOrder, Shown
-from judgeboard.people.roster import ensure_reviewer
-from judgeboard.reviews.decisions import prefer
+from judgeboard.domain import QueueOrder
 from judgeboard.reviews.leases import skip
 from judgeboard.reviews.outcome import load_conflict, open_conflicts, own_conflicts
 from judgeboard.reviews.queues import queue_progress
+from judgeboard.store.comparisons import latest_comparisons
 from judgeboard.store.engine import Store
 from judgeboard.store.filters import RowFilter, describe
 from judgeboard.store.items import load_item
 from judgeboard.store.leases import JUDGE
 from judgeboard.store.open_flags import ORDERS, flag_after, neighbours, open_counts, queue_facets, queue_page
 from judgeboard.store.overview import overview
-from judgeboard.store.pairs import last_rows
+from judgeboard.store.pairs import last_rows, load_pairs
+from judgeboard.store.preferences import load_preferences
 from judgeboard.store.queue_items import item_by_id, leased_where_visible
 from judgeboard.store.response_pages import response_facets, response_page
 from judgeboard.store.tables import TRACE
@@ -227,24 +226,12 @@ def judged(sqlite_store: Store) -> tuple[list[int], int]:
     return pair_ids, version.id
 
 
-def test_a_pair_is_read_and_decided_by_its_keys(sqlite_store: Store, judged: tuple[list[int], int]) -> None:
-    (pair_ids, version_id), mara = judged, ensure_reviewer(sqlite_store, "page", "Mara")
-    with plans_of(sqlite_store) as plans:
-        for press in range(3):
-            with sqlite_store.reading() as connection:
-                screen = pair_screen(
-                    connection, pair_ids[3], aspect="overall", reviewer_id=mara.id, version_id=version_id
-                )
-            assert (screen.revealed is not None) is (press > 0)
-            prefer(
-                sqlite_store,
-                pair_id=pair_ids[3],
-                reviewer=mara,
-                preference=Preference.A,
-                shown=Shown.AB,
-                request_key=f"press {press}",
-                comparison_seen_id=screen.seen_id,
-            )
+def test_a_pair_is_read_by_its_keys(sqlite_store: Store, judged: tuple[list[int], int]) -> None:
+    (*_, pair_id), version_id = judged
+    with plans_of(sqlite_store) as plans, sqlite_store.reading() as connection:
+        assert load_pairs(connection, [pair_id])
+        assert latest_comparisons(connection, version_id, pair_id)
+        load_preferences(connection, [pair_id])
     assert any("comparison" in plan for plan in plans)
     assert whole_tables(plans) == []
 

@@ -330,7 +330,6 @@ STARTS = {
     "item": ["mark_supported", "mark_unsupported"],
     "open_flags": ["queue_start_button"],
     "overview": ["overview_start"],
-    "pairs": ["judge_pairs"],
     "queues": ["queue_review"],
 }
 """The buttons of each page that start a review or are part of one."""

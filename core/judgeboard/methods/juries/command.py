@@ -57,7 +57,7 @@ def judges_command(members: tuple[str, ...], unit: str, name: str | None, where:
     report = judge_by_jury(store, members, name=name, where=where, actor=options.actor(), seen=seen)
     options.show(report, jury_lines(report))
     if len(report.members) == 2:
-        options.suggest("compare", "versions", *(each.judge_version for each in report.members), "--answers", "all")
+        options.suggest("compare", "versions", *(each.judge_version for each in report.members))
     options.suggest("agreement", "--judge-version", report.jury.judge_version)
     return report.account.exit_code
 
