@@ -125,8 +125,8 @@ class ImportKind(ABC, Generic[Record]):
     recorded judges by judge version. With ``of_traces``, the answers are those of traces: a trace is one answer,
     whichever way and source it came by. ``tool_source`` is the source of the tool whose export is read, if no source
     was chosen. ``file_answers`` has the answers in the file, by id, to which the records that are stored next belong.
-    ``row_ids`` has the ids of the rows with the conversations of these answers. ``aspects_added``
-    counts the stored verdicts on pairs that got further aspects.
+    ``row_ids`` has the ids of the rows with the conversations of these answers. ``aspects_added`` counts the stored
+    verdicts on pairs that got further aspects.
     """
 
     columns: ClassVar[ColumnNames]

@@ -389,14 +389,14 @@ def read_records(
 def clear_records(
     file: str | Path | BinaryIO, request: ImportRequest, on_read: Callable[[float | None], None] | None = None
 ) -> Reading:
-    """Read a file lazily whose mapping is certain, or was said by a person.
+    """Read a file lazily whose mapping is certain, is that of another tool's export, or was said by a person.
 
     If the first dates do not show the order of day and month, the file is read to the first date that does.
     Raises UnclearFile if the mapping must be looked at.
     """
     reading = read_records(file, on_read, **request)
     mapping = reading.mapping
-    if mapping is None or mapping.is_certain or not mapping.rows:
+    if mapping is None or mapping.is_certain or not mapping.rows or reading.export is not None:
         return reading
     if mapping.is_usable and mapping.asks_dates is None and (request.get("mapping") or request.get("constants")):
         return reading  # a person said how to read it

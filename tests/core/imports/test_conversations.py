@@ -303,6 +303,13 @@ def test_a_mapping_that_cannot_be_used_stores_nothing(
 
 
 @on_sqlite
+def test_dates_of_messages_that_may_be_either_are_kept_and_counted(store: Store, bring) -> None:
+    summary = bring({"id": "c", "messages": turns(1, 2, ts="03/04/2026")}, kind="responses")
+    assert (counts(summary), summary.unread["ts"].times) == ((2, 0, 0), 2)
+    assert [row["extra"]["ts"] for row in stored(store).values()] == ["03/04/2026"] * 2
+
+
+@on_sqlite
 def test_a_mapping_of_question_and_answer_reads_a_conversation_by_its_columns(store: Store, bring) -> None:
     row = {"id": "c", "messages": [user("q1?"), reply("Yes.")]}
     mapping = {"messages.0.content": "query", "messages.1.content": "answer"}
