@@ -422,7 +422,8 @@ def mapping_of(
     first: FirstRows, kind: str | None, mapped: Mapping[str, str], constants: Mapping[str, str]
 ) -> FileMapping:
     """Return the mapping of a file. Without a kind, its rows are answers, unless only another kind fits."""
-    if kind is None and first.rows and not _has_texts(first, mapped):
+    # An exported flag repeats a verdict, and is none.
+    if kind is None and first.rows and not _has_texts(first, mapped) and "raise_key" not in first.rows[0]:
         for name in (*kinds_of(first.rows[0]), "responses", "grades"):
             mapping = first.mapping(name, mapped, constants)
             if mapping.is_usable:

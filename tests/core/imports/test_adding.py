@@ -100,7 +100,7 @@ def test_a_new_kind_is_offered_and_stored_by_the_command(added, command, tmp_pat
     good, bad = {"trace": "t1", "q": "which wall?", "said": "left"}, {"trace": "t2", "q": "when?"}
     log.write_text("".join(f"{json.dumps(row)}\n" for row in (good, bad)), encoding="utf-8")
     assert command(["import", "--help"]) == 0
-    assert "traces         questions of a tracing tool" in capsys.readouterr().out
+    assert "traces questions of a tracing tool" in " ".join(capsys.readouterr().out.split())
     assert command(["import", "--kind", "traces", str(log), "--db", database]) == 1
     out = capsys.readouterr().out
     assert "1 new, 0 unchanged, 1 rejected" in out
@@ -125,7 +125,7 @@ def test_the_page_and_the_documentation_show_a_new_kind(added, sqlite_store: Sto
     assert rows.rows == (("default", "t1", "which wall?", "left", "unspecified"),)
     in_file = [column.title for column in columns.columns].index("In your file")
     assert [row[in_file] for row in columns.rows] == ["trace", "q", "said"]
-    assert "traces         questions of a tracing tool" in kind_lines()
+    assert "traces questions of a tracing tool" in " ".join(kind_lines().split())
     page = runpy.run_path(str(DOCS / "generate.py"), run_name="generate")["imports_page"]()
     assert "## Traces\n\n`judgeboard import --kind traces FILE`: questions of a tracing tool." in page
     assert "| `asked` | text | yes | `q` |" in page

@@ -12,6 +12,7 @@ import pytest
 from judgeboard.domain import Decision, DimensionScore, JudgeVersion, Label, Status, Verdict, WhyDiffers
 from judgeboard.formats.label_schema import stored_schema
 from judgeboard.imports.importing import import_file
+from judgeboard.imports.reading import UnclearFile
 from judgeboard.reviews.decisions import decide
 from judgeboard.store.engine import Store
 from judgeboard.store.export import export_tables, exports
@@ -209,6 +210,15 @@ def test_the_number_of_an_ask_is_a_whole_number_that_a_database_stores(store: St
     file.write_text("".join(json.dumps(row | {"ask": ask}) + "\n" for ask in asks))
     summary = import_file(case.store, file, kind="verdicts")
     assert (summary.new, summary.rejected) == (1, 4)
+
+
+def test_an_exported_flag_is_not_read_as_the_verdict_that_it_repeats(sqlite_store: Store, tmp_path: Path) -> None:
+    case = flagged_case(sqlite_store)
+    case.judge(0.1)
+    file = tmp_path / "flags.jsonl"
+    assert export_tables(case.store, {"flags": file})["flags"] > 0
+    with pytest.raises(UnclearFile):
+        import_file(case.store, file)
 
 
 def flag_states(store: Store) -> list[tuple[str, str]]:

@@ -50,7 +50,7 @@ GREEDY = Registration(
         ("Parrots", "eggs"): "parrots:eggs_command",
     },
     judge_options=(JudgeOption("--rejudge", "", COMMAND), JudgeOption("--parrots", "", COMMAND, "NAMES")),
-    imports={"grades": Kind(COMMAND, "Eggs", "egg", "eggs"), "reviews": Kind(COMMAND, "Eggs", "egg", "eggs")},
+    imports={"grades": Kind(COMMAND, "Eggs", "egg", "eggs")},
     exports={"flags": COMMAND},
     datasets={"ragas": Dataset(COMMAND, "eggs")},
     checks=Checks("parrots:CHECKS"),
@@ -120,7 +120,6 @@ def test_a_method_of_another_package_replaces_nothing_of_judgeboard_and_doctor_l
         "command queue create: queue create is taken by Judgeboard",
         "dataset ragas: ragas is taken by Judgeboard",
         "kind of import grades: grades is taken by Judgeboard",
-        "kind of import reviews: reviews is taken by Judgeboard",
         "option --rejudge: --rejudge is taken by Judgeboard",
         "table flags: flags is taken by Judgeboard",
     ]
