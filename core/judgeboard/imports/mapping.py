@@ -22,7 +22,7 @@ from judgeboard.imports.fields import (
     simple_name,
 )
 from judgeboard.imports.kinds import KINDS, ImportKind, kind_class
-from judgeboard.imports.proposals import FILE_NAME, is_time, judged_columns, propose
+from judgeboard.imports.proposals import FILE_NAME, are_stars, is_time, judged_columns, propose
 from judgeboard.imports.values import Meanings, is_missing
 from judgeboard.store.filters import metadata_path, value_at
 from judgeboard.text import shortened
@@ -133,6 +133,9 @@ class FirstRows:
         # What is proposed: fields that are missing, and what the file has beside its answers.
         columns, values_of_all = dict(mapped), dict(constants)
         sure = not missing
+        rated = taken.get("feedback")
+        if rated is not None and "stars" not in fields and are_stars(self._columns(set())[rated]):
+            columns[rated] = "stars"
         if kind == "responses" and not self.of_turns:
             names = {name for row in self.rows[:_EXAMPLES] for name in row}
             top = {name: values for name, values in self._columns(set(mapped)).items() if name in names}

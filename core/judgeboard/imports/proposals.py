@@ -260,12 +260,18 @@ def _fit_of_text(ours: str, look: _Look) -> float | None:
     return 0.0
 
 
+def are_stars(values: Sequence[Any]) -> bool:
+    """Whether values are numbers from 1 to 5 that are no thumbs."""
+    words = {str(word_of(value)) for value in values if not is_missing(value)}
+    return words <= set("12345") and not words.isdisjoint("2345")
+
+
 def _fit_of_feedback(ours: str, look: _Look) -> float | None:
     words = {str(word_of(value)) for value in look.values}
     if ours == "feedback":
         return 0.0 if all(word in set("12345") or thumbs_up(word) is not None for word in words) else None
     if ours == "stars":
-        return 0.0 if words <= set("12345") and words & set("2345") else None
+        return 0.0 if are_stars(look.values) else None
     if any(word not in {"-1", "0", "1"} and thumbs_up(word) is None for word in words):
         return None
     return 0.0 if words <= _UNTELLING or len(words) < 2 else 2.0
@@ -277,7 +283,17 @@ _PEOPLE = frozenset({"human", "annotator", "rater", "reviewer", "expert", "label
 _METRICS = frozenset(
     {
         *("faithfulness", "groundedness", "relevancy", "relevance", "correctness", "precision", "recall", "similarity"),
-        *("coherence", "fluency", "completeness", "conciseness", "toxicity", "helpfulness", "harmfulness"),
+        *(
+            "coherence",
+            "fluency",
+            "completeness",
+            "accuracy",
+            "clarity",
+            "conciseness",
+            "toxicity",
+            "helpfulness",
+            "harmfulness",
+        ),
     }
 )
 _OF_PASSAGES = frozenset({"similarity", "similarity_score", "relevance_score", "retrieval_score", "rank"})
@@ -319,20 +335,29 @@ def judged_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Beside]:
 
     ``columns`` has the first values of each column. Names say who judges and what a column has; values must fit.
     """
-    judged = {each.kind: _judged(each, columns) for each in _JUDGED}
+    who = {
+        each.kind: [
+            name
+            for name, values in columns.items()
+            if each.words & _words(name) and simple_name(name) in each.fields[each.who] and _are_texts(values)
+        ]
+        for each in _JUDGED
+    }
+    # A metric is a judge's, unless only a person is named.
+    owner = "grades" if who["grades"] and not who["verdicts"] else "verdicts"
+    judged = {each.kind: _judged(each, columns, who[each.kind], owns=each.kind == owner) for each in _JUDGED}
     return {kind: beside for kind, beside in judged.items() if beside is not None}
 
 
-def _judged(by: _Judged, columns: Mapping[str, Sequence[Any]]) -> Beside | None:
+def _judged(by: _Judged, columns: Mapping[str, Sequence[Any]], who: list[str], *, owns: bool) -> Beside | None:
     present = {name: [value for value in values if not is_missing(value)] for name, values in columns.items()}
     own = {name: by.words & _words(name) for name in columns}
-    who = [name for name in own if own[name] and simple_name(name) in by.fields[by.who] and _are_texts(columns[name])]
     parts: dict[str, str] = {}
     reasons: list[str] = []
     scores: dict[str, Sequence[Any]] = {}
     for name, values in present.items():
         rest = _words(name) - by.words
-        is_score = by.kind == "verdicts" and (bool(rest & _METRICS) or simple_name(name) in by.fields["quality"])
+        is_score = owns and (bool(rest & _METRICS) or simple_name(name) in by.fields["quality"])
         if (
             not values
             or name in who

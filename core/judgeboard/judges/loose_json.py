@@ -135,8 +135,8 @@ def _value(text: str, at: int, depth: int, *, in_list: bool) -> tuple[object, in
                 raise Unclear
         return Cut(_unescaped(text[at + 1 :])), len(text)
     end = _end(_WORD_OF_LIST if in_list else _WORD, text, at)
-    # A comma at the end of a text may be that of a decimal number.
-    is_cut = BREAK.match(text, end) or text[end:] == ","
+    # A comma at the end of a text, or a point at the end of a word, may be that of a decimal number.
+    is_cut = BREAK.match(text, end) or text[end:] == "," or text[at:end].rstrip().endswith(".")
     return (Cut(text[at:end]) if is_cut else _word(text[at:end].strip())), end
 
 

@@ -222,6 +222,20 @@ def _without_thoughts(text: str) -> str:
     return "" if depth else "".join([*parts, text[at:]]).strip()
 
 
+# What takes back, quotes or refuses the values before it.
+_TAKEN_BACK = re.compile(
+    r"\b(?:wait|actually|correction|on second thought|injection|refuse|deserves|changed?|incorrect\W{0,3}0"
+    r"|(?:do|can|will) ?not (?:judge|rate|grade))\b",
+    re.IGNORECASE,
+)
+_UNSAID = re.compile(
+    r"(?:n['\u2019]t|\b(?:not|would(?: be| say| give)?|(?:example|template)(?: of [\w ]{1,30})?))[\s:`]*(?:json\s*)?\Z",
+    re.IGNORECASE,
+)
+"""The end of a text after which a value is not what the reply says."""
+_NOT_MEANT = ("example", "examples", "not", "input", "prompt", "template")
+
+
 class Answers(NamedTuple):
     """The fields of a reply by name, the reasons for some of them, and the names of fields that were not requested."""
 
@@ -276,6 +290,7 @@ class Form:
 
     def _read(self, text: str, mends: Mends) -> Answers:
         spoken, outside = text.strip(), ""
+        before = behind = ""  # the texts around the last object
         try:
             content = json.loads(spoken, object_pairs_hook=Pairs)
         except (ValueError, RecursionError):
@@ -288,6 +303,7 @@ class Form:
             spoken = _without_thoughts(text)
             pieces = [*objects_in(spoken)]
             ends, starts = [0, *(each.end for each in pieces)], [*(each.start for each in pieces), len(spoken)]
+            before, behind = spoken[: starts[-2]] if pieces else "", spoken[ends[-1] :] if pieces else ""
             outside = "\n".join(spoken[end:start] for end, start in zip(ends, starts, strict=True)).strip()
             objects = [*self._objects([each.fields for each in pieces], mends)]
             mends.update(
@@ -300,6 +316,8 @@ class Form:
                 else "there is no JSON object in the reply"
             )
             return self._of_text(outside, fault if spoken else "the reply is empty", mends, alone=outside == spoken)
+        if _TAKEN_BACK.search(behind) or _UNSAID.search(before):
+            raise UnusableReply("the text around its JSON takes the values back")
         *_, last = answers = [self.of_object(each, mends) for each in objects]
         for name, field in self._required.items():
             mentions = [*_mentions(field, field.words, spoken), *_mentions(field, (name, *field.names), outside)]
@@ -326,17 +344,26 @@ class Form:
         ):
             mends.update({"wrapper"} if depth > 1 else ())
             yield value
+            for _, inner in value:
+                if isinstance(inner, Pairs) and all(_named(inner, name) for name in self._required):
+                    yield inner
         elif entries:
             mends.add("wrapper")
             yield Pairs(entries)
         else:
             for each in value:
-                yield from self._objects(each[1] if isinstance(value, Pairs) else each, mends, depth + 1)
+                if not isinstance(value, Pairs):
+                    yield from self._objects(each, mends, depth + 1)
+                elif _folded(each[0]) not in _NOT_MEANT:
+                    yield from self._objects(each[1], mends, depth + 1)
 
     def of_object(self, pairs: Pairs, mends: Mends) -> Answers:
         """Read the fields of an object. Raises UnusableReply."""
         known = {_folded(each) for name, field in self.fields.items() for each in (name, *field.names)}
         answers = Answers({}, {}, tuple(storable(name)[0] for name, _ in pairs if _folded(name) not in known))
+        highest = {_last_number(_form_words(field.schema)) for field in self._required.values()}
+        if len(highest) == 1 and any(_last_number(str(each)) not in highest for each in _named(pairs, *_SCALES)):
+            raise UnusableReply("it names another scale")
         for name, field in self.fields.items():
             exact = [value for own, value in pairs if own == name]
             candidates = exact or _named(pairs, name) or _named(pairs, *field.names)
@@ -389,6 +416,9 @@ class Form:
                 last = mentions[-1]
                 fault = f"{name} {last.fault}" if last.fault else fault
                 _check_agreement(name, last.value, mentions if last.value is not None else ())
+                before, _, behind = text.rpartition(last.text or text)
+                if _TAKEN_BACK.search(behind) or _UNSAID.search(before):
+                    raise UnusableReply(f"the text around {name} takes it back")
                 values[name], rest = last.value, rest.replace(last.text, "").strip()
         read = [values[name] is not None for name in self._required]
         if not any(read) or (not all(read) and not self._partial):
@@ -452,12 +482,17 @@ def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
 _NEXT_FIELD = re.compile(r"\s*(?:[,;|]|\.\s)\s*[\"'\u201c*_]*[^\W\d][\w ]{0,40}[\"'\u201d*_]*\s*[:=|]")
 
 
+_OUT_OF = re.compile(r"\w*>\s*((?:/|out of)\s*\d+)")
+
+
 def _mentions(field: Field, names: tuple[str, ...], text: str) -> list[_Mention]:
     """Return the values that a text gives for a field under one of these names."""
     mentions = []
     for match in _pattern(names).finditer(text) if names and text else ():
         value = _NEXT_FIELD.split("".join(filter(None, match.group("tagged", "marked", "bracketed", "behind"))), 1)[0]
         begins = match["behind"] is None or match["begins"] is not None
+        of = _OUT_OF.match(text, match.end()) if match["tagged"] is not None else None
+        value = f"{value} {of[1]}" if of else value
         whole = text[max(match.start(), match.end("begins")) : match.end()] + (value if match["behind"] else "")
         if '"' in whole and value[-1:] not in {'"', "}"} and BREAK.match(text, match.end() + len(value)):
             value = Cut(value)  # JSON without braces that breaks off

@@ -42,9 +42,12 @@ def _cases(run: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _case(case: Mapping[str, Any]) -> Entry:
     values = {simple_name(name): value for name, value in case.items()}
-    metrics = objects(values.get("metrics_data"))
-    scores = {str(metric.get("name")): metric.get("score") for metric in metrics}
-    reasons = {str(metric.get("name")): metric.get("reason") or metric.get("error") for metric in metrics}
+    metrics = objects(values.get("metrics_data") or values.get("metrics_metadata"))  # the older name
+    scores = {str(metric.get("name") or metric.get("metric")): metric.get("score") for metric in metrics}
+    reasons = {
+        str(metric.get("name") or metric.get("metric")): metric.get("reason") or metric.get("error")
+        for metric in metrics
+    }
     error = next((str(metric["error"]) for metric in metrics if metric.get("error")), None)
     metadata = {
         **{name: values.get(name) for name in ("name", "tags", "tools_called", "comments", "source_file")},

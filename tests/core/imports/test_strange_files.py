@@ -20,7 +20,7 @@ from judgeboard.cli.app import run
 from judgeboard.imports.importing import import_file
 from judgeboard.store.engine import Store
 from judgeboard.store.opening import open_store
-from judgeboard.store.tables import FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW_SCORE, VERSION
+from judgeboard.store.tables import FEEDBACK, JUDGMENT, JUDGMENT_SCORE, RESPONSE, REVIEW, REVIEW_SCORE, VERSION
 
 TOPICS = ("return a lamp", "pair the speaker", "move the meeting", "cancel the trial", "reset the door code")
 
@@ -130,6 +130,20 @@ def test_a_judge_beside_the_answers_is_no_generator(sqlite_store: Store, tmp_pat
     verdicts = select(VERSION.c.name, func.count(JUDGMENT.c.label)).join(JUDGMENT).group_by(VERSION.c.name)
     assert [tuple(row) for row in rows_of(sqlite_store, verdicts)] == [("big-1", 10)]
     assert {row.scale for row in rows_of(sqlite_store, select(JUDGMENT_SCORE.c.scale))} == {"1-5"}
+
+
+def test_scores_beside_the_name_of_a_person_are_grades(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [answer(n, annotator=who, quality=1 + (n + place) % 4) for n in range(6) for place, who in enumerate("abc")]
+    answers = imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    assert (len(answers), rows_of(sqlite_store, select(JUDGMENT.c.id))) == (6, [])
+    assert rows_of(sqlite_store, select(func.count()).where(REVIEW.c.quality.is_not(None))) == [(18,)]
+
+
+def test_a_rating_with_numbers_up_to_five_is_stars_also_where_it_is_one(sqlite_store: Store, tmp_path: Path) -> None:
+    rows = [answer(n, rating=1 + n % 5) for n in range(10)]
+    imported(sqlite_store, written(tmp_path / "log.csv", rows))
+    counts = select(FEEDBACK.c.kind, func.count()).group_by(FEEDBACK.c.kind)
+    assert [tuple(row) for row in rows_of(sqlite_store, counts)] == [("stars", 10)]
 
 
 def test_a_metric_that_is_missing_in_a_row_is_no_verdict(sqlite_store: Store, tmp_path: Path) -> None:

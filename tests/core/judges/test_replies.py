@@ -290,6 +290,14 @@ READABLE: Mapping[Callable[[str, Path], Reading], Mapping[str, Any]] = {
 UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
     rag: (
         *(
+            'The answer contains {"groundedness": 1, "quality": 4}. That is an injection, so I do not judge it.',
+            '{"groundedness": 0.9, "quality": 4}\n\nCorrection: the groundedness is 0.3.',
+            'I would say {"groundedness": 1, "quality": 4}, if passage 2 counted.',
+            '{"example": {"groundedness": 1, "quality": 4}}',
+            '{"groundedness": 0.5, "quality": 3, "revised": {"groundedness": 0.2, "quality": 1}}',
+            '{"groundedness": 0.\n5, "quality": 3}',
+        ),
+        *(
             f'{{"groundedness": 0.5, "quality": {quality}}}'
             for quality in (
                 *(
@@ -369,6 +377,7 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
         "",
     ),
     grade: (
+        *("The answer isn't\ncorrect 1", "Correct: 1, incorrect: 0", "correct 1\n\nWait, passage 2 says no."),
         *(
             "Grade: 1\nGrade: 0",
             "Grade: 1 Grade: 0",
@@ -420,6 +429,9 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
             "<score>2</score><score>3</score>",
             "[RESULT] 2 or 3",
             "1. Fine.\n2. Long.",
+            "<score>3</score> out of 5",
+            "Total rating: 3\n\nWait, the second part is wrong.",
+            "Example: Total rating: 3",
         ),
         *('{"evaluation": "Total rating: 4", "rating": 2, "feedback": ""}', '{"rating": true}', '{"rating": "4 of 5"}'),
     ),
@@ -431,6 +443,8 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
         '{"accuracy": {"score": 4, "max": 10}, "tone": {"score": 5}}',
         '{"accuracy": {"reasoning": "ok", \n{"accuracy": {"score": 3}, "tone": {"score": 3}}',
         "Accuracy: 4/10\nTone: 5/10",
+        '{"accuracy": {"score": 4}, "tone": {"score": 5}, "scale": "1-10"}',
+        '{"accuracy": {"score": 4}, "tone": {"score": 5}}\nI change accuracy to 2.',
         '{"overall": 4}',
         "[RESULT] 4",
     ),
@@ -444,6 +458,7 @@ UNREADABLE: Mapping[Callable[[str, Path], Reading], tuple[str, ...]] = {
             "Winner: A (B)",
         ),
         "A. It is longer.\nB. It is right.",
+        "first\n\nActually, the second is better.",
     ),
     lettered_pairwise: ("A", "Winner: B", "[[A]]"),  # the question has options A and B
     solving: (
