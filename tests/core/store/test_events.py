@@ -30,7 +30,7 @@ from judgeboard.people.roster import (
 from judgeboard.runs.jobs import cancel_job, request_rejudge
 from judgeboard.runs.judging_rules import add_rule, change_rule, set_judge
 from judgeboard.store.engine import Store
-from judgeboard.store.events import EventFilter, event_page, event_values, latest_events, record_event
+from judgeboard.store.events import EventFilter, latest_events, record_event
 from judgeboard.store.forgetting import forget_response
 from judgeboard.store.jobs import register_worker, remove_worker
 from judgeboard.store.opening import open_store
@@ -313,21 +313,6 @@ def told(store: Store) -> Store:
     return store
 
 
-def test_pages_follow_each_other_without_a_gap(told: Store) -> None:
-    with told.reading() as connection:
-        numbers, after = [], None
-        while True:
-            page = event_page(connection, EventFilter(), after=after, limit=50)
-            numbers += [event.details["n"] for event in page.lines]
-            after = page.next_key
-            if after is None:
-                break
-        assert numbers == list(range(119, -1, -1))
-        assert page.total == 120
-        back = event_page(connection, EventFilter(), before=page.previous_key, limit=50)
-        assert [event.details["n"] for event in back.lines] == numbers[50:100]
-
-
 def test_filters_narrow_together(told: Store) -> None:
     with told.reading() as connection:
         events = latest_events(connection, EventFilter(kind="undo", actor="bob"), limit=3)
@@ -339,9 +324,3 @@ def test_filters_narrow_together(told: Store) -> None:
         about = latest_events(connection, EventFilter(response="chat-1"), limit=50)
         assert [(event.details["n"], event.response) for event in about] == [(n, "chat-1") for n in (3, 2, 1, 0)]
         assert latest_events(connection, EventFilter(response="chat-2"), limit=50) == ()
-
-
-def test_what_can_be_filtered_by_is_what_occurs(told: Store) -> None:
-    with told.reading() as connection:
-        assert event_values(connection, "kind") == ("decide", "grade", "undo")
-        assert event_values(connection, "actor") == ("ann", "bob")
