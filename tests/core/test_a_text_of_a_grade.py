@@ -36,7 +36,8 @@ picture(opened("item", "Mara", queue="q")).input("a.example/page").run()
 again = opened("item", "Mara", queue="q")
 kept = picture(again).value
 press(press(again, "quality4_"), "dismiss_")
-pair = opened("pairs", "Mara", pair=1)
+assert run(["queue", "create", "sides", "--subject", "pairs", "--assign", "Mara", "--db", "log.db"]) == 0
+pair = opened("item", "Mara", queue="sides")
 picture(pair).input("a.example/pair")
 press(pair, "left_")
 assert run(["judge", "--judge", "lexical", "--db", "log.db"]) == 0

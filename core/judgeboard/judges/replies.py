@@ -222,7 +222,7 @@ def _without_thoughts(text: str) -> str:
     return "" if depth else "".join([*parts, text[at:]]).strip()
 
 
-# What takes back, quotes or refuses the values before it.
+# Words that withdraw, quote or refuse the values before them.
 _TAKEN_BACK = re.compile(
     r"\b(?:wait|actually|correction|on second thought|injection|refuse|deserves|changed?|incorrect\W{0,3}0"
     r"|(?:do|can|will) ?not (?:judge|rate|grade))\b",
@@ -317,7 +317,7 @@ class Form:
             )
             return self._of_text(outside, fault if spoken else "the reply is empty", mends, alone=outside == spoken)
         if _TAKEN_BACK.search(behind) or _UNSAID.search(before):
-            raise UnusableReply("the text around its JSON takes the values back")
+            raise UnusableReply("the text around its JSON withdraws the values")
         *_, last = answers = [self.of_object(each, mends) for each in objects]
         for name, field in self._required.items():
             mentions = [*_mentions(field, field.words, spoken), *_mentions(field, (name, *field.names), outside)]
@@ -418,7 +418,7 @@ class Form:
                 _check_agreement(name, last.value, mentions if last.value is not None else ())
                 before, _, behind = text.rpartition(last.text or text)
                 if _TAKEN_BACK.search(behind) or _UNSAID.search(before):
-                    raise UnusableReply(f"the text around {name} takes it back")
+                    raise UnusableReply(f"the text around {name} withdraws it")
                 values[name], rest = last.value, rest.replace(last.text, "").strip()
         read = [values[name] is not None for name in self._required]
         if not any(read) or (not all(read) and not self._partial):

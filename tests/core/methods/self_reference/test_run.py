@@ -250,7 +250,7 @@ def test_items_and_their_steps_come_from_what_was_asked(store: Store) -> None:
             (number, answer, "ok") for number, answer in enumerate(TORN)
         ]
         orders = latest_comparisons(connection, version.id, ids[0], (PLAIN, REFERENCE))
-        assert [(each.condition, each.shown, each.preference) for each in orders] == [
+        assert [(each.condition, each.shown, each.preferences["overall"]) for each in orders] == [
             ("plain", "ab", "a"),
             ("plain", "ba", "a"),
         ]
