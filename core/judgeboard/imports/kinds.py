@@ -306,9 +306,9 @@ _SHORT = [*range(4096)]  # each number once in memory, however many texts have i
 
 
 class SeenIds:
-    """Texts that were seen, as 64-bit hashes, with a short hash of what belongs to each: about 100 bytes a text.
+    """Texts that were seen, as 60-bit hashes (a longer number takes 16 bytes more), with a hash of their contents.
 
-    Two texts share a hash in about one of 40 million files with a million texts.
+    Two texts share a hash in about one of two million files with a million texts.
     """
 
     def __init__(self) -> None:
@@ -332,4 +332,4 @@ class SeenIds:
         return self._hash(key) in self._hashes
 
     def _hash(self, key: str) -> int:
-        return int.from_bytes(self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest())
+        return int.from_bytes(self._blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 4
